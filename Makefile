@@ -1,0 +1,85 @@
+# Everything one does with equirank, in one place. Needs Python 3.11 with venv, and make.
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+DEMO ?= build/demo
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types contract check bench docs clean
+
+help:  ## list the targets
+	@echo "equirank: make <target>"
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+
+$(VENV)/.stamp-venv:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "equirank needs Python 3.11 or newer, but $(PYTHON) is %d.%d; say which to use: make PYTHON=python3.11 ..." % v[:2])'
+	@echo ">> making a virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# .stamp-base is the library alone; .stamp-test, .stamp-lint and so on add the extra of that name.
+# A stamp is older than pyproject.toml exactly when the dependencies may have changed.
+$(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml constraints.txt
+	@echo ">> installing equirank into $(VENV)"
+	@$(PIP) install -qq -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
+	@echo ">> installing equirank and its extra '$*' into $(VENV)"
+	@$(PIP) install -qq -c constraints.txt -e ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.stamp-base  ## evaluate a ranking of job applicants and say where the result is
+	@mkdir -p $(DEMO)
+	@echo ">> evaluating the bundled hiring data, by sex"
+	@data="$$($(BIN)/python -c 'from equirank.datasets import hiring_path; print(hiring_path())')" && \
+	set -- "$$data" $(DEMO_OPTIONS) && \
+	$(BIN)/equirank evaluate "$$@" && \
+	$(BIN)/equirank evaluate "$$@" --json $(DEMO)/evaluation.json > /dev/null
+	@echo ">> the same numbers as JSON: $(DEMO)/evaluation.json"
+
+DEMO_OPTIONS = --query vacancy --score score --relevance suitability --sensitive sex \
+	--by sex --metrics "NDCG@10,Recall@10,RND(step=5)@50,ExposureGap"
+
+test: $(VENV)/.stamp-test  ## run the tests and the examples in the docstrings
+	@echo ">> testing on $(JOBS) processes"
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+
+lint: $(VENV)/.stamp-lint  ## check style and formatting
+	@echo ">> checking style"
+	@$(BIN)/ruff check .
+	@echo ">> checking formatting"
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.stamp-lint $(VENV)/.stamp-test  ## check types, strictly
+	@echo ">> checking types"
+	@$(BIN)/mypy
+
+contract: $(VENV)/.stamp-lint  ## check that imports go one way
+	@echo ">> checking that imports go one way"
+	@$(BIN)/lint-imports --no-logo
+
+check: lint types contract test  ## all of the above: what a change must pass
+
+bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
+	@mkdir -p build/bench
+	@for file in $(BENCHES); do \
+		echo ">> $$file"; \
+		$(BIN)/python $$file > build/bench/$$(basename $$file .py).txt || exit 1; \
+		cat build/bench/$$(basename $$file .py).txt; \
+	done
+	@echo ">> all ratios (full output in build/bench)"
+	@cd build/bench && grep -E '[0-9]x( |,|:|$$)' $(notdir $(BENCHES:.py=.txt)) /dev/null || echo "none"
+
+docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
+	@echo ">> building the documentation"
+	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
+	@echo ">> open build/docs/index.html"
+
+clean:  ## remove what the other targets made
+	@echo ">> removing $(VENV), build and caches"
+	@rm -rf $(VENV) build dist docs/api docs/gallery docs/metrics docs/sg_execution_times.rst \
+		.pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

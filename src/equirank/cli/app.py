@@ -1,0 +1,49 @@
+"""The command ``equirank``: its commands put together. Heavy imports wait inside the commands."""
+
+from typing import Annotated
+
+import typer
+
+from .evaluate import evaluate
+from .json_option import JsonCommand
+from .metrics import metrics
+
+__all__ = ["app", "main"]
+
+# Without a markup mode help and errors are plain text: quick, and a "[bold]" in it stays one.
+app = typer.Typer(
+    name="equirank",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        from equirank import __version__
+
+        typer.echo(f"equirank {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def start(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Measure how good and how fair rankings are."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
+app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
+
+
+def main() -> None:
+    """Run the command line."""
+    app(prog_name="equirank")

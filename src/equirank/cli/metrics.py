@@ -1,0 +1,71 @@
+"""``equirank metrics``: what can be measured."""
+
+import math
+from typing import Any
+
+from .failing import errors_in_one_line
+from .json_option import JsonOption, write_json
+from .showing import show_table
+
+__all__ = ["metrics"]
+
+
+def metrics(json: JsonOption = None) -> None:
+    """List the metrics: name, which direction is better, what they need, their options.
+
+    The words for --metrics of `equirank evaluate` are these names, with options in
+    brackets and a cutoff after @: NDCG@10, RND(step=5)@50, ExposureGap(by="sex").
+
+    --json lists objects with name, direction, bounds (null where there is none), needs, options
+    with their defaults, by_group (whether --by splits it) and summary.
+    """
+    with errors_in_one_line():
+        from ..core.table import Table
+
+        rows = _rows()
+        if json is not None:
+            from json import dumps
+
+            write_json(json, dumps(rows, ensure_ascii=False, allow_nan=False))
+        if json != "-":
+            show_table(
+                Table({head: [_words(row[key]) for row in rows] for key, head in _HEADS.items()})
+            )
+
+
+_HEADS = {
+    "name": "name",
+    "direction": "better",
+    "needs": "needs",
+    "options": "options",
+    "summary": "what it says",
+}
+
+
+def _rows() -> list[dict[str, Any]]:
+    """Describe each metric in plain values."""
+    from dataclasses import fields
+
+    from .. import metrics as room
+    from ..core.names import metric_names
+
+    rows = []
+    for name in metric_names():
+        kind = getattr(room, name)
+        defaults = {field.name: field.default for field in fields(kind)}
+        rows.append(
+            {
+                "name": name,
+                "direction": kind.direction,
+                "bounds": [bound if math.isfinite(bound) else None for bound in kind.bounds],
+                "needs": sorted(kind.needs),
+                "options": {option: defaults[option] for option in kind.options()},
+                "by_group": kind.additive,
+                "summary": kind.summary(),
+            }
+        )
+    return rows
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else ", ".join(map(str, value))

@@ -1,0 +1,343 @@
+"""The checks behind the door: columns of any origin to clean arrays, or one clear error."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = [
+    "attributes",
+    "backend_of",
+    "choose",
+    "encode",
+    "features",
+    "frozen",
+    "group_rows",
+    "numbers",
+    "positions",
+    "query_weights",
+    "refuse",
+    "same_length",
+    "vector",
+]
+
+MISSING = "(missing)"
+MAX_NUMERIC_GROUPS = 20
+
+
+def frozen(values: np.ndarray) -> np.ndarray:
+    """Give a read-only view."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Check that an argument is one of a few words."""
+    if value not in choices:
+        words = ", ".join(repr(choice) for choice in choices)
+        raise DataError(f"{name} must be one of {words}, got {value!r}")
+
+
+def _is_frame(values: Any) -> bool:
+    """Tell data frames from everything else without importing any library of them."""
+    return hasattr(values, "columns") and not isinstance(values, (np.ndarray, Mapping))
+
+
+def backend_of(*values: Any) -> str | None:
+    """Name the data-frame library the first frame or series among the values comes from."""
+    for value in values:
+        root = type(value).__module__.split(".")[0]
+        if root in ("pandas", "polars", "pyarrow"):
+            return root
+    return None
+
+
+def _to_numpy(values: Any) -> np.ndarray:
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    try:
+        return np.asarray(values)
+    except ValueError:
+        ragged = np.empty(len(values), dtype=object)
+        ragged[:] = list(values)
+        return ragged
+
+
+def vector(name: str, values: Any) -> np.ndarray | None:
+    """Give a 1-D array; a column of shape (n, 1) is taken as one."""
+    if values is None:
+        return None
+    array = _to_numpy(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{name} must be one-dimensional, got shape {array.shape}")
+    return array
+
+
+def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | None:
+    """Give a 1-D array of finite floats; float32 stays float32."""
+    array = vector(name, values)
+    if array is None:
+        return None
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and _holds_text(array)):
+        array = array.astype(object)
+    if array.dtype.kind == "c":
+        raise DataError(f"{name} must be real numbers: Complex data not supported")
+    if array.dtype not in (np.float32, np.float64):
+        array = _parse(name, array)
+    bad = np.isnan(array)
+    if not np.isnan(missing) and bad.any():
+        array = np.where(bad, missing, array)
+    refuse(name, array, ~np.isfinite(array), "a finite number")
+    return array
+
+
+def _holds_text(array: np.ndarray) -> bool:
+    return any(isinstance(value, str) for value in array[:100])
+
+
+def _parse(name: str, array: np.ndarray) -> np.ndarray:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    result = np.empty(len(array))
+    for row, value in enumerate(array):
+        try:
+            result[row] = np.nan if _is_missing(value) else float(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{name} must be a number, got {value!r} in row {row}") from None
+    return result
+
+
+def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> None:
+    """Raise for the first row marked bad."""
+    if values is not None and np.any(bad):
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"{name} must be {expected}, got {values[row].item()!r} in row {row}")
+
+
+def positions(values: Any) -> np.ndarray | None:
+    """Give 1-based positions as int32; 0 is a row that is not shown."""
+    array = numbers("position", values)
+    if array is None:
+        return None
+    bad = (array < 0) | (array != np.floor(array)) | (array > np.iinfo(np.int32).max)
+    refuse("position", array, bad, "a whole number >= 1 (or 0: not shown)")
+    return array.astype(np.int32)
+
+
+def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
+    """Give X as a 2-D float array or CSR, the names of its columns, and its frame library."""
+    if X is None:
+        return None, None, None
+    if _is_frame(X):
+        return _frame_features(X)
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsr()
+        if matrix.dtype.kind == "c":
+            raise DataError("X must be real numbers: Complex data not supported")
+        return (matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)), None, None
+    array = _to_numpy(X)
+    if array.ndim != 2:
+        raise DataError(f"X must be two-dimensional (rows x features), got shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise DataError("X must be real numbers: Complex data not supported")
+    if array.dtype not in (np.float32, np.float64):
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"X must hold numbers only: {error}") from None
+    return array, None, None
+
+
+def _frame_features(frame: Any) -> tuple[np.ndarray, tuple[str, ...], str | None]:
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    columns = []
+    for name in table.columns:
+        column = table[name]
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise DataError(
+                f"X must hold numbers only, and its column {name!r} has type {column.dtype}; "
+                "encode it first or leave it out"
+            )
+        values = column.to_numpy()
+        columns.append(values if values.dtype == np.float32 else _parse(f"X[{name!r}]", values))
+    if not columns:
+        raise DataError("X must have at least one column, got a frame without columns")
+    single = all(column.dtype == np.float32 for column in columns)
+    stacked = np.column_stack(columns).astype(np.float32 if single else np.float64, copy=False)
+    return stacked, tuple(str(name) for name in table.columns), backend_of(frame)
+
+
+def attributes(values: Any) -> dict[str, np.ndarray]:
+    """Give each sensitive attribute as a named 1-D array."""
+    if values is None:
+        return {}
+    if isinstance(values, Mapping):
+        named = {
+            str(name): vector(f"sensitive_features[{name!r}]", v) for name, v in values.items()
+        }
+    elif _is_frame(values):
+        import narwhals as nw
+
+        table = nw.from_native(values, eager_only=True)
+        named = {str(name): _to_numpy(table[name]) for name in table.columns}
+    else:
+        array = _to_numpy(values)
+        if array.ndim == 2 and array.shape[1] > 1:
+            named = {f"sensitive_{j}": array[:, j] for j in range(array.shape[1])}
+        else:
+            name = getattr(values, "name", None)
+            named = {str(name) if name else "sensitive": vector("sensitive_features", array)}
+    if not named:
+        raise DataError("sensitive_features must hold at least one attribute, got none")
+    return {name: column for name, column in named.items() if column is not None}
+
+
+def same_length(given: Mapping[str, Any]) -> int:
+    """Check that everything given has one length and give it."""
+    lengths = {name: int(v.shape[0]) for name, v in given.items() if v is not None}
+    if not lengths:
+        raise DataError("X, y, qid, score or position must be given, got nothing")
+    first, n_rows = next(iter(lengths.items()))
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise DataError(
+                f"{name} must have one value per row of {first} ({n_rows}), got {length}; "
+                "inconsistent numbers of samples"
+            )
+    if n_rows == 0:
+        raise DataError(f"{first} must hold at least one row, got 0 sample(s)")
+    return n_rows
+
+
+def group_rows(
+    queries: np.ndarray | None, n_rows: int
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """Sort rows by query, queries by first appearance; the order is None where nothing moves."""
+    if queries is None:
+        return None, np.array([0, n_rows]), np.array([0])
+    bad = _missing_mask(queries)
+    refuse("qid", queries.astype(object), bad, "the label of a query")
+    starts = np.concatenate([[0], np.flatnonzero(queries[1:] != queries[:-1]) + 1])
+    heads = queries[starts]
+    codes, labels = _factorize(heads)
+    if len(labels) == len(heads):
+        return None, np.concatenate([starts, [n_rows]]).astype(np.int64), heads
+    code_of_row = np.repeat(codes, np.diff(np.concatenate([starts, [n_rows]])))
+    order = np.argsort(code_of_row, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=len(labels)))])
+    return order, offsets, labels
+
+
+def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Code values by the order of their first appearance."""
+    if values.dtype.kind == "O":
+        seen: dict[Any, int] = {}
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values.tolist()])
+        labels = np.empty(len(seen), dtype=object)
+        labels[:] = list(seen)
+        return codes, labels
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], values[np.sort(first)]
+
+
+def encode(
+    name: str, values: np.ndarray, missing_category: bool
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Code one attribute: codes follow the sorted categories, a missing one comes last."""
+    bad = _missing_mask(values)
+    if bad.any() and not missing_category:
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"sensitive_features[{name!r}] must name a group, got {values[row]!r} in row {row}; "
+            'missing_sensitive="category" keeps such rows as a group of their own'
+        )
+    present = values[~bad] if bad.any() else values
+    codes, seen = _categories(present)
+    numeric = present.dtype.kind in "iuf" or all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) for v in seen
+    )
+    if numeric and len(seen) > MAX_NUMERIC_GROUPS:
+        raise DataError(
+            f"sensitive_features[{name!r}] must be a category, got a number with {len(seen)} "
+            f"values (more than {MAX_NUMERIC_GROUPS}); cut it into bins first"
+        )
+    if not bad.any():
+        return codes, seen
+    full = np.full(len(values), len(seen), dtype=np.int32)
+    full[~bad] = codes
+    return full, (*seen, MISSING)
+
+
+def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Code values by sorted category, in a few passes while the categories are few."""
+    codes = np.full(len(values), -1, dtype=np.int32)
+    seen: list[Any] = []
+    row = 0
+    while len(values) and len(seen) < 64:
+        codes[values == values[row]] = len(seen)
+        seen.append(values[row].item() if isinstance(values[row], np.generic) else values[row])
+        rest = codes[row:] < 0
+        step = int(rest.argmax()) if rest.any() else -1
+        if step < 0:
+            break
+        row += step
+    else:
+        codes, labels = _factorize(values)
+        seen = labels.tolist()
+    try:
+        order = sorted(range(len(seen)), key=lambda j: seen[j])
+    except TypeError:
+        order = sorted(range(len(seen)), key=lambda j: str(seen[j]))
+    rank = np.empty(len(seen), dtype=np.int32)
+    rank[order] = np.arange(len(seen))
+    return rank[codes], tuple(seen[j] for j in order)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value
+
+
+def _missing_mask(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind in "OmM":
+        return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def query_weights(
+    values: Any, qids: np.ndarray, offsets: np.ndarray, order: np.ndarray | None, n_rows: int
+) -> np.ndarray | None:
+    """Give one weight per query, from a dict or from equal weights on its rows."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        lacking = [query for query in qids.tolist() if query not in values]
+        if lacking:
+            raise DataError(f"query_weight must name every query, and lacks {lacking[0]!r}")
+        weights = numbers("query_weight", [values[query] for query in qids.tolist()])
+    else:
+        rows = numbers("query_weight", values)
+        same_length({"qid": np.empty(n_rows), "query_weight": rows})
+        per_row = np.asarray(rows)[slice(None) if order is None else order]
+        weights = per_row[offsets[:-1]]
+        uneven = np.asarray(per_row != np.repeat(weights, np.diff(offsets)))
+        if uneven.any():
+            stored = int(np.flatnonzero(uneven)[0])
+            row = stored if order is None else int(order[stored])
+            raise DataError(f"query_weight must be equal within a query, and changes in row {row}")
+    refuse("query_weight", weights, weights is not None and ~(weights >= 0), "a number >= 0")
+    return None if weights is None else frozen(weights)

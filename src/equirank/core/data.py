@@ -1,0 +1,408 @@
+"""RankingData, what is known about lists of items, and the door `as_ranking_data` into it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import columns as door
+from .errors import DataError
+from .names import suggest
+
+if TYPE_CHECKING:
+    from .ranking import Ranking
+
+__all__ = ["Attribute", "RankingData", "as_ranking_data"]
+
+#: Rows worked on at once: few enough to stay in cache, many enough for NumPy to be fast.
+BLOCK = 1 << 18
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One sensitive attribute: a code per row and the categories the codes stand for.
+
+    The categories stay the same through every selection, so code 2 means the same group in a fold
+    as in the whole data, even where a fold holds nobody of it.
+    """
+
+    codes: np.ndarray
+    categories: tuple[Any, ...]
+
+    def code(self, category: Any, argument: str = "protected") -> int:
+        """Find the code of a category, or say which categories there are."""
+        for code, known in enumerate(self.categories):
+            if known == category or str(known) == str(category):
+                return code
+        hint = suggest(str(category), [str(known) for known in self.categories])
+        raise DataError(
+            f"{argument} must be one of the groups {_words(self.categories)}, "
+            f"got {category!r}{hint}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankingData:
+    """What is known: rows sorted by query, read-only.
+
+    Made by `as_ranking_data`, which checks everything once; nothing behind it checks again.
+
+    Attributes
+    ----------
+    X : ndarray, scipy CSR array or None
+        Features, one row per item.
+    y : ndarray or None
+        Relevance, >= 0.
+    offsets : ndarray of int64
+        Query ``q`` holds the rows ``offsets[q]:offsets[q + 1]``.
+    qids : ndarray
+        The label of each query, in the order of first appearance.
+    sensitive : dict of str to Attribute
+        The sensitive attributes, side by side.
+    cost, score, position, ids : ndarray or None
+        Per row: what a mistake costs, a given score, a given position (0: not shown), a name.
+    query_weight : ndarray or None
+        Per query.
+    rows : ndarray or None
+        The caller's row number of each row; None where the order is the caller's.
+    feature_names : tuple of str or None
+        Names of the columns of X, where they have names.
+    max_grade : float
+        The largest relevance of the whole data set, kept through selections.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> data = as_ranking_data(None, [1, 0, 2], qid=["a", "b", "a"], score=[0.1, 0.5, 0.9])
+    >>> data
+    RankingData(3 rows, 2 queries, y, score)
+    >>> data.y
+    array([1., 2., 0.])
+    >>> data.to_original(data.y)
+    array([1., 0., 2.])
+    """
+
+    X: Any
+    y: np.ndarray | None
+    offsets: np.ndarray
+    qids: np.ndarray
+    sensitive: dict[str, Attribute] = field(default_factory=dict)
+    cost: np.ndarray | None = None
+    query_weight: np.ndarray | None = None
+    ids: np.ndarray | None = None
+    score: np.ndarray | None = None
+    position: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    feature_names: tuple[str, ...] | None = None
+    max_grade: float = 0.0
+    backend: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries (lists)."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, 0 without X."""
+        return 0 if self.X is None else int(self.X.shape[1])
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        """Say what is there."""
+        parts = [f"{self.n_rows} rows", f"{self.n_queries} queries"]
+        parts += [f"{self.n_features} features"] if self.X is not None else []
+        parts += [n for n in ("y", "cost", "score", "position") if getattr(self, n) is not None]
+        parts += [f"{n} ({len(a.categories)} groups)" for n, a in self.sensitive.items()]
+        return f"RankingData({', '.join(parts)})"
+
+    def to_original(self, values: np.ndarray) -> np.ndarray:
+        """Put values given per stored row back into the caller's row order."""
+        if self.rows is None:
+            return values
+        result = np.empty_like(values)
+        result[np.argsort(np.argsort(self.rows))] = values
+        return result
+
+    def query_of_rows(self) -> np.ndarray:
+        """Give the query's index of each stored row."""
+        return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
+
+    def place(self, row: int) -> tuple[Any, int]:
+        """Give the query's label and the caller's row number of a stored row, for messages."""
+        at = int(np.searchsorted(self.offsets, row, side="right")) - 1
+        return self.qids[at : at + 1].tolist()[0], int(row if self.rows is None else self.rows[row])
+
+    def query_index(self, query: Any) -> int:
+        """Find a query by its label."""
+        found = np.flatnonzero(self.qids == query)
+        if len(found) == 0:
+            hint = suggest(str(query), [str(q) for q in self.qids[:1000]])
+            raise DataError(f"query must be one of the data's queries, got {query!r}{hint}")
+        return int(found[0])
+
+    def query_blocks(self, rows: int = BLOCK) -> Iterator[slice]:
+        """Cut the queries into runs of about so many rows."""
+        begin = 0
+        while begin < self.n_queries:
+            target = self.offsets[begin] + rows
+            end = int(np.searchsorted(self.offsets, target, side="right")) - 1
+            end = min(max(end, begin + 1), self.n_queries)
+            yield slice(begin, end)
+            begin = end
+
+    def attribute(self, by: str | tuple[str, ...] | list[str] | None = None) -> Attribute:
+        """Give an attribute by name, the crossing of several, or the only one there is.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> data = as_ranking_data(None, qid=[1, 1], sensitive_features={"sex": ["f", "m"]})
+        >>> data.attribute().categories
+        ('f', 'm')
+        """
+        if not self.sensitive:
+            raise DataError("sensitive_features must be given for this, and the data has none")
+        if by is None:
+            if len(self.sensitive) > 1:
+                raise DataError(
+                    f"by must name one of the attributes {_words(self.sensitive)} "
+                    "(or several, to cross them), got None"
+                )
+            return next(iter(self.sensitive.values()))
+        if not isinstance(by, str):
+            return self.cross(*by)
+        if by not in self.sensitive:
+            hint = suggest(by, list(self.sensitive))
+            raise DataError(
+                f"by must be one of the attributes {_words(self.sensitive)}, got {by!r}{hint}"
+            )
+        return self.sensitive[by]
+
+    def cross(self, *names: str) -> Attribute:
+        """Cross attributes into intersectional groups, all combinations that occur.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> groups = {"sex": ["f", "m", "f"], "race": ["x", "y", "y"]}
+        >>> as_ranking_data(None, qid=[1, 1, 1], sensitive_features=groups).cross("sex", "race")
+        Attribute(codes=array([0, 2, 1], dtype=int32), categories=('f & x', 'f & y', 'm & y'))
+        """
+        parts = [self.attribute(name) for name in names]
+        if len(parts) == 1:
+            return parts[0]
+        code = np.zeros(self.n_rows, dtype=np.int64)
+        for part in parts:
+            code = code * len(part.categories) + part.codes
+        present, codes = np.unique(code, return_inverse=True)
+        labels = []
+        for value in present.tolist():
+            words = []
+            for part in reversed(parts):
+                value, code_of = divmod(value, len(part.categories))
+                words.append(str(part.categories[code_of]))
+            labels.append(" & ".join(reversed(words)))
+        return Attribute(codes.astype(np.int32), tuple(labels))
+
+    def select(self, queries: Any) -> "RankingData":
+        """Keep whole queries: a boolean mask, a slice or indices into `qids`.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> as_ranking_data(None, [1, 0, 2], qid=[7, 8, 8]).select([1])
+        RankingData(2 rows, 1 queries, y)
+        """
+        chosen = np.arange(self.n_queries)[queries]
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate([[0], np.cumsum(sizes)])
+        starts = np.repeat(self.offsets[:-1][chosen] - offsets[:-1], sizes)
+        weight = None if self.query_weight is None else self.query_weight[chosen]
+        return self._take(starts + np.arange(offsets[-1]), offsets, self.qids[chosen], weight)
+
+    def select_items(self, items: np.ndarray) -> "RankingData":
+        """Keep some rows of each query (indices of stored rows, ascending): shorter lists.
+
+        For data that is one list of people; queries left without a row disappear.
+        """
+        items = np.sort(np.asarray(items))
+        query = self.query_of_rows()[items]
+        sizes = np.bincount(query, minlength=self.n_queries)
+        kept = np.flatnonzero(sizes)
+        offsets = np.concatenate([[0], np.cumsum(sizes[kept])])
+        weight = None if self.query_weight is None else self.query_weight[kept]
+        return self._take(items, offsets, self.qids[kept], weight)
+
+    def _take(
+        self, rows: np.ndarray, offsets: np.ndarray, qids: np.ndarray, weight: np.ndarray | None
+    ) -> "RankingData":
+        if len(rows) == 0:
+            raise DataError("a selection must keep at least one row, and this one keeps none")
+
+        def cut(values: Any) -> Any:
+            return None if values is None else door.frozen(values[rows])
+
+        return replace(
+            self,
+            X=None if self.X is None else self.X[rows],
+            y=cut(self.y),
+            offsets=door.frozen(offsets.astype(np.int64)),
+            qids=door.frozen(qids),
+            sensitive={
+                name: Attribute(cut(a.codes), a.categories) for name, a in self.sensitive.items()
+            },
+            cost=cut(self.cost),
+            query_weight=None if weight is None else door.frozen(weight),
+            ids=cut(self.ids),
+            score=cut(self.score),
+            position=cut(self.position),
+            rows=door.frozen(rows if self.rows is None else self.rows[rows]),
+        )
+
+    def fingerprint(self) -> str:
+        """Give a short hash of the data: lists, relevance, groups, costs, and a sample of X.
+
+        Of a large X up to a million evenly spaced values are taken, so that it costs little.
+        """
+        digest = blake2b(digest_size=16)
+        stored = self.X.data if hasattr(self.X, "tocsr") else self.X
+        flat = np.empty(0) if stored is None else np.asarray(stored).reshape(-1)
+        sample = flat[:: max(1, flat.size // 2**20)]
+        codes = [attribute.codes for attribute in self.sensitive.values()]
+        for part in (self.offsets, self.y, self.cost, self.query_weight, *codes, sample):
+            digest.update(b"|" if part is None else np.ascontiguousarray(part).tobytes())
+        digest.update(repr((self.n_rows, self.n_features, sorted(self.sensitive))).encode())
+        return digest.hexdigest()
+
+    def ranking(self, ties: Literal["average", "stable"] = "average") -> "Ranking":
+        """Give the order the data states: its position column, else its scores.
+
+        Where both are given the positions count: they are what was decided.
+        """
+        from .ranking import Ranking
+
+        if self.position is not None:
+            return Ranking.from_positions(self, self.to_original(self.position))
+        if self.score is not None:
+            return Ranking.from_scores(self, ties=ties)
+        raise DataError(
+            "score or position must be given to know the order, and the data has neither"
+        )
+
+
+def as_ranking_data(
+    X: Any = None,
+    y: Any = None,
+    *,
+    qid: Any = None,
+    sensitive_features: Any = None,
+    cost: Any = None,
+    query_weight: Any = None,
+    ids: Any = None,
+    score: Any = None,
+    position: Any = None,
+    missing_sensitive: Literal["error", "category"] = "error",
+    missing_relevance: Literal["error", "irrelevant"] = "error",
+) -> RankingData:
+    """Check data once and sort it by query: the one door into the library.
+
+    Parameters
+    ----------
+    X : array-like, scipy sparse array, data frame, RankingData or None
+        Features. A `RankingData` is returned untouched. Rows that are already grouped by query are
+        not copied, float32 stays float32, CSR stays CSR; None where there are no features (an
+        audit).
+    y : array-like, optional
+        Relevance, >= 0, higher is better.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list. Rows of a list need not be
+        adjacent.
+    sensitive_features : array-like, data frame or dict, optional
+        One or several attributes of people: 1-D, 2-D, a frame with one column each, or a dict. A
+        numeric attribute with more than 20 values is an error that asks for bins.
+    cost : array-like, optional
+        What a mistake about an item costs, > 0.
+    query_weight : array-like or dict, optional
+        Per row (equal within a query) or a dict from query to weight.
+    ids : array-like, optional
+        A name per row, carried along.
+    score, position : array-like, optional
+        A given score (higher first) or a given 1-based position (0: not shown).
+    missing_sensitive : {"error", "category"}
+        What a missing group value is: an error, or the category ``"(missing)"``.
+    missing_relevance : {"error", "irrelevant"}
+        What a missing relevance is: an error, or 0.
+
+    Returns
+    -------
+    RankingData
+
+    Raises
+    ------
+    DataError
+        Naming the argument, the first offending row and what was expected.
+
+    Examples
+    --------
+    >>> data = as_ranking_data([[0.5], [1.0]], [0, 1], qid=[3, 3], sensitive_features=["f", "m"])
+    >>> data
+    RankingData(2 rows, 1 queries, 1 features, y, sensitive (2 groups))
+    """
+    if isinstance(X, RankingData):
+        return X
+    door.choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    door.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
+    features, names, backend = door.features(X)
+    relevance = door.numbers("y", y, missing=np.nan if missing_relevance == "error" else 0.0)
+    door.refuse("y", relevance, relevance is not None and ~(relevance >= 0), "a relevance >= 0")
+    costs = door.numbers("cost", cost)
+    door.refuse("cost", costs, costs is not None and ~(costs > 0), "a number > 0")
+    scores = door.numbers("score", score)
+    places = door.positions(position)
+    people = door.attributes(sensitive_features)
+    labels = door.vector("ids", ids)
+    queries = door.vector("qid", qid)
+    given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
+    given |= {"score": scores, "position": places}
+    given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
+    n_rows = door.same_length(given)
+    order, offsets, qids = door.group_rows(queries, n_rows)
+
+    def sort(values: Any) -> Any:
+        if values is None:
+            return None
+        return door.frozen(values if order is None else values[order])
+
+    coded = {n: door.encode(n, v, missing_sensitive == "category") for n, v in people.items()}
+    return RankingData(
+        X=features if order is None or features is None else features[order],
+        y=sort(relevance),
+        offsets=door.frozen(offsets),
+        qids=door.frozen(qids),
+        sensitive={name: Attribute(sort(codes), seen) for name, (codes, seen) in coded.items()},
+        cost=sort(costs),
+        query_weight=door.query_weights(query_weight, qids, offsets, order, n_rows),
+        ids=sort(labels),
+        score=sort(scores),
+        position=sort(places),
+        rows=None if order is None else door.frozen(order),
+        feature_names=names,
+        max_grade=float(relevance.max()) if relevance is not None else 0.0,
+        backend=backend or door.backend_of(sensitive_features, y, score, position, qid),
+    )
+
+
+def _words(names: Mapping[str, Any] | tuple[Any, ...]) -> str:
+    shown = [repr(name) for name in list(names)[:10]]
+    return ", ".join(shown) + (", ..." if len(names) > 10 else "")

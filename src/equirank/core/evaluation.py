@@ -1,0 +1,420 @@
+"""Evaluation, what a ranking was worth: values per query and group, summaries, intervals, tests."""
+
+import html
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ..kernels.division import divide
+from ..kernels.resampling import weighted_means
+from . import inference
+from .errors import DataError
+from .metric import Metric, Values
+from .names import suggest
+from .random import generator
+from .table import Table
+
+__all__ = ["Evaluation", "Result", "Split"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A metric by group: per query (query x strata x groups + 1, the whole last)."""
+
+    per_query: np.ndarray
+    replicates: np.ndarray | None
+    p_value: np.ndarray
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """Means over queries (strata x groups + 1)."""
+        flat = self.per_query.reshape(len(self.per_query), -1)
+        return weighted_means(flat).reshape(self.per_query.shape[1:])
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """One metric of an evaluation: its values per query, replicates and permutation p-value."""
+
+    metric: Metric
+    values: Values
+    replicates: np.ndarray | None
+    group_replicates: np.ndarray | None
+    p_value: float
+    split: Split | None
+
+    @cached_property
+    def summary(self) -> tuple[float, np.ndarray | None]:
+        """The value over all queries, and each group's."""
+        value, groups = self.metric.summarize(self.values)
+        return float(value), groups
+
+    @property
+    def n_skipped(self) -> int:
+        """Number of queries where the metric is undefined."""
+        return int(np.isnan(self.values.value).sum())
+
+
+class Evaluation:
+    """Metric values per query, with summaries and intervals.
+
+    Made by `evaluate`.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        One per metric.
+    qids : ndarray
+        The queries.
+    level : float
+        Level of the intervals.
+    notes : list of str
+        What a reader should know: skipped queries, undefined results.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data, evaluate
+    >>> data = as_ranking_data(
+    ...     None, [1, 0, 2, 0, 1], qid=[1, 1, 2, 2, 2], score=[0.2, 0.9, 0.8, 0.1, 0.4],
+    ...     sensitive_features={"sex": ["f", "m", "m", "f", "f"]},
+    ... )
+    >>> result = evaluate(data, ["NDCG@10", "ExposureGap"], n_boot=0)
+    >>> round(result["NDCG@10"], 4)
+    0.8155
+    >>> result.per_query("NDCG@10").round(4)
+    array([0.6309, 1.    ])
+    """
+
+    def __init__(
+        self,
+        results: tuple[Result, ...],
+        qids: np.ndarray,
+        *,
+        level: float,
+        sample_size: int,
+        by: tuple[Any, ...] | None = None,
+        strata: tuple[Any, ...] = (),
+        backend: str | None = None,
+        seed_state: Any = 0,
+    ) -> None:
+        self.results = results
+        self.qids = qids
+        self.level = level
+        self.sample_size = sample_size
+        self.groups = by
+        self.strata = strata
+        self.backend = backend
+        self._seed_state = seed_state
+        self.notes = list(_notes(results, len(qids)))
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics' strings."""
+        return [result.metric.name for result in self.results]
+
+    def result(self, metric: str | Metric) -> Result:
+        """Find one metric's result."""
+        for result in self.results:
+            if result.metric.name == str(metric) or result.metric == metric:
+                return result
+        hint = suggest(str(metric), self.metrics)
+        raise DataError(
+            f"metric must be one of {', '.join(self.metrics)}, got {str(metric)!r}{hint}"
+        )
+
+    def __getitem__(self, metric: str | Metric) -> float:
+        """Give one metric's value over all queries."""
+        return self.result(metric).summary[0]
+
+    def per_query(self, metric: str | Metric) -> np.ndarray:
+        """Give one metric's values, one per query in `qids`, NaN where undefined."""
+        return self.result(metric).values.value
+
+    def to_table(self) -> Table:
+        """Give the tidy table: metric, query, group (None for the whole) and value."""
+        columns: dict[str, list[Any]] = {"metric": [], "query": [], "group": [], "value": []}
+        queries = self.qids.tolist()
+        for result in self.results:
+            parts: list[tuple[Any, np.ndarray]] = [(None, result.values.value)]
+            if result.values.groups is not None:
+                parts += list(zip(result.values.labels, result.values.groups.T, strict=True))
+            for label, value in parts:
+                columns["metric"] += [result.metric.name] * len(queries)
+                columns["query"] += queries
+                columns["group"] += [label] * len(queries)
+                columns["value"] += value.tolist()
+        return Table(columns, self.backend)
+
+    def summary(self) -> Table:
+        """Give one row per metric and group: value, interval, permutation p-value, queries used."""
+        rows: list[dict[str, Any]] = []
+        for result in self.results:
+            value, groups = result.summary
+            low, high = self._interval(result.replicates)
+            used = len(self.qids) - result.n_skipped
+            row = {"metric": result.metric.name, "group": None, "value": value}
+            row |= {"low": float(low), "high": float(high), "p_value": result.p_value}
+            rows.append(row | {"queries": used, "skipped": result.n_skipped})
+            if groups is None or result.values.groups is None:
+                continue
+            lows, highs = self._interval(result.group_replicates, groups.shape)
+            there = (~np.isnan(result.values.groups)).sum(axis=0)
+            for at, label in enumerate(result.values.labels):
+                row = {"metric": result.metric.name, "group": label, "value": float(groups[at])}
+                row |= {"low": float(lows[at]), "high": float(highs[at]), "p_value": np.nan}
+                row |= {"queries": int(there[at]), "skipped": len(self.qids) - int(there[at])}
+                rows.append(row)
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return Table(columns, self.backend)
+
+    def _interval(
+        self, replicates: np.ndarray | None, shape: tuple[int, ...] = ()
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if replicates is None:
+            return np.full(shape, np.nan), np.full(shape, np.nan)
+        return inference.interval(replicates, self.level, self.sample_size)
+
+    @property
+    def by_group(self) -> Table:
+        """Each split metric's value in each group, with its interval."""
+        return self._groups_table(slice(None, -1), self.groups)
+
+    @property
+    def overall(self) -> Table:
+        """Each split metric's value over all groups, with its interval."""
+        return self._groups_table(slice(-1, None), (None,))
+
+    def difference(
+        self, method: Literal["between_groups", "to_overall"] = "between_groups"
+    ) -> Table:
+        """Give the largest difference of group values, its interval and permutation p-value.
+
+        Parameters
+        ----------
+        method : {"between_groups", "to_overall"}
+            Largest minus smallest group, or the largest distance of a group from the whole.
+        """
+        return self._compare(method, _difference, with_p=True)
+
+    def ratio(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Table:
+        """Give the smallest ratio of group values and its interval.
+
+        Parameters
+        ----------
+        method : {"between_groups", "to_overall"}
+            Smallest over largest group, or the smallest quotient of a group and the whole.
+        """
+        return self._compare(method, _ratio)
+
+    def group_min(self) -> Table:
+        """Give the smallest group value, the group and the interval."""
+        return self._compare("min", lambda table, _: _nan_extreme(table[..., :-1], -1.0))
+
+    def group_max(self) -> Table:
+        """Give the largest group value, the group and the interval."""
+        return self._compare("max", lambda table, _: _nan_extreme(table[..., :-1], 1.0))
+
+    def _splits(self) -> list[tuple[Result, Split]]:
+        found = [(result, result.split) for result in self.results if result.split is not None]
+        if not found:
+            raise DataError("by must be given to evaluate for values by group, and was not")
+        return found
+
+    def _groups_table(self, part: slice, labels: tuple[Any, ...] | None) -> Table:
+        rows: list[dict[str, Any]] = []
+        for result, split in self._splits():
+            lows, highs = self._interval(split.replicates, split.value.shape)
+            for s, stratum in enumerate(self.strata or (None,)):
+                values = split.value[s, part]
+                for at, label in enumerate(labels or ()):
+                    row = {"metric": result.metric.name, "control": stratum, "group": label}
+                    row |= {"value": float(values[at]), "low": float(lows[s, part][at])}
+                    rows.append(row | {"high": float(highs[s, part][at])})
+        return self._table(rows, drop_group=labels == (None,))
+
+    def _compare(self, method: str, compare: Any, with_p: bool = False) -> Table:
+        rows: list[dict[str, Any]] = []
+        for result, split in self._splits():
+            value = compare(split.value, method)
+            drawn = None if split.replicates is None else compare(split.replicates, method)
+            lows, highs = self._interval(drawn, value.shape)
+            for s, stratum in enumerate(self.strata or (None,)):
+                row: dict[str, Any] = {"metric": result.metric.name, "control": stratum}
+                if method in ("min", "max"):
+                    row["group"] = self._which(split.value[s, :-1], float(value[s]))
+                row |= {"value": float(value[s]), "low": float(lows[s]), "high": float(highs[s])}
+                if with_p and method == "between_groups":
+                    row["p_value"] = float(split.p_value[s])
+                rows.append(row)
+        return self._table(rows)
+
+    def _which(self, values: np.ndarray, value: float) -> Any:
+        found = np.flatnonzero(values == value)
+        return self.groups[found[0]] if len(found) and self.groups else None
+
+    def _table(self, rows: list[dict[str, Any]], drop_group: bool = False) -> Table:
+        dropped = ({"control"} if not self.strata else set()) | ({"group"} if drop_group else set())
+        names = [name for name in rows[0] if name not in dropped]
+        return Table({name: [row[name] for row in rows] for name in names}, self.backend)
+
+    def versus(self, other: "Evaluation", *, n_permutations: int = 10_000) -> Table:
+        """Test the difference of two evaluations over the queries they share.
+
+        Parameters
+        ----------
+        other : Evaluation
+            Of another ranking of the same queries, with the same metrics.
+        n_permutations : int
+            Sign flips of the paired randomisation test (all of them where there are fewer).
+
+        Returns
+        -------
+        Table
+            Per metric the two values over the shared defined queries, their difference with its
+            bootstrap interval, the p-values of the paired randomisation test and of the paired
+            t-test, each also Holm-corrected across the metrics. One shared query leaves them
+            undefined.
+        """
+        mine, theirs = _shared(self.qids, other.qids)
+        shared = [result for result in self.results if result.metric.name in other.metrics]
+        if not shared:
+            raise DataError(
+                f"other must hold one of the metrics {', '.join(self.metrics)}, "
+                f"got {', '.join(other.metrics)}"
+            )
+        rows = []
+        for at, result in enumerate(shared):
+            a = result.values.value[mine]
+            b = other.result(result.metric.name).values.value[theirs]
+            both = ~(np.isnan(a) | np.isnan(b))
+            rows.append(self._versus_row(result.metric, a[both], b[both], n_permutations, at))
+        for test in ("p_random", "p_t"):
+            corrected = inference.holm([row[test] for row in rows])
+            for row, p in zip(rows, corrected, strict=True):
+                row[f"{test}_holm"] = float(p)
+        return Table({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
+
+    def _versus_row(
+        self, metric: Metric, a: np.ndarray, b: np.ndarray, n_permutations: int, at: int
+    ) -> dict[str, Any]:
+        rng = generator(self._seed_state, 3, at)
+        low = high = p_random = p_t = float("nan")
+        if len(a) > 1:
+            counts = np.concatenate(list(inference.query_counts(rng, 1000, len(a))))
+            drawn = weighted_means((a - b)[:, None], counts)[:, 0]
+            low, high = map(float, inference.interval(drawn, self.level, len(a)))
+            p_random, p_t = inference.paired_tests(a - b, rng, n_permutations)
+        value, other = (float(v.mean()) if len(v) else float("nan") for v in (a, b))
+        row = {"metric": metric.name, "value": value, "other": other, "difference": value - other}
+        row |= {"low": low, "high": high, "p_random": p_random, "p_t": p_t}
+        return row | {"queries": len(a)}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give the tidy table (metric, query, group, value) as a native data frame."""
+        return self.to_table().to_frame(backend)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give summaries (and values by group) as plain rows."""
+        document: dict[str, Any] = {
+            "schema_version": 1,
+            "level": self.level,
+            "queries": len(self.qids),
+            "summary": list(self.summary()),
+        }
+        if any(result.split is not None for result in self.results):
+            names = ("by_group", "overall", "difference", "ratio", "group_min", "group_max")
+            for name in names:
+                part = getattr(self, name)
+                document[name] = list(part if isinstance(part, Table) else part())
+        return document | {"notes": list(self.notes)}
+
+    def to_json(self) -> str:
+        """Give `to_dict` as JSON; undefined numbers become null."""
+        return json.dumps(_without_nan(self.to_dict()), ensure_ascii=False, allow_nan=False)
+
+    def __repr__(self) -> str:
+        """Show the summary as text, and the values by group where there are any."""
+        parts = [self._shown_summary().to_text()]
+        if any(result.split is not None for result in self.results):
+            parts += [
+                "by group",
+                self.by_group.to_text(),
+                "difference",
+                self.difference().to_text(),
+            ]
+        return "\n".join(parts + [f"note: {note}" for note in self.notes])
+
+    def _repr_html_(self) -> str:
+        parts = [self._shown_summary()._repr_html_()]
+        if any(result.split is not None for result in self.results):
+            parts += [self.by_group._repr_html_(), self.difference()._repr_html_()]
+        return "".join(parts + [f"<p>{html.escape(note)}</p>" for note in self.notes])
+
+    def _shown_summary(self) -> Table:
+        """Leave out summary columns that hold nothing."""
+        table = self.summary()
+        hidden = {"group", "low", "high", "p_value"}
+        kept = {n: v for n, v in table.columns.items() if n not in hidden or not _empty(v)}
+        if "group" in kept:
+            kept["group"] = np.array(["" if g is None else str(g) for g in kept["group"]], object)
+        return Table(kept, self.backend)
+
+
+def _notes(results: Iterable[Result], n_queries: int) -> Iterable[str]:
+    for result in results:
+        if result.n_skipped:
+            yield (
+                f"{result.metric}: {result.n_skipped} of {n_queries} queries are skipped, "
+                f"where {result.metric.why_undefined}"
+            )
+
+
+def _shared(mine: np.ndarray, theirs: np.ndarray) -> tuple[list[int], list[int]]:
+    places = {query: at for at, query in enumerate(theirs.tolist())}
+    pairs = [(at, places[query]) for at, query in enumerate(mine.tolist()) if query in places]
+    if not pairs:
+        raise DataError("other must be an evaluation of the same queries, and shares none of them")
+    return [at for at, _ in pairs], [at for _, at in pairs]
+
+
+def _nan_extreme(table: np.ndarray, sign: float) -> np.ndarray:
+    """Give the largest (sign 1) or smallest (-1) over the last axis, NaN left out."""
+    best = np.where(np.isnan(table), -np.inf, sign * table).max(axis=-1)
+    return np.where(np.isinf(best), np.nan, sign * best)
+
+
+def _difference(table: np.ndarray, method: str) -> np.ndarray:
+    groups, whole = table[..., :-1], table[..., -1:]
+    if method == "to_overall":
+        return _nan_extreme(np.abs(groups - whole), 1.0)
+    if method != "between_groups":
+        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
+    return _nan_extreme(groups, 1.0) - _nan_extreme(groups, -1.0)
+
+
+def _ratio(table: np.ndarray, method: str) -> np.ndarray:
+    groups, whole = table[..., :-1], table[..., -1:]
+    if method == "to_overall":
+        quotient = divide(groups, whole, whole != 0)
+        other = divide(whole, groups, groups != 0)
+        return _nan_extreme(np.fmin(quotient, other), -1.0)
+    if method != "between_groups":
+        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
+    high = _nan_extreme(groups, 1.0)
+    return divide(_nan_extreme(groups, -1.0), high, high != 0)
+
+
+def _empty(values: np.ndarray) -> bool:
+    return all(v is None or (isinstance(v, float) and np.isnan(v)) for v in values.tolist())
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

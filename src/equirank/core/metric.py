@@ -1,0 +1,312 @@
+"""Metric: a small frozen value object that turns a Ranking into values per query and a summary."""
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from ..kernels.resampling import weighted_means
+from . import columns as door
+from .data import RankingData, as_ranking_data
+from .errors import DataError, EquirankWarning
+from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
+from .ranking import Ranking
+from .slots import Slots
+
+if TYPE_CHECKING:
+    from .scorer import MetricScorer
+
+__all__ = ["DISCOUNT", "GroupMetric", "Metric", "Values", "score_arrays"]
+
+#: What the word ``discount`` may be, for every metric that weighs positions.
+DISCOUNT: Constraint = AnyOf(Choice("log2", "zipf"), Vector(low=0.0))
+
+
+class Values(NamedTuple):
+    """Values of one metric: per query, and per query and group where it has groups."""
+
+    value: np.ndarray
+    groups: np.ndarray | None = None
+    labels: tuple[Any, ...] = ()
+
+
+class MetricType(type):
+    """Lets a class take a cutoff: ``NDCG @ 10`` is ``NDCG(k=10)``."""
+
+    def __matmul__(cls, k: int) -> Any:
+        """Make the metric with this cutoff."""
+        return cls(k=k)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Metric(metaclass=MetricType):
+    """Base of all metrics.
+
+    A metric writes `values` (slots to values) and says what it needs. Its string is its repr, its
+    key, the word on the command line and the column head, and parses back to it.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff; also written ``NDCG@10``.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is not defined: nothing, 0, 1, or an error.
+
+    Examples
+    --------
+    >>> from equirank.metrics import NDCG, RND
+    >>> NDCG@10, RND(step=5)@50
+    (NDCG@10, RND(step=5)@50)
+    >>> (NDCG@10).direction, (NDCG@10).bounds, sorted((NDCG@10).needs)
+    ('higher', (0.0, 1.0), ['relevance'])
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset()
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    additive: ClassVar[bool] = False
+    of_expectation: ClassVar[bool] = False
+    individual: ClassVar[bool] = False
+    takes_k: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "a denominator is 0"
+    params: ClassVar[Mapping[str, Constraint]] = {}
+
+    k: int | None = None
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip"
+
+    def __post_init__(self) -> None:
+        """Check the options and make sequences hashable."""
+        name = type(self).__name__
+        if self.k is not None and not self.takes_k:
+            raise DataError(f"k of {name} must be None: it takes no cutoff, got {self.k!r}")
+        common: dict[str, Constraint] = {
+            "k": Optional(Integer(1)),
+            "undefined": Choice("skip", "zero", "one", "raise"),
+        }
+        check_params(name, vars(self), {**common, **self.params})
+        for key, value in vars(self).items():
+            if isinstance(value, (list, np.ndarray)):
+                object.__setattr__(self, key, tuple(np.asarray(value).tolist()))
+
+    def __matmul__(self, k: int) -> "Metric":
+        """Give the same metric with another cutoff."""
+        return replace(self, k=k)
+
+    def __repr__(self) -> str:
+        """Write the metric so that it parses back."""
+        shown = [
+            f"{f.name}={_literal(getattr(self, f.name))}"
+            for f in sorted(fields(self), key=lambda f: f.name)
+            if f.name != "k" and getattr(self, f.name) != f.default
+        ]
+        call = f"({', '.join(shown)})" if shown else ""
+        return f"{type(self).__name__}{call}" + ("" if self.k is None else f"@{self.k}")
+
+    @property
+    def name(self) -> str:
+        """The metric's string."""
+        return repr(self)
+
+    @classmethod
+    def options(cls) -> list[str]:
+        """List the names of the options."""
+        return [f.name for f in fields(cls) if f.name != "k" or cls.takes_k]
+
+    @classmethod
+    def summary(cls) -> str:
+        """Give the first sentence of the docstring."""
+        return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
+
+    def check(self, data: RankingData) -> None:
+        """Raise where the data lacks what the metric needs."""
+        known = {
+            "relevance": (data.y, "relevance (y)"),
+            "sensitive": (data.sensitive or None, "groups (sensitive_features)"),
+            "cost": (data.cost, "costs (cost)"),
+            "features": (data.X, "features (X)"),
+        }
+        for need in sorted(self.needs):
+            if known[need][0] is None:
+                raise DataError(f"{self} needs {known[need][1]}, which the data lacks")
+
+    def per_query(self, ranking: Ranking) -> Values:
+        """Give the value of each query; where undefined NaN, or what ``undefined`` says."""
+        from .measuring import measure
+
+        self.check(ranking.data)
+        return self.refuse_undefined(ranking.data, measure([self], ranking)[0])
+
+    def refuse_undefined(self, data: RankingData, values: Values) -> Values:
+        """Raise for the first undefined query, where ``undefined`` says so."""
+        missing = np.isnan(values.value)
+        if self.undefined == "raise" and missing.any():
+            query, row = data.place(int(data.offsets[np.flatnonzero(missing)[0]]))
+            raise DataError(
+                f"{self} is undefined for query {query!r} (row {row}): {self.why_undefined}"
+            )
+        return values
+
+    def fill(self, values: Values) -> Values:
+        """Put 0 or 1 for undefined queries, where ``undefined`` says so."""
+        if self.undefined not in ("zero", "one"):
+            return values
+        fill = 0.0 if self.undefined == "zero" else 1.0
+        return values._replace(value=np.where(np.isnan(values.value), fill, values.value))
+
+    def summarize(
+        self, values: Values, counts: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Summarise over queries: the mean over those where the metric is defined.
+
+        Parameters
+        ----------
+        values : Values
+            Per query.
+        counts : ndarray of shape (n_replicates, n_queries), optional
+            How often each query counts in each bootstrap replicate.
+
+        Returns
+        -------
+        value, groups : arrays
+            Of shapes () and (n_groups,), with ``counts`` (n_replicates, ...).
+        """
+        value = weighted_means(values.value[:, None], counts)[..., 0]
+        return value, None if values.groups is None else weighted_means(values.groups, counts)
+
+    def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Give the metric of each group's items at their places in the full list (query x group).
+
+        Only for metrics that are sums over items (``additive``).
+        """
+        raise DataError(f"{self} is not a sum over items, so it has no values by group")
+
+    def scorer(self) -> "MetricScorer":
+        """Make a scikit-learn scorer: higher is better, and it asks for the metadata it needs."""
+        from .scorer import MetricScorer
+
+        return MetricScorer(self)
+
+    def values(self, slots: Slots) -> Values:
+        """Give the value of each query of the slots, NaN where undefined: what a metric writes."""
+        raise TypeError(f"{type(self).__name__} must define values; Metric is abstract")
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class GroupMetric(Metric):
+    """Base of metrics that compare groups of people.
+
+    Parameters
+    ----------
+    by : str or tuple of str, optional
+        The attribute, or several to cross; may be left out where the data has only one.
+    protected : label, optional
+        The group that is looked at against the rest; without it every group is, and the worst
+        counts.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    why_undefined: ClassVar[str] = "it holds one group only"
+
+    by: str | tuple[str, ...] | None = None
+    protected: Any = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        check_params(
+            type(self).__name__,
+            vars(self),
+            {"by": Optional(Label(many=True)), "protected": Optional(Label())},
+        )
+        super().__post_init__()
+
+    def check(self, data: RankingData) -> None:
+        """Raise where the data lacks the attribute or the protected group."""
+        super().check(data)
+        attribute = data.attribute(self.by)
+        if self.protected is not None:
+            code = attribute.code(self.protected)
+            if not (attribute.codes == code).any():
+                raise DataError(
+                    f"protected of {self} must be a group with at least one row, "
+                    f"and {self.protected!r} has none here"
+                )
+
+    def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Give the value of each wanted group against the rest (query x wanted group)."""
+        raise TypeError(f"{type(self).__name__} must define by_group; GroupMetric is abstract")
+
+    def values(self, slots: Slots) -> Values:
+        """Compare every group, or the protected one, with the rest; the worst counts."""
+        codes, labels = slots.groups(self.by)
+        if self.protected is None:
+            wanted = np.arange(len(labels))
+        else:
+            wanted = np.array([slots.data.attribute(self.by).code(self.protected)])
+        groups = self.by_group(slots, codes, wanted)
+        worst = _worst(groups, self.direction)
+        return Values(worst, groups, tuple(labels[code] for code in wanted))
+
+
+def _worst(groups: np.ndarray, direction: str) -> np.ndarray:
+    """Take the worst group of each query, leaving out groups it does not hold."""
+    fill = -np.inf if direction == "lower" else np.inf
+    filled = np.where(np.isnan(groups), fill, groups)
+    worst = filled.max(axis=1) if direction == "lower" else filled.min(axis=1)
+    return np.where(np.isinf(worst), np.nan, worst)
+
+
+def score_arrays(
+    metric: Metric,
+    *,
+    y_score: Any,
+    y_true: Any = None,
+    sensitive_features: Any = None,
+    qid: Any = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+) -> Any:
+    """Evaluate one metric on plain arrays: what every metric function is made of.
+
+    Returns
+    -------
+    float, or ndarray with ``per_query``; with ``return_groups`` also a dict of group to value.
+    """
+    door.choose("ties", ties, ("average", "stable"))
+    if isinstance(y_score, Ranking):
+        ranking = y_score
+    else:
+        score = door.numbers("y_score", y_score)
+        truth = None if y_true is None else door.numbers("y_true", y_true)
+        door.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
+        door.same_length({"y_score": score, "y_true": truth})
+        data = as_ranking_data(y=truth, qid=qid, sensitive_features=sensitive_features, score=score)
+        ranking = Ranking.from_scores(data, ties=ties)
+    values = metric.per_query(ranking)
+    value, groups = metric.summarize(values)
+    if np.isnan(value) and not per_query:
+        warnings.warn(
+            f"{metric} is undefined in every query ({metric.why_undefined}): the result is NaN",
+            EquirankWarning,
+            stacklevel=3,
+        )
+    result: Any = values.value if per_query else float(value)
+    if not return_groups:
+        return result
+    if groups is None or values.groups is None:
+        return result, {}
+    columns = values.groups.T if per_query else [float(v) for v in groups]
+    return result, dict(zip(values.labels, columns, strict=True))
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        inside = ", ".join(_literal(part) for part in value)
+        return f"({inside},)" if len(value) == 1 else f"({inside})"
+    return repr(value.item() if isinstance(value, np.generic) else value)

@@ -1,0 +1,205 @@
+"""Parameters: declared once per class, checked here, spoken of in one sentence."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = [
+    "AnyOf",
+    "Choice",
+    "Constraint",
+    "Flag",
+    "Integer",
+    "Label",
+    "Number",
+    "Optional",
+    "Vector",
+    "check_params",
+]
+
+
+class Constraint(Protocol):
+    """What a parameter may be: a test and the words for it."""
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is allowed."""
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+
+
+@dataclass(frozen=True)
+class Integer:
+    """An integer of at least ``low`` (and at most ``high``)."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is such an integer; booleans are not."""
+        if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
+            return False
+        number = int(value)
+        above = self.low is None or number >= self.low
+        return above and (self.high is None or number <= self.high)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        if self.low is not None and self.high is not None:
+            return f"an integer from {self.low} to {self.high}"
+        return "an integer" if self.low is None else f"an integer >= {self.low}"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number in an interval; ``open_low`` and ``open_high`` leave out its ends."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is such a number; booleans are not."""
+        if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
+            return False
+        number = float(value)
+        above = number > self.low if self.open_low else number >= self.low
+        below = number < self.high if self.open_high else number <= self.high
+        return math.isfinite(number) and above and below
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        if math.isinf(self.low) and math.isinf(self.high):
+            return "a finite number"
+        if math.isinf(self.high):
+            return f"a number {'>' if self.open_low else '>='} {self.low:g}"
+        left, right = "(" if self.open_low else "[", ")" if self.open_high else "]"
+        return f"a number in {left}{self.low:g}, {self.high:g}{right}"
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is a boolean."""
+        return isinstance(value, (bool, np.bool_))
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "True or False"
+
+
+class Choice:
+    """One of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is one of the words."""
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "one of " + ", ".join(repr(word) for word in self.words)
+
+
+@dataclass(frozen=True)
+class Label:
+    """The name of a group or of an attribute; with ``many``, also a tuple or list of names."""
+
+    many: bool = False
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value can be such a name."""
+        if self.many and isinstance(value, (tuple, list)):
+            return len(value) > 0 and all(isinstance(part, str) for part in value)
+        return isinstance(value, (str, int, float, bool, np.generic))
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a name or a list of names" if self.many else "a group's name"
+
+
+@dataclass(frozen=True)
+class Vector:
+    """A non-empty sequence of finite numbers >= ``low``."""
+
+    low: float = -math.inf
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is such a sequence."""
+        if isinstance(value, str):
+            return False
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            return False
+        good = array.ndim == 1 and array.size > 0 and np.isfinite(array).all()
+        return bool(good and (array >= self.low).all())
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a sequence of finite numbers" + (
+            f" >= {self.low:g}" if self.low > -math.inf else ""
+        )
+
+
+class AnyOf:
+    """Whatever one of several constraints allows."""
+
+    def __init__(self, *parts: Constraint) -> None:
+        self.parts = parts
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether one of the parts allows the value."""
+        return any(part.accepts(value) for part in self.parts)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return ", or ".join(str(part) for part in self.parts)
+
+
+class Optional:
+    """None, or what another constraint allows."""
+
+    def __init__(self, part: Constraint) -> None:
+        self.part = part
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is None or allowed by the part."""
+        return value is None or self.part.accepts(value)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return f"{self.part}, or None"
+
+
+def check_params(owner: str, values: Mapping[str, Any], declared: Mapping[str, Constraint]) -> None:
+    """Check values against the declared constraints.
+
+    Raises
+    ------
+    DataError
+        In the one sentence of the house: which parameter, of whom, must be what, got what.
+
+    Examples
+    --------
+    >>> check_params("RND", {"step": 0}, {"step": Integer(2)})
+    Traceback (most recent call last):
+    ...
+    equirank.core.errors.DataError: step of RND must be an integer >= 2, got 0
+    """
+    for name, constraint in declared.items():
+        if name in values and not constraint.accepts(values[name]):
+            shown = repr(values[name])
+            shown = shown if len(shown) <= 80 else shown[:77] + "..."
+            raise DataError(f"{name} of {owner} must be {constraint}, got {shown}")

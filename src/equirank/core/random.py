@@ -1,0 +1,55 @@
+"""Randomness: one seed in, generators out, so that the number of threads cannot change a result."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["RandomState", "as_seed", "generator"]
+
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def as_seed(random_state: Any) -> int:
+    """Turn what users pass as ``random_state`` into one integer seed.
+
+    Parameters
+    ----------
+    random_state : int, numpy Generator, numpy RandomState or None
+        An integer is the seed itself; a generator is asked for one; ``None`` draws a fresh one.
+
+    Examples
+    --------
+    >>> as_seed(7)
+    7
+    >>> as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
+    True
+    """
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if random_state < 0:
+            raise ValueError(f"random_state must be an integer >= 0, got {random_state}")
+        return int(random_state)
+    raise ValueError(
+        "random_state must be an integer, a numpy Generator, a RandomState or None, "
+        f"got {random_state!r}"
+    )
+
+
+def generator(random_state: Any, *key: int) -> np.random.Generator:
+    """Make the generator that belongs to a seed and a key, such as a query's index.
+
+    The same seed and key give the same numbers, whatever was drawn before and in whichever thread.
+
+    Examples
+    --------
+    >>> bool(generator(0, 3).random() == generator(0, 3).random())
+    True
+    >>> bool(generator(0, 3).random() == generator(0, 4).random())
+    False
+    """
+    return np.random.default_rng([as_seed(random_state), *key])

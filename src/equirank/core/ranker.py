@@ -1,0 +1,250 @@
+"""Ranker: the base of everything that learns to rank, a scikit-learn estimator."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .data import RankingData, as_ranking_data
+from .errors import DataError
+from .names import parse_metric
+from .params import Constraint, check_params
+from .ranking import Ranking
+from .saving import save
+
+__all__ = ["Ranker"]
+
+METADATA = ("qid", "sensitive_features", "cost", "query_weight")
+
+
+class Ranker(BaseEstimator):  # type: ignore[misc]
+    """Base of all rankers: ``fit`` on data, ``predict`` scores, ``rank`` a Ranking.
+
+    A ranker writes ``_fit(data)`` and ``_scores(data)``, a stochastic one also
+    ``_draw(data, n_draws, rng)``, and declares below what it needs. Whatever it does not declare is
+    hidden from it: a ranker is blind to the sensitive attribute at prediction unless its class says
+    otherwise, and scikit-learn's metadata routing follows the same lines.
+
+    Attributes
+    ----------
+    fit_needs : frozenset of str
+        Of ``"qid", "sensitive_features", "cost", "query_weight"``: what `fit` uses.
+    predict_needs : frozenset of str
+        Of ``"qid", "sensitive_features"``: what `predict` and `rank` use.
+    params : mapping of str to Constraint
+        What each parameter may be; checked in `fit`.
+    array_attributes : tuple of str
+        Learned attributes that make up the model; `save` stores them.
+    """
+
+    fit_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
+    predict_needs: ClassVar[frozenset[str]] = frozenset()
+    params: ClassVar[Mapping[str, Constraint]] = {}
+    array_attributes: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Derive the metadata requests from the declared needs."""
+        predict = {"qid": "qid" in cls.predict_needs}
+        predict["sensitive_features"] = "sensitive_features" in cls.predict_needs
+        cls.__metadata_request__fit = {name: name in cls.fit_needs for name in METADATA}
+        cls.__metadata_request__predict = predict
+        cls.__metadata_request__score = {
+            "qid": True,
+            "sample_weight": True,
+            "sensitive_features": predict["sensitive_features"],
+        }
+        super().__init_subclass__(**kwargs)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+        query_weight: Any = None,
+    ) -> Self:
+        """Learn to rank.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; a `RankingData` brings everything else with it.
+        y : array-like
+            Relevance, >= 0.
+        qid, sensitive_features, cost, query_weight : array-like, optional
+            As in `as_ranking_data`.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        for need, there in _present(data).items():
+            if need in self.fit_needs and not there and need not in ("qid", "query_weight"):
+                raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
+        self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
+        self.data_fingerprint_ = data.fingerprint()
+        self._fit(data)
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
+        """Give scores in the caller's row order, higher is ranked earlier."""
+        data = self._prediction_data(X, None, qid, sensitive_features)
+        return data.to_original(np.asarray(self._scores(self._blind(data)), dtype=np.float64))
+
+    def rank(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        n_draws: int | None = None,
+        random_state: Any = None,
+    ) -> Ranking:
+        """Rank the rows of each query.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+        y, qid, sensitive_features : array-like, optional
+            As in `as_ranking_data`; the ranker sees only what its class declares.
+        n_draws : int, optional
+            Number of draws of a stochastic ranker.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+        """
+        data = self._prediction_data(X, y, qid, sensitive_features)
+        seen = self._blind(data)
+        if n_draws is not None:
+            if not hasattr(self, "_draw"):
+                raise DataError(f"n_draws must be None: {type(self).__name__} is deterministic")
+            position = self._draw(seen, n_draws, random_state)
+            return Ranking.from_positions(data, data.to_original(position))
+        scores = np.asarray(self._scores(seen), dtype=np.float64)
+        return Ranking.from_scores(data, data.to_original(scores))
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Give the mean NDCG@10 over queries.
+
+        ``sample_weight`` is not used; scikit-learn's Pipeline passes it on with routing switched
+        on.
+        """
+        ranking = self.rank(X, y, qid=qid, sensitive_features=sensitive_features)
+        metric = parse_metric("NDCG@10")
+        return float(metric.summarize(metric.per_query(ranking))[0])
+
+    def save(self, folder: str | Path) -> None:
+        """Save the fitted model into a folder that `equirank.load` reads; no pickle is involved."""
+        check_is_fitted(self)
+        save(self, folder)
+
+    def _fit(self, data: RankingData) -> None:
+        raise TypeError(f"{type(self).__name__} must define _fit; Ranker is abstract")
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        raise TypeError(f"{type(self).__name__} must define _scores; Ranker is abstract")
+
+    def _training_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
+    ) -> RankingData:
+        if isinstance(X, RankingData):
+            if X.X is None or X.y is None:
+                raise DataError(
+                    f"{type(self).__name__} needs X and y to fit, and the data lacks them"
+                )
+            self.n_features_in_ = X.n_features
+            if X.feature_names is not None:
+                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            return self._hide(X, self.fit_needs)
+        tags = self.__sklearn_tags__()
+        finite = "allow-nan" if tags.input_tags.allow_nan else True
+        checked, relevance = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr" if tags.input_tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+            y_numeric=True,
+        )
+
+        def wanted(name: str, values: Any) -> Any:
+            return values if name in self.fit_needs else None
+
+        return as_ranking_data(
+            checked,
+            relevance,
+            qid=qid,
+            sensitive_features=wanted("sensitive_features", sensitive_features),
+            cost=wanted("cost", cost),
+            query_weight=wanted("query_weight", query_weight),
+        )
+
+    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+        check_is_fitted(self)
+        if isinstance(X, RankingData):
+            if X.n_features != self.n_features_in_:
+                raise DataError(
+                    f"X has {X.n_features} features, but {type(self).__name__} is expecting "
+                    f"{self.n_features_in_} features as input"
+                )
+            return X
+        tags = self.__sklearn_tags__()
+        checked = validate_data(
+            self,
+            X,
+            reset=False,
+            accept_sparse="csr" if tags.input_tags.sparse else False,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True,
+        )
+        return as_ranking_data(checked, y, qid=qid, sensitive_features=sensitive_features)
+
+    def _blind(self, data: RankingData) -> RankingData:
+        """Hide from the ranker what it does not declare to need when predicting."""
+        missing = "sensitive_features" in self.predict_needs and not data.sensitive
+        if missing:
+            raise DataError(
+                f"sensitive_features must be given: {type(self).__name__} needs it to predict"
+            )
+        return self._hide(data, self.predict_needs, predicting=True)
+
+    @staticmethod
+    def _hide(data: RankingData, needs: frozenset[str], predicting: bool = False) -> RankingData:
+        return replace(
+            data,
+            y=None if predicting else data.y,
+            sensitive=data.sensitive if "sensitive_features" in needs else {},
+            cost=data.cost if "cost" in needs else None,
+            query_weight=data.query_weight if "query_weight" in needs else None,
+            score=None,
+            position=None,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that relevance is >= 0 and needed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.positive_only = True
+        return tags
+
+
+def _present(data: RankingData) -> dict[str, bool]:
+    return {
+        "sensitive_features": bool(data.sensitive),
+        "cost": data.cost is not None,
+    }

@@ -1,0 +1,65 @@
+"""A metric as a scikit-learn scorer."""
+
+from typing import Any
+
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from .metric import Metric
+
+__all__ = ["MetricScorer"]
+
+
+class MetricScorer:
+    """Call a ranker on data and give the metric, signed so that higher is better.
+
+    Made by `Metric.scorer`. With metadata routing on it asks for ``qid`` and for what its metric
+    needs, so a search hands it the groups without handing them to the ranker.
+
+    Examples
+    --------
+    >>> from equirank.metrics import RND
+    >>> RND(step=5).scorer()
+    RND(step=5).scorer()
+    """
+
+    def __init__(self, metric: Metric) -> None:
+        self.metric = metric
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+    ) -> float:
+        """Score the estimator's predictions on X."""
+        from .data import as_ranking_data
+        from .ranking import Ranking
+
+        data = as_ranking_data(
+            None,
+            y,
+            qid=qid,
+            sensitive_features=sensitive_features,
+            cost=cost,
+            score=estimator.predict(X),
+        )
+        values = self.metric.per_query(Ranking.from_scores(data))
+        value = float(self.metric.summarize(values)[0])
+        return value if self.metric.direction == "higher" else -value
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """State what to pass on to the scorer."""
+        request = MetadataRequest(owner=repr(self))
+        wanted = {"qid", *({"sensitive_features"} if "sensitive" in self.metric.needs else ())}
+        wanted |= {"cost"} & self.metric.needs
+        for name in ("qid", "sensitive_features", "cost"):
+            request.score.add_request(param=name, alias=name in wanted)
+        return request
+
+    def __repr__(self) -> str:
+        """Say which metric it is."""
+        return f"{self.metric}.scorer()"

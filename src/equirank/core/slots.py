@@ -1,0 +1,192 @@
+"""Slots: the rows of one draw, best first, query by query: what the arithmetic of metrics reads."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..kernels.discounts import block_means
+from ..kernels.segments import segment_index
+from .data import RankingData
+
+__all__ = ["Slots"]
+
+
+@dataclass(eq=False)
+class Slots:
+    """The rows of one draw of a ranking in the order of their positions.
+
+    Attributes
+    ----------
+    data : RankingData
+        Where relevance and groups are read from.
+    order : ndarray
+        The stored row in each slot.
+    offsets : ndarray
+        Query ``q`` fills the slots ``offsets[q]:offsets[q + 1]``, rows not shown last.
+    lo, hi : ndarray or None
+        Each slot's tie block is ``lo:hi``; None where nothing is tied.
+    shown : ndarray or None
+        How many rows of each query are shown; None where all are.
+    """
+
+    data: RankingData
+    order: np.ndarray
+    offsets: np.ndarray
+    lo: np.ndarray | None = None
+    hi: np.ndarray | None = None
+    shown: np.ndarray | None = None
+    codes: dict[Any, np.ndarray] = field(default_factory=dict)
+    exposure: Callable[[np.ndarray], np.ndarray] | None = None
+    _heads: dict[int | None, "Slots"] = field(default_factory=dict)
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.offsets) - 1
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each query."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """First slot of each slot's query."""
+        return np.repeat(self.offsets[:-1], self.sizes)
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """Index of each slot's query."""
+        return segment_index(self.offsets)
+
+    @cached_property
+    def position(self) -> np.ndarray:
+        """1-based position of each slot, ties in their stored order."""
+        return np.arange(1, len(self.order) + 1) - self.start
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Relevance in each slot."""
+        return np.asarray(self.data.y)[self.order]
+
+    def groups(self, by: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """Give the group code in each slot and the groups' names."""
+        attribute = self.data.attribute(by)
+        if by not in self.codes:
+            self.codes[by] = attribute.codes[self.order]
+        return self.codes[by], attribute.categories
+
+    def begin(self) -> np.ndarray:
+        """First slot of each slot's tie block."""
+        return np.arange(len(self.order)) if self.lo is None else self.lo
+
+    def end(self) -> np.ndarray:
+        """One behind the last slot of each slot's tie block."""
+        return np.arange(1, len(self.order) + 1) if self.hi is None else self.hi
+
+    def expect(self, weights: np.ndarray) -> np.ndarray:
+        """Give each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown."""
+        if self.exposure is not None:
+            return self.exposure(weights)[self.order]
+        if self.lo is None:
+            value = weights[self.position - 1]
+        else:
+            first = self.lo - self.start + 1
+            value = block_means(weights, first, self.end() - self.start)
+        if self.shown is not None:
+            value = np.where(self.position <= np.repeat(self.shown, self.sizes), value, 0.0)
+        return value
+
+    def sum_by_group(self, values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Add values up per query and group (query x group)."""
+        cell = self.query * n_groups + codes
+        flat = np.bincount(cell, weights=values, minlength=self.n_queries * n_groups)
+        return flat.reshape(-1, n_groups)
+
+    def head(self, k: int | None = None) -> "Slots":
+        """Keep the shown slots of the tie blocks that begin within the first k positions."""
+        if k is None and self.shown is None:
+            return self
+        if k not in self._heads:
+            self._heads[k] = self._head(k)
+        return self._heads[k]
+
+    def _head(self, k: int | None) -> "Slots":
+        keep = np.ones(len(self.order), dtype=bool)
+        if k is not None:
+            first = self.position if self.lo is None else self.lo - self.start + 1
+            keep &= first <= k
+        if self.shown is not None:
+            keep &= self.position <= np.repeat(self.shown, self.sizes)
+        index = np.flatnonzero(keep)
+        kept = np.bincount(self.query[index], minlength=self.n_queries)
+        offsets = np.concatenate([[0], np.cumsum(kept)])
+        shift = np.repeat(self.offsets[:-1] - offsets[:-1], kept)
+        return Slots(
+            self.data,
+            self.order[index],
+            offsets,
+            None if self.lo is None else self.lo[index] - shift,
+            None if self.hi is None else self.hi[index] - shift,
+            codes={by: codes[index] for by, codes in self.codes.items()},
+        )
+
+    def block(self, queries: slice) -> "Slots":
+        """Keep a run of queries."""
+        if queries.start == 0 and queries.stop == self.n_queries:
+            return self
+        first, last = self.offsets[queries.start], self.offsets[queries.stop]
+        return Slots(
+            self.data,
+            self.order[first:last],
+            self.offsets[queries.start : queries.stop + 1] - first,
+            None if self.lo is None else self.lo[first:last] - first,
+            None if self.hi is None else self.hi[first:last] - first,
+            None if self.shown is None else self.shown[queries],
+            exposure=self.exposure,
+        )
+
+    def relabelled(self, by: Any, codes: np.ndarray) -> "Slots":
+        """Repeat the slots once per row of ``codes`` (draws x slots), with those groups."""
+        draws, n = codes.shape
+        shift = np.arange(draws)[:, None] * n
+
+        def repeat(values: np.ndarray | None) -> np.ndarray | None:
+            return None if values is None else (values[None, :] + shift).ravel()
+
+        return Slots(
+            self.data,
+            np.tile(self.order, draws),
+            np.append((self.offsets[None, :-1] + shift).ravel(), draws * n),
+            repeat(self.lo),
+            repeat(self.hi),
+            None if self.shown is None else np.tile(self.shown, draws),
+            {by: codes.ravel()},
+            self.exposure,
+        )
+
+    def resampled(self, counts: np.ndarray, copies_tied: bool = False) -> "Slots":
+        """Repeat one list once per row of ``counts`` (draws x stored rows), each row so many times.
+
+        Copies of a row are equal in relevance and group, so their order matters only to metrics
+        that look at individuals: those ask for ``copies_tied``.
+        """
+        draws = len(counts)
+        times = counts[:, self.order]
+        total = times.sum(axis=1)
+        offsets = np.concatenate([[0], np.cumsum(total)])
+        order = np.repeat(np.tile(self.order, draws), times.ravel())
+        shown = None
+        if self.shown is not None:
+            shown = times[:, : int(self.shown[0])].sum(axis=1)
+        lo = hi = None
+        if self.lo is not None or copies_tied:
+            ends = np.cumsum(times, axis=1) + offsets[:-1, None]
+            begins = ends - times
+            flat = times.ravel()
+            lo = np.repeat(begins[:, self.begin()].ravel(), flat)
+            hi = np.repeat(ends[:, self.end() - 1].ravel(), flat)
+        return Slots(self.data, order, offsets, lo, hi, shown, exposure=self.exposure)

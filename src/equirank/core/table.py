@@ -1,0 +1,159 @@
+"""A table of named columns: what every result is given back as, with or without a frame library."""
+
+import html
+import importlib.util
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError, MissingExtraError
+from .extras import require
+
+__all__ = ["Table"]
+
+BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+class Table:
+    """Named columns of equal length.
+
+    Parameters
+    ----------
+    columns : mapping of str to array-like
+        The columns, in order.
+    backend : {"pandas", "polars", "pyarrow"}, optional
+        The data-frame library the data came in with; `to_frame` goes back to it.
+
+    Examples
+    --------
+    >>> table = Table({"metric": ["NDCG@10", "RND"], "value": [0.75, 0.125]})
+    >>> table
+    metric   value
+    NDCG@10  0.7500
+    RND      0.1250
+    >>> table.to_dict()
+    {'metric': ['NDCG@10', 'RND'], 'value': [0.75, 0.125]}
+    """
+
+    def __init__(self, columns: Mapping[str, Any], backend: str | None = None) -> None:
+        self.columns: dict[str, np.ndarray] = {
+            name: _as_column(values) for name, values in columns.items()
+        }
+        self.backend = backend
+        lengths = {name: len(values) for name, values in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise DataError(f"columns of a table must have one length, got {lengths}")
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return len(next(iter(self.columns.values()))) if self.columns else 0
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Give one column."""
+        if name not in self.columns:
+            raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}")
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Go through the rows, each as a dict."""
+        lists = self.to_dict()
+        return (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Give the columns as plain lists."""
+        return {name: values.tolist() for name, values in self.columns.items()}
+
+    def to_json(self) -> str:
+        """Give the rows as JSON; undefined numbers become null."""
+        return json.dumps([_json_row(row) for row in self], ensure_ascii=False, allow_nan=False)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Give the table as a native data frame.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}, optional
+            Defaults to the library the data came in with, else the first that is installed.
+        """
+        name = backend or self.backend or _first_installed()
+        if name not in BACKENDS:
+            raise DataError(f"backend must be one of {', '.join(BACKENDS)}, got {name!r}")
+        columns = {key: list(v) if v.dtype == object else v for key, v in self.columns.items()}
+        if name == "pyarrow":
+            return require("pyarrow", "data").table(
+                {key: v.tolist() if isinstance(v, np.ndarray) else v for key, v in columns.items()}
+            )
+        return require(name, "data").DataFrame(columns)
+
+    def __repr__(self) -> str:
+        """Show the first rows as text."""
+        return self.to_text()
+
+    def to_text(self, max_rows: int = 60, digits: int = 4) -> str:
+        """Lay the table out in plain text, numbers to the right."""
+        cells = self._cells(max_rows, digits)
+        widths = [max(map(len, column)) for column in cells]
+        right = [v.dtype.kind in "fiu" for v in self.columns.values()]
+        lines = [
+            "  ".join(
+                cell.rjust(w) if r else cell.ljust(w)
+                for cell, w, r in zip(row, widths, right, strict=True)
+            ).rstrip()
+            for row in zip(*cells, strict=True)
+        ]
+        if len(self) > max_rows:
+            lines.append(f"... {len(self) - max_rows} more rows")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        cells = [[html.escape(cell) for cell in column] for column in self._cells(60, 4)]
+        rows = list(zip(*cells, strict=True))
+        if not rows:
+            return "<table></table>"
+        head = "".join(f"<th>{cell}</th>" for cell in rows[0])
+        body = "".join("<tr>" + "".join(f"<td>{c}</td>" for c in r) + "</tr>" for r in rows[1:])
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _cells(self, max_rows: int, digits: int) -> list[list[str]]:
+        return [
+            [name, *(_cell(value, digits) for value in values[:max_rows].tolist())]
+            for name, values in self.columns.items()
+        ]
+
+
+def _as_column(values: Any) -> np.ndarray:
+    if isinstance(values, np.ndarray):
+        return values
+    items = list(values)
+    if all(
+        isinstance(item, (int, float, np.number)) and not isinstance(item, bool) for item in items
+    ):
+        return np.array(items) if items else np.array([], dtype=float)
+    column = np.empty(len(items), dtype=object)
+    column[:] = items
+    return column
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "-"
+    return f"{value:.{digits}f}" if isinstance(value, float) else str(value)
+
+
+def _json_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: None if isinstance(value, float) and not np.isfinite(value) else value
+        for key, value in row.items()
+    }
+
+
+def _first_installed() -> str:
+    for name in BACKENDS:
+        if importlib.util.find_spec(name) is not None:
+            return name
+    raise MissingExtraError(
+        "a data frame needs pandas, polars or pyarrow, and none is installed: "
+        'pip install "equirank[data]" brings pyarrow; to_dict() and to_json() work without'
+    )

@@ -1,0 +1,292 @@
+"""Made-up rankings whose bias is known, because it was planted."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.params import Choice, Constraint, Integer, Number, check_params
+from ..core.random import as_seed, generator
+
+__all__ = ["make_fairness_probability", "make_ranking"]
+
+#: Each quantity is drawn from its own stream, so that changing one leaves the others as they were.
+_SIZES, _GROUPS, _FEATURES, _LABELS, _SCORES, _COSTS = range(6)
+
+_DECLARED: dict[str, Constraint] = {
+    "n_queries": Integer(1),
+    "n_items": Integer(1),
+    "n_features": Integer(1),
+    "n_grades": Integer(2, 64),
+    "noise": Number(0),
+    "cost": Choice("none", "uniform", "ternary"),
+}
+
+
+def make_ranking(
+    *,
+    n_queries: int = 100,
+    n_items: int | tuple[int, int] = 50,
+    n_features: int = 10,
+    n_informative: int | None = None,
+    n_grades: int = 5,
+    groups: Sequence[str] | Mapping[str, float] = ("a", "b"),
+    feature_bias: float | Mapping[str, float] = 0.0,
+    label_bias: float | Mapping[str, float] = 0.0,
+    score_bias: float | Mapping[str, float] = 0.0,
+    noise: float = 0.5,
+    cost: Literal["none", "uniform", "ternary"] = "none",
+    dtype: Any = np.float64,
+    random_state: Any = None,
+) -> RankingData:
+    r"""Make up lists of items with features, grades, groups and scores, biased as much as you say.
+
+    Every item has a hidden merit, spread alike in all groups. Features show it, grades judge it and
+    a linear scorer estimates it from the features; each of the three can be biased against a group.
+    With ``m = n_informative``, for item i of group g, and with all :math:`z, \varepsilon, \eta`
+    independent standard normal:
+
+    .. math::
+
+        w_j &= (m - j + 1) / \sqrt{1^2 + \dots + m^2}, \quad j = 1, \dots, m
+            && \text{weights, of length 1} \\
+        \mu_i &= \textstyle\sum_{j \le m} w_j z_{ij}
+            && \text{merit} \\
+        x_{ij} &= z_{ij} - [j \le m] \, b^{\text{feature}}_g
+            && \text{features} \\
+        t_i &= (\mu_i + \sigma \varepsilon_i) / \sqrt{1 + \sigma^2} - b^{\text{label}}_g,
+            \quad y_i = \#\{r \ge 1 : t_i > \tau_r\}
+            && \text{grade} \\
+        s_i &= (\textstyle\sum_{j \le m} w_j x_{ij} + \sigma \eta_i) / \sqrt{1 + \sigma^2}
+            - b^{\text{score}}_g
+            && \text{score}
+
+    where :math:`\sigma` is ``noise`` and the thresholds :math:`\tau_r` make grade r of unbiased
+    labels half as frequent as grade r - 1. Features, the label before it is cut into grades and the
+    score all have standard deviation 1 within a group, so a bias is in standard deviations:
+
+    - an informative feature has mean :math:`-b^{\text{feature}}_g`;
+    - at each threshold, :math:`\Phi^{-1}(P(y \ge r))` is lower by :math:`b^{\text{label}}_g`;
+    - the score has mean :math:`-b^{\text{score}}_g - b^{\text{feature}}_g \sum_j w_j /
+      \sqrt{1 + \sigma^2}`: biased features bias the scorer that reads them, also without a bias of
+      its own.
+
+    Parameters
+    ----------
+    n_queries : int, default=100
+        Number of lists; their labels are 0, 1, ...
+    n_items : int or (int, int), default=50
+        Items of each list, or the smallest and the largest number (each number in between is
+        equally likely).
+    n_features : int, default=10
+        Columns of X.
+    n_informative : int, optional
+        How many of them, the first ones, show merit; the rest is noise. None: half, rounded up.
+    n_grades : int, default=5
+        Grades 0, ..., ``n_grades - 1`` of relevance.
+    groups : sequence of str or mapping of str to float, default=("a", "b")
+        Values of the sensitive attribute ``group``, equally frequent, or with the share of each;
+        every item draws its group independently. Biases given as one number are against the first.
+    feature_bias, label_bias, score_bias : float or mapping of str to float, default=0.0
+        How far a group is put down, in standard deviations as above: the first group, or each that
+        the mapping names. A negative bias favours.
+    noise : float, default=0.5
+        How much chance enters labels and scores, in standard deviations of merit.
+    cost : {"none", "uniform", "ternary"}
+        Cost per item: none, uniform on (0, 2], or 1/2, 1 or 3/2 with equal probability.
+    dtype : {numpy.float64, numpy.float32}
+        The type of X, score and cost. The two types draw different numbers.
+    random_state : int, Generator, RandomState or None
+        Seed. Each quantity has its own stream: with the same seed, a bias changes nothing else.
+
+    Returns
+    -------
+    RankingData
+        With X, y, score, the attribute ``group`` and, where asked for, cost.
+
+    Raises
+    ------
+    DataError
+        Where a parameter is out of range, shares do not sum to 1 or a bias names an unknown group.
+
+    See Also
+    --------
+    make_fairness_probability : Lists without features, biased place by place.
+
+    Examples
+    --------
+    >>> groups = {"f": 0.3, "m": 0.7}
+    >>> data = make_ranking(n_queries=200, groups=groups, score_bias=1, random_state=0)
+    >>> data
+    RankingData(10000 rows, 200 queries, 10 features, y, score, group (2 groups))
+    >>> women = data.attribute("group").codes == 0
+    >>> round(float(women.mean()), 2)
+    0.3
+    >>> round(float(data.score[~women].mean() - data.score[women].mean()), 1)
+    1.0
+    """
+    low, high = n_items if isinstance(n_items, tuple) and len(n_items) == 2 else (n_items, n_items)
+    informative = (n_features + 1) // 2 if n_informative is None else n_informative
+    kind = np.dtype(dtype)
+    values: dict[str, Any] = {"n_queries": n_queries, "n_items": low, "n_features": n_features}
+    values |= {"n_grades": n_grades, "noise": noise, "cost": cost}
+    check_params("make_ranking", values, _DECLARED)
+    check_params("make_ranking", {"n_items": high}, {"n_items": Integer(low)})
+    given = {"n_informative": informative}
+    check_params("make_ranking", given, {"n_informative": Integer(1, n_features)})
+    if kind not in (np.float32, np.float64):
+        raise DataError(f"dtype of make_ranking must be float64 or float32, got {kind}")
+    shares = _shares(groups)
+    bias = {
+        name: _sizes_of_bias(name, value, list(shares))
+        for name, value in {
+            "feature_bias": feature_bias,
+            "label_bias": label_bias,
+            "score_bias": score_bias,
+        }.items()
+    }
+    seed = as_seed(random_state)
+
+    sizes = generator(seed, _SIZES).integers(low, high, size=n_queries, endpoint=True)
+    n_rows = int(sizes.sum())
+    edges = np.cumsum(list(shares.values()))[:-1]
+    group = np.searchsorted(edges, generator(seed, _GROUPS).random(n_rows), side="right")
+
+    X = generator(seed, _FEATURES).standard_normal((n_rows, n_features), dtype=kind)
+    weights = np.arange(informative, 0, -1, dtype=kind)
+    weights /= np.sqrt(np.sum(weights**2))
+    merit = X[:, :informative] @ weights
+    scale = np.sqrt(1 + noise**2)
+    chance = generator(seed, _LABELS).standard_normal(n_rows)
+    latent = (merit + noise * chance) / scale - bias["label_bias"][group]
+    y = np.searchsorted(_thresholds(n_grades), latent).astype(np.float64)
+    chance = generator(seed, _SCORES).standard_normal(n_rows)
+    seen = merit - weights.sum() * bias["feature_bias"][group]
+    score = (seen + noise * chance) / scale - bias["score_bias"][group]
+    if bias["feature_bias"].any():
+        X[:, :informative] -= bias["feature_bias"].astype(kind)[group, None]
+
+    return as_ranking_data(
+        X,
+        y,
+        qid=np.repeat(np.arange(n_queries), sizes),
+        sensitive_features={"group": np.array(list(shares))[group]},
+        cost=_costs(cost, n_rows, generator(seed, _COSTS), kind),
+        score=score.astype(kind, copy=False),
+    )
+
+
+def _shares(groups: Any) -> dict[str, float]:
+    """Give the share of each group, checked."""
+    if isinstance(groups, Mapping):
+        shares = dict(groups)
+    elif isinstance(groups, Sequence) and not isinstance(groups, str):
+        shares = {name: 1 / len(groups) for name in groups}
+        if len(shares) < len(groups):
+            raise DataError(f"groups of make_ranking must differ, got {groups!r}")
+    else:
+        shares = {}
+    if not shares or not all(isinstance(name, str) for name in shares):
+        raise DataError(
+            f"groups of make_ranking must be names or a mapping from name to share, got {groups!r}"
+        )
+    for name, share in shares.items():
+        word = f"groups[{name!r}]"
+        check_params("make_ranking", {word: share}, {word: Number(0, 1)})
+    if abs(sum(shares.values()) - 1) > 1e-9:
+        total = sum(shares.values())
+        raise DataError(f"groups of make_ranking must have shares that sum to 1, got {total:g}")
+    return shares
+
+
+def _sizes_of_bias(name: str, bias: Any, groups: list[str]) -> np.ndarray:
+    """Give the bias against each group; a number is against the first."""
+    sizes = dict(bias) if isinstance(bias, Mapping) else {groups[0]: bias}
+    for group, size in sizes.items():
+        if group not in groups:
+            words = ", ".join(repr(known) for known in groups)
+            raise DataError(f"{name} of make_ranking must name groups among {words}, got {group!r}")
+        check_params("make_ranking", {name: size}, {name: Number()})
+    return np.array([float(sizes.get(group, 0.0)) for group in groups])
+
+
+def _thresholds(n_grades: int) -> np.ndarray:
+    """Cut a standard normal so that each grade is half as frequent as the one below it."""
+    from scipy.special import ndtri
+
+    above = np.cumsum(0.5 ** np.arange(n_grades)[::-1])[:-1][::-1]
+    cuts: np.ndarray = -ndtri(above / (2 - 0.5 ** (n_grades - 1)))
+    return cuts
+
+
+def _costs(
+    cost: str, n_rows: int, rng: np.random.Generator, dtype: np.dtype[Any]
+) -> np.ndarray | None:
+    if cost == "uniform":
+        return (2 * (1 - rng.random(n_rows, dtype=dtype.type))).astype(dtype, copy=False)
+    if cost == "ternary":
+        return np.array([0.5, 1.0, 1.5], dtype=dtype)[rng.integers(3, size=n_rows)]
+    return None
+
+
+def make_fairness_probability(
+    n: int, n_protected: int, f: float, *, n_lists: int = 1, random_state: Any = None
+) -> RankingData:
+    """Make up ranked lists in which a protected item comes next with a given probability.
+
+    From the first place to the last: while items of both groups are left, the next one is
+    protected with probability f; then the rest of the other group follows. With f = 0 the protected
+    come last, with f = 1 first, and with f = n_protected / n the order is about as fair as a
+    shuffled one.
+
+    Parameters
+    ----------
+    n : int
+        Items of a list.
+    n_protected : int
+        How many of them are protected.
+    f : float
+        The fairness probability, from 0 to 1.
+    n_lists : int, default=1
+        Number of lists, drawn independently; each is a query, labelled 0, 1, ...
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    RankingData
+        Rows best first, with scores n, ..., 2, 1 and the attribute ``group`` of values
+        ``"protected"`` and ``"other"``.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> data = make_fairness_probability(5, 2, 0.0)
+    >>> data
+    RankingData(5 rows, 1 queries, score, group (2 groups))
+    >>> [data.attribute().categories[code] for code in data.attribute().codes]
+    ['other', 'other', 'other', 'protected', 'protected']
+    """
+    values = {"n": n, "f": f, "n_lists": n_lists}
+    declared: dict[str, Constraint] = {"n": Integer(1), "f": Number(0, 1), "n_lists": Integer(1)}
+    check_params("make_fairness_probability", values, declared)
+    check_params(
+        "make_fairness_probability",
+        {"n_protected": n_protected},
+        {"n_protected": Integer(0, n)},
+    )
+    next_is_protected = generator(random_state).random((n_lists, n)) < f
+    left = n_protected - np.cumsum(next_is_protected, axis=1)
+    left_of_others = (n - n_protected) - np.cumsum(~next_is_protected, axis=1)
+    # A coin counts until one group has given all it had; from then on the other follows.
+    protected = np.where(left < 0, False, np.where(left_of_others < 0, True, next_is_protected))
+    return as_ranking_data(
+        qid=np.repeat(np.arange(n_lists), n),
+        sensitive_features={"group": np.where(protected, "protected", "other").ravel()},
+        score=np.tile(np.arange(n, 0, -1, dtype=np.float64), n_lists),
+    )

@@ -1,0 +1,40 @@
+"""Gains of relevance and discounts of position."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+__all__ = ["block_means", "discounts", "gains"]
+
+_DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log2": lambda place: 1.0 / np.log2(1.0 + place),
+    "zipf": lambda place: 1.0 / place,
+    "flat": np.ones_like,
+}
+
+
+def gains(y: np.ndarray, kind: str) -> np.ndarray:
+    """Give ``2**y - 1`` (``"exp2"``) or ``y`` itself (``"linear"``)."""
+    return (
+        np.exp2(y, dtype=np.float64) - 1.0 if kind == "exp2" else y.astype(np.float64, copy=False)
+    )
+
+
+def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.ndarray:
+    """Give the weights of places 1 to n, 0 behind the cutoff and behind a given vector's end."""
+    if isinstance(kind, str):
+        place = np.arange(1, n + 1, dtype=np.float64)
+        weights = _DISCOUNTS[kind](place)
+    else:
+        weights = np.zeros(n)
+        known = np.asarray(kind, dtype=np.float64)[:n]
+        weights[: len(known)] = known
+    if k is not None:
+        weights[k:] = 0.0
+    return weights
+
+
+def block_means(weights: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
+    """Give the mean weight over positions first..last (1-based, inclusive)."""
+    total = np.concatenate([[0.0], np.cumsum(weights)])
+    return (total[last] - total[first - 1]) / (last - first + 1)

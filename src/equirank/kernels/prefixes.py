@@ -1,0 +1,171 @@
+"""Group counts in prefixes, distances of shares, and the largest values these can take."""
+
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+
+from .segments import segment_sum
+
+__all__ = [
+    "cut_points",
+    "cut_weights",
+    "exact_maximum",
+    "expected_counts",
+    "kl_divergence",
+    "ratio_distance",
+    "share_distance",
+    "sorted_lists_maximum",
+    "two_group_divergence",
+]
+
+
+def cut_points(limit: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the cut points step, 2 step, ... up to each query's limit (never 1).
+
+    Returns the query of each cut, the cut, and where each query's cuts begin.
+    """
+    n_cuts = limit // step - (1 if step == 1 else 0)
+    n_cuts = np.maximum(n_cuts, 0)
+    offsets = np.concatenate([[0], np.cumsum(n_cuts)])
+    query = np.repeat(np.arange(len(limit)), n_cuts)
+    nth = np.arange(offsets[-1]) - np.repeat(offsets[:-1], n_cuts) + (2 if step == 1 else 1)
+    return query, nth * step, offsets
+
+
+def cut_weights(cut: np.ndarray, discount: str) -> np.ndarray:
+    """Weigh cut points by 1/log2(k) (``"paper"``) or 1/log2(k + 1) (``"code"``)."""
+    return 1.0 / np.log2(cut + (1.0 if discount == "code" else 0.0))
+
+
+def expected_counts(
+    member: np.ndarray,
+    slot: np.ndarray,
+    first: np.ndarray,
+    begin: np.ndarray | None = None,
+    end: np.ndarray | None = None,
+) -> np.ndarray:
+    """Count members among the slots ``first..slot``.
+
+    A tied block ``begin:end`` is spread evenly over its places; without blocks nothing is tied.
+    """
+    before = np.concatenate([[0], np.cumsum(member)])
+    if begin is None or end is None:
+        return (before[slot + 1] - before[first]).astype(np.float64)
+    low, high = begin[slot], end[slot]
+    inside = before[high] - before[low]
+    return before[low] - before[first] + inside * (slot + 1 - low) / (high - low)
+
+
+def share_distance(
+    count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
+) -> np.ndarray:
+    """Give ``| count/cut - size/n |``."""
+    return np.abs(count / cut - size / n)
+
+
+def ratio_distance(
+    count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
+) -> np.ndarray:
+    """Give ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0."""
+    rest, others = np.asarray(cut - count), np.asarray(n - size)
+    here = np.divide(count, rest, out=np.zeros(np.shape(rest)), where=rest > 1e-12)
+    whole = np.divide(size, others, out=np.zeros(np.shape(others)), where=others > 0)
+    return np.abs(here - whole)
+
+
+def kl_divergence(
+    counts: np.ndarray, cut: np.ndarray, n: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """Give KL(counts/cut || sizes/n) in bits over the last axis, with 0 log 0 = 0."""
+    share, base = counts / cut[:, None], sizes / n[:, None]
+    ratio = np.divide(share, base, out=np.ones_like(share), where=(base > 0) & (share > 0))
+    return (share * np.log2(ratio)).sum(axis=1)
+
+
+def two_group_divergence(
+    count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
+) -> np.ndarray:
+    """Give the divergence in bits of one group and the rest."""
+    both = np.stack([count, cut - count], axis=-1)
+    ends = np.broadcast_to(np.stack([size, n - size], axis=-1), both.shape)
+    return kl_divergence(both, np.asarray(cut), np.broadcast_to(n, np.shape(cut)), ends)
+
+
+def sorted_lists_maximum(
+    sizes: np.ndarray,
+    query: np.ndarray,
+    cut: np.ndarray,
+    offsets: np.ndarray,
+    weight: np.ndarray,
+    distance: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Give each query's largest weighted sum over all lists sorted by group.
+
+    Builds lists group by group over subsets: each set of groups placed first keeps its best sum,
+    and the next group adds the cuts that fall into its stretch.
+
+    Parameters
+    ----------
+    sizes : ndarray of shape (n_queries, n_groups)
+    query, cut, offsets : the cut points
+    weight : ndarray, one per cut
+    distance : callable
+        Maps counts (n_cuts, n_groups) to the distance at each cut.
+    """
+    n_queries, n_groups = sizes.shape
+    best = {0: np.zeros(n_queries)}
+    for chosen in range(1 << n_groups):
+        inside = np.array([(chosen >> g) & 1 for g in range(n_groups)], dtype=bool)
+        placed = sizes[:, inside].sum(axis=1)[query]
+        for g in np.flatnonzero(~inside).tolist():
+            here = np.flatnonzero((cut > placed) & (cut <= placed + sizes[query, g]))
+            counts = np.where(inside, sizes[query], 0).astype(np.float64)
+            counts[here, g] = (cut - placed)[here]
+            term = np.zeros(len(cut))
+            term[here] = (weight * distance(counts))[here]
+            total = best[chosen] + segment_sum(term, offsets)
+            more = chosen | (1 << g)
+            best[more] = np.maximum(best[more], total) if more in best else total
+    return best[(1 << n_groups) - 1]
+
+
+@lru_cache(maxsize=4096)
+def exact_maximum(
+    n: int,
+    size: int,
+    limit: int,
+    step: int,
+    discount: str,
+    distance: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+) -> float:
+    """Give the largest weighted sum over all lists of n with ``size`` members, two groups.
+
+    Dynamic programming over the count at each cut point: between cuts the count grows by 0 to the
+    distance of the cuts, so each step is a sliding maximum, found by doubling.
+    """
+    _, cuts, _ = cut_points(np.array([limit]), step)
+    best = np.full(size + 1, -np.inf)
+    best[0] = 0.0
+    count, at = np.arange(size + 1, dtype=np.float64), 0
+    for cut in cuts.tolist():
+        best = _sliding_maximum(best, cut - at)
+        best[: max(0, cut - (n - size))] = -np.inf
+        best[cut + 1 :] = -np.inf
+        here = np.full(size + 1, float(cut))
+        whole, members = np.full(size + 1, float(n)), np.full(size + 1, float(size))
+        best += cut_weights(here, discount) * distance(np.minimum(count, cut), here, whole, members)
+        at = cut
+    return float(best.max()) if len(cuts) else 0.0
+
+
+def _sliding_maximum(values: np.ndarray, reach: int) -> np.ndarray:
+    """Give the largest of each value and the ``reach`` values before it."""
+    if reach >= len(values) - 1:
+        return np.maximum.accumulate(values)
+    result, covered = values.copy(), 0
+    while covered < reach:
+        shift = min(covered + 1, reach - covered)
+        result[shift:] = np.maximum(result[shift:], result[:-shift])
+        covered += shift
+    return result

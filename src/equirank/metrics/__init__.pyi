@@ -1,0 +1,30 @@
+"""The public list of metrics: one line for the object, one for the function."""
+
+from .fairness.exposure_by_group import ExposureByGroup as ExposureByGroup
+from .fairness.exposure_by_group import exposure_by_group as exposure_by_group
+from .fairness.exposure_gap import ExposureGap as ExposureGap
+from .fairness.exposure_gap import exposure_gap as exposure_gap
+from .fairness.rkl import RKL as RKL
+from .fairness.rkl import rkl as rkl
+from .fairness.rnd import RND as RND
+from .fairness.rnd import rnd as rnd
+from .fairness.rrd import RRD as RRD
+from .fairness.rrd import rrd as rrd
+from .relevance.auc import AUC as AUC
+from .relevance.auc import auc as auc
+from .relevance.average_precision import AveragePrecision as AveragePrecision
+from .relevance.average_precision import average_precision as average_precision
+from .relevance.average_rank import AverageRank as AverageRank
+from .relevance.average_rank import average_rank as average_rank
+from .relevance.dcg import DCG as DCG
+from .relevance.dcg import dcg as dcg
+from .relevance.err import ERR as ERR
+from .relevance.err import err as err
+from .relevance.ndcg import NDCG as NDCG
+from .relevance.ndcg import ndcg as ndcg
+from .relevance.precision import Precision as Precision
+from .relevance.precision import precision as precision
+from .relevance.recall import Recall as Recall
+from .relevance.recall import recall as recall
+from .relevance.reciprocal_rank import ReciprocalRank as ReciprocalRank
+from .relevance.reciprocal_rank import reciprocal_rank as reciprocal_rank

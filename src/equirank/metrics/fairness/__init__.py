@@ -1,0 +1,1 @@
+"""How a ranking treats the groups of people in it."""

@@ -1,0 +1,346 @@
+"""check_metric: what every metric promises, tried on random lists."""
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.data import Attribute, RankingData
+from ..core.errors import DataError, EquirankWarning
+from ..core.measuring import measure, permuted, resampled
+from ..core.metric import Metric, Values
+from ..core.names import metric_names, parse_metric, parse_metrics
+from ..core.random import generator
+from ..core.ranking import Ranking
+from ..metrics.fairness.prefix_metric import PrefixMetric
+from .lists import Rows, constant, random_rows, tie_orders
+
+__all__ = ["CHECKS", "check_metric"]
+
+NEEDS = {"relevance": "y", "sensitive": "sensitive_features", "cost": "cost", "features": "X"}
+
+
+class Trial:
+    """One metric under test, and the lists that are drawn for it."""
+
+    def __init__(self, metric: Metric, rng: np.random.Generator, n_groups: int) -> None:
+        self.metric = replace(metric, undefined="skip")
+        self.given = metric
+        self.rng = rng
+        self.n_groups = n_groups
+
+    def rows(self, **options: int) -> Rows:
+        """Draw lists."""
+        return random_rows(self.metric, self.rng, n_groups=self.n_groups, **options)
+
+    def values(self, ranking: Ranking, metric: Metric | None = None) -> Values:
+        """Measure a ranking, leaving the metric's advice aside."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EquirankWarning)
+            return (metric or self.metric).per_query(ranking)
+
+    def alone(self, data: RankingData) -> np.ndarray | None:
+        """Measure part of the lists; None where crossed attributes lose the protected group."""
+        try:
+            return measure([self.metric], data.ranking())[0].value
+        except DataError:
+            if len(data.sensitive) > 1:
+                return None
+            raise
+
+    def require(self, condition: Any, sentence: str) -> None:
+        """Fail with a sentence that names the metric."""
+        if not bool(condition):
+            raise AssertionError(f"{self.given}: {sentence}")
+
+    def same(self, got: Any, wanted: Any, sentence: str) -> None:
+        """Compare arrays, NaN equal to NaN."""
+        got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
+        self.require(got.shape == wanted.shape, f"{sentence}: shape {got.shape}")
+        bad = ~np.isclose(got, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
+        if bad.any():
+            self.require(False, f"{sentence}: {got[bad][0]!r} instead of {wanted[bad][0]!r}")
+
+
+def check_name(trial: Trial) -> None:
+    """The string is the metric: it reads back, and equal metrics are one key."""
+    metric, kind = trial.given, type(trial.given)
+    trial.require(metric.name == repr(metric) == str(metric), "its name must be its repr")
+    if kind.__name__ in metric_names():
+        trial.require(parse_metric(repr(metric)) == metric, "its string must parse back to it")
+    else:
+        read = eval(repr(metric), {kind.__name__: kind})
+        read = read() if isinstance(read, type) else read
+        trial.require(read == metric, "its string must read back as the metric")
+    copies = [replace(metric), copy.deepcopy(metric), pickle.loads(pickle.dumps(metric))]
+    for other in copies:
+        trial.require(other == metric, "a copy must be equal to it")
+        trial.require(hash(other) == hash(metric), "a copy must have the same hash")
+    if kind.takes_k:
+        trial.require(metric @ 1 != metric @ 2, "other cutoffs must make other metrics")
+        trial.require((metric @ 7).k == 7, "@ must set the cutoff")
+        trial.require(repr(metric @ 7).endswith("@7"), "its string must end with its cutoff")
+
+
+def check_declarations(trial: Trial) -> None:
+    """Direction, needs and bounds are declared, and the bounds hold."""
+    metric = trial.metric
+    trial.require(metric.direction in ("higher", "lower"), "direction must be 'higher' or 'lower'")
+    trial.require(metric.needs <= set(NEEDS), f"needs must be among {', '.join(NEEDS)}")
+    trial.require(type(metric).summary(), "it must have a docstring")
+    low, high = metric.bounds
+    trial.require(low < high, "bounds must be (lowest, highest)")
+    for most in (3, 6, 15, 40):
+        value = trial.values(trial.rows(most=most, n_queries=60).ranking()).value
+        seen = value[~np.isnan(value)]
+        trial.require(np.isfinite(seen).all(), "a value must be finite or NaN")
+        outside = seen[(seen < low - 1e-9) | (seen > high + 1e-9)]
+        trial.require(not len(outside), f"{outside[:1]} lies outside its bounds {metric.bounds}")
+
+
+def check_needs(trial: Trial) -> None:
+    """Data that lacks what the metric needs is refused with its name."""
+    rows = trial.rows()
+    for need in trial.metric.needs:
+        ranking = rows.data(**{NEEDS[need]: None}).ranking()
+        try:
+            trial.values(ranking)
+        except DataError as error:
+            named = str(trial.metric) in str(error)
+            trial.require(named, f"the error without {need} must name it, got {error}")
+        else:
+            trial.require(False, f"data without {need} must raise DataError")
+
+
+def check_order(trial: Trial) -> None:
+    """One value per query, in order of first appearance, whatever other queries there are."""
+    rows = trial.rows()
+    ranking = rows.ranking()
+    values = trial.values(ranking)
+    labels = list(dict.fromkeys(rows.qid.tolist()))
+    trial.require(values.value.shape == (len(labels),), "per_query must give one value per query")
+    for at, label in enumerate(labels):
+        trial.require(ranking.data.qids[at] == label, "queries must keep their order")
+        one = trial.alone(ranking.data.select([at]))
+        if one is not None:
+            trial.same(one, values.value[[at]], "a query must have the same value alone")
+
+
+def check_rows(trial: Trial) -> None:
+    """The order of the rows changes nothing."""
+    rows = trial.rows()
+    first = dict(zip(dict.fromkeys(rows.qid), trial.values(rows.ranking()).value, strict=True))
+    for _ in range(3):
+        mixed = rows.take(trial.rng.permutation(len(rows.qid)))
+        value = trial.values(mixed.ranking()).value
+        wanted = [first[label] for label in dict.fromkeys(mixed.qid)]
+        trial.same(value, wanted, "the order of rows must not matter")
+
+
+def check_scores(trial: Trial) -> None:
+    """Only the order of scores counts."""
+    rows = trial.rows()
+    wanted = trial.values(rows.ranking()).value
+    for score in (np.exp(rows.score), 7.0 * rows.score - 100.0, rows.score**3):
+        value = trial.values(replace(rows, score=score).ranking()).value
+        trial.same(value, wanted, "a monotone transform of the scores must not matter")
+
+
+def check_groups(trial: Trial) -> None:
+    """New names for the groups change nothing but the names."""
+    if "sensitive" not in trial.metric.needs:
+        return
+    rows, metric = trial.rows(), trial.metric
+    new: dict[str, dict[Any, str]] = {}
+    for name, column in rows.people.items():
+        known = sorted(set(column.tolist()), key=str, reverse=True)
+        new[name] = {label: f"{at} new" for at, label in enumerate(known)}
+    people = {
+        name: np.array([new[name][label] for label in column.tolist()])
+        for name, column in rows.people.items()
+    }
+    renamed = metric
+    protected = getattr(metric, "protected", None)
+    if protected is not None:
+        parts = str(protected).split(" & ") if len(people) > 1 else [protected]
+        words = [names[part] for names, part in zip(new.values(), parts, strict=True)]
+        renamed = _named(metric, " & ".join(words))
+    before = trial.values(rows.ranking())
+    after = trial.values(replace(rows, people=people).ranking(), renamed)
+    trial.same(after.value, before.value, "new names for the groups must not matter")
+    if before.groups is not None and len(people) == 1:
+        (names,) = new.values()
+        order = [after.labels.index(names[label]) for label in before.labels]
+        trial.same(after.groups[:, order], before.groups, "each group must keep its value")  # type: ignore[index]
+
+
+def check_queries(trial: Trial) -> None:
+    """All queries twice give the same summary."""
+    rows = trial.rows()
+    n = len(rows.qid)
+    twice = rows.take(np.tile(np.arange(n), 2))
+    labels = np.where(np.arange(2 * n) < n, twice.qid, np.char.add(twice.qid, " again"))
+    once, both = trial.values(rows.ranking()), trial.values(replace(twice, qid=labels).ranking())
+    summaries = [trial.metric.summarize(values)[0] for values in (once, both)]
+    trial.same(summaries[1], summaries[0], "all queries twice must give the same summary")
+    counts = np.full((3, len(once.value)), 2)
+    replicates = trial.metric.summarize(once, counts)[0]
+    trial.same(replicates, np.full(3, summaries[0]), "counting each query twice must not matter")
+
+
+def check_ties(trial: Trial) -> None:
+    """Tied items are worth what a fair lottery over all their orders is worth."""
+    for _ in range(12):
+        rows = trial.rows(n_queries=1, fewest=2, most=5)
+        ranking = rows.ranking()
+        lottery = Ranking.from_positions(ranking.data, tie_orders(rows.score))
+        value, wanted = trial.values(ranking).value, trial.values(lottery).value
+        trial.same(value, wanted, "ties must be worth the mean over their orders")
+
+
+def check_draws(trial: Trial) -> None:
+    """The same order drawn several times is that order."""
+    rows = trial.rows()
+    data = rows.data()
+    places = trial.rng.random((len(rows.qid), 1))
+    single = Ranking.from_scores(data, places[:, 0])
+    column = data.to_original(single.position)
+    thrice = Ranking.from_positions(data, np.stack([column] * 3, axis=1), weights=[1, 2, 5])
+    wanted = trial.values(single).value
+    trial.same(trial.values(thrice).value, wanted, "the same draw again must not matter")
+
+
+def check_edges(trial: Trial) -> None:
+    """Lists of one item, of one group, all or none relevant, all tied, none shown: no crash."""
+    rows = trial.rows(n_queries=4)
+    shapes = {
+        "one item": trial.rows(n_queries=1, most=1),
+        "lists of one item": trial.rows(most=1),
+        "one group": constant(rows, group=True),
+        "no relevant item": constant(rows, y=0.0),
+        "all relevant": constant(rows, y=float(rows.y.max())),
+        "all tied": constant(rows, tied=True),
+    }
+    rankings = {name: shape.ranking() for name, shape in shapes.items()}
+    hidden = np.zeros(len(rows.qid), dtype=np.int64)
+    rankings["nothing shown"] = Ranking.from_positions(rows.data(), hidden)
+    for name, ranking in rankings.items():
+        try:
+            value = trial.values(ranking).value
+        except (ArithmeticError, IndexError, Warning) as error:
+            trial.require(False, f"{name}: {type(error).__name__}: {error}")
+        trial.require(not np.isinf(value).any(), f"{name}: a value must be finite or NaN")
+
+
+def check_replicates(trial: Trial) -> None:
+    """Replicates laid side by side as queries have the values they have one by one."""
+    metric, rng = trial.metric, trial.rng
+    rows = trial.rows(n_queries=1, fewest=4, most=6)
+    ranking = rows.ranking()
+    data, n = ranking.data, len(rows.qid)
+    counts = rng.multinomial(n, np.full(n, 1 / n), size=5)
+    for got, times in zip(resampled(metric, ranking, counts).value, counts, strict=True):
+        wanted = trial.alone(data.select_items(np.repeat(np.arange(n), times)))
+        if wanted is not None:
+            trial.same([got], wanted, "resampled items must be worth what a list of them is worth")
+    by = getattr(metric, "by", None)
+    if "sensitive" not in metric.needs or not (by is None or isinstance(by, str)):
+        return
+    rows = trial.rows()
+    ranking = rows.ranking()
+    codes = rng.integers(0, trial.n_groups, size=(3, len(rows.qid))).astype(np.int32)
+    together = permuted(metric, ranking, slice(0, ranking.data.n_queries), by, codes).value
+    for row, labels in zip(together, codes, strict=True):
+        single = measure([metric], _with_codes(ranking.data, labels).ranking())[0]
+        trial.same(row, single.value, "permuted groups must count as given ones")
+
+
+def check_split(trial: Trial) -> None:
+    """A sum over items has values by group; anything else says that it has none."""
+    metric, rows = trial.metric, trial.rows()
+    slots = rows.ranking().slots()
+    codes, labels = slots.groups(None if len(rows.people) == 1 else tuple(rows.people))
+    if not metric.additive:
+        try:
+            metric.split(slots, codes, len(labels))
+        except DataError:
+            return
+        trial.require(False, "split must raise DataError unless the metric is additive")
+    values = metric.split(slots, codes, len(labels))
+    trial.require(values.shape == (slots.n_queries, len(labels)), "split must be query x group")
+    swapped = metric.split(slots, len(labels) - 1 - codes, len(labels))
+    trial.same(swapped[:, ::-1], values, "split must follow the groups")
+
+
+def _named(metric: Any, protected: str) -> Metric:
+    named: Metric = replace(metric, protected=protected)
+    return named
+
+
+def _with_codes(data: RankingData, codes: np.ndarray) -> RankingData:
+    ((name, attribute),) = data.sensitive.items()
+    return replace(data, sensitive={name: Attribute(codes, attribute.categories)})
+
+
+#: The checks by the names that ``skip`` takes.
+CHECKS: dict[str, Callable[[Trial], None]] = {
+    "name": check_name,
+    "declarations": check_declarations,
+    "needs": check_needs,
+    "order": check_order,
+    "rows": check_rows,
+    "scores": check_scores,
+    "groups": check_groups,
+    "queries": check_queries,
+    "ties": check_ties,
+    "draws": check_draws,
+    "edges": check_edges,
+    "replicates": check_replicates,
+    "split": check_split,
+}
+
+
+def check_metric(
+    metric: Any, *, skip: Collection[str] = (), n_groups: int = 3, random_state: Any = 0
+) -> None:
+    """Check that a metric keeps what every metric promises; for your own metrics too.
+
+    Its string reads back and its bounds hold. Neither the order of rows, a monotone transform of
+    the scores, new names for groups nor doubled queries change a value. Ties are worth the mean
+    over their orders (metrics of expected prefix counts are not asked). Odd lists do not crash.
+
+    Parameters
+    ----------
+    metric : Metric, its class or its string
+        What is checked.
+    skip : collection of str
+        Checks to leave out, by name: ``"scores"`` for a metric that reads scores and not only their
+        order, ``"ties"`` for one that is not a mean over the orders of tied items.
+    n_groups : int
+        How many groups each sensitive attribute of the random lists has.
+    random_state : int, Generator or None
+        Draws the lists.
+
+    Raises
+    ------
+    AssertionError
+        Naming the metric and the promise it breaks.
+
+    Examples
+    --------
+    >>> from equirank.metrics import NDCG
+    >>> from equirank.testing import check_metric
+    >>> check_metric(NDCG@10)
+    """
+    unknown = sorted(set(skip) - set(CHECKS))
+    if unknown:
+        raise DataError(f"skip must name checks ({', '.join(CHECKS)}), got {unknown[0]!r}")
+    (given,) = parse_metrics(metric)
+    left_out = {*skip, "ties"} if isinstance(given, PrefixMetric) else set(skip)
+    for number, (name, check) in enumerate(CHECKS.items()):
+        if name not in left_out:
+            check(Trial(given, generator(random_state, number), n_groups))

@@ -1,0 +1,268 @@
+"""Checks of rankers and re-rankers: what every one of them must hold, yours included."""
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.ranker import Ranker
+from ..core.ranking import Ranking
+from ..core.reranker import Reranker
+from ..core.saving import load
+
+__all__ = ["check_ranker", "check_reranker", "with_groups"]
+
+
+def with_groups(estimator: Any) -> Any:
+    """Give a ranker that derives its groups from the first column of X, for scikit-learn's checks.
+
+    Those call ``fit(X, y)``; a ranker that needs ``sensitive_features`` would fail most of them.
+
+    Parameters
+    ----------
+    estimator : Ranker
+        A ranker whose class needs sensitive features to fit.
+
+    Returns
+    -------
+    Ranker
+        Of a subclass of its class, with the same parameters.
+    """
+    kind = type(estimator)
+
+    def fit(self: Any, X: Any, y: Any = None, **given: Any) -> Any:
+        if given.get("sensitive_features") is None and not isinstance(X, RankingData):
+            given["sensitive_features"] = _derived_groups(X)
+        return kind.fit(self, X, y, **given)
+
+    name = f"{kind.__name__}WithGroups"
+    members = {"fit": fit, "__init__": kind.__init__, "__module__": __name__}
+    derived = type(name, (kind,), members)
+    globals()[name] = derived
+    return derived(**estimator.get_params(deep=False))
+
+
+def _derived_groups(X: Any) -> Any:
+    try:
+        matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
+        column = matrix[:, 0]
+        return np.where(column > np.median(column), "high", "low")
+    except (TypeError, ValueError, IndexError):
+        return None
+
+
+def _say(condition: Any, sentence: str) -> None:
+    if not condition:
+        raise AssertionError(sentence)
+
+
+def _sample(seed: int = 0) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    n = 120
+    X = rng.normal(size=(n, 4))
+    return {
+        "X": X,
+        "y": np.clip(np.round(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n)), 0, 3),
+        "qid": rng.integers(0, 8, size=n),
+        "sensitive_features": np.where(X[:, 2] > 0, "a", "b"),
+        "cost": rng.uniform(0.5, 2.0, size=n),
+    }
+
+
+def _given(kind: type[Ranker], sample: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    names = ("qid", "sensitive_features", "cost")
+    return {name: sample[name] for name in names if name in kind.fit_needs}
+
+
+def _at_prediction(kind: type[Ranker], sample: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    names = ("qid", "sensitive_features")
+    return {name: sample[name] for name in names if name in kind.predict_needs}
+
+
+def check_ranker(ranker: Ranker) -> None:
+    """Check a ranker against the house's contract.
+
+    Fitting repeats; scores come back in the caller's row order whatever the order of the queries; a
+    `RankingData` gives what arrays give; parameters are left untouched and bad ones refused in
+    `fit`; a ranker that does not declare groups is not changed by them; save and load keep the
+    predictions.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Unfitted, with its parameters.
+
+    Raises
+    ------
+    AssertionError
+        Saying what does not hold.
+    """
+    kind, sample = type(ranker), _sample()
+    name = kind.__name__
+    given, later = _given(kind, sample), _at_prediction(kind, sample)
+    before = repr(ranker.get_params())
+    fitted = clone(ranker).fit(sample["X"], sample["y"], **given)
+    scores = fitted.predict(sample["X"], **later)
+    _say(repr(ranker.get_params()) == before, f"{name}.fit must leave the parameters untouched")
+    _say(
+        scores.shape == (120,) and np.isfinite(scores).all(),
+        f"{name}.predict must give one finite score per row",
+    )
+    again = clone(ranker).fit(sample["X"], sample["y"], **given).predict(sample["X"], **later)
+    _say(np.array_equal(scores, again), f"{name} must give the same scores for the same seed")
+    _check_row_order(fitted, name, sample, later, scores)
+    _check_data_object(ranker, name, sample, given, later, scores)
+    _check_blindness(ranker, name, sample, given, later, scores)
+    _check_bad_params(ranker, name, sample, given)
+    _check_ranking(fitted, name, sample, later, scores)
+    _check_saving(fitted, name, lambda model: model.predict(sample["X"], **later))
+
+
+def _check_row_order(
+    fitted: Any, name: str, sample: Any, later: dict[str, np.ndarray], scores: np.ndarray
+) -> None:
+    order = np.random.default_rng(1).permutation(len(scores))
+    moved = fitted.predict(sample["X"][order], **{key: v[order] for key, v in later.items()})
+    _say(
+        np.allclose(moved, scores[order], rtol=1e-9, atol=1e-12),
+        f"{name}.predict must give scores in the caller's row order",
+    )
+
+
+def _check_data_object(
+    ranker: Any, name: str, sample: Any, given: Any, later: Any, scores: np.ndarray
+) -> None:
+    data = as_ranking_data(sample["X"], sample["y"], **({"qid": None} | given))
+    seen = as_ranking_data(sample["X"], **({"qid": None} | later))
+    other = clone(ranker).fit(data).predict(seen)
+    _say(
+        np.allclose(other, scores, rtol=1e-9, atol=1e-12),
+        f"{name} must learn the same from a RankingData as from arrays",
+    )
+
+
+def _check_blindness(
+    ranker: Any, name: str, sample: Any, given: Any, later: Any, scores: np.ndarray
+) -> None:
+    if "sensitive_features" in type(ranker).fit_needs:
+        try:
+            clone(ranker).fit(sample["X"], sample["y"], qid=sample["qid"])
+        except DataError as error:
+            _say("sensitive_features" in str(error), f"{name}.fit must name what is missing")
+        else:
+            raise AssertionError(f"{name}.fit must refuse to fit without sensitive_features")
+        return
+    shown = given | {"sensitive_features": sample["sensitive_features"]}
+    blind = clone(ranker).fit(sample["X"], sample["y"], **shown).predict(sample["X"], **later)
+    _say(np.array_equal(blind, scores), f"{name} must not be changed by groups it does not declare")
+
+
+def _check_bad_params(ranker: Any, name: str, sample: Any, given: Any) -> None:
+    for parameter in type(ranker).params:
+        bad = clone(ranker)
+        bad.set_params(**{parameter: object()})
+        try:
+            bad.fit(sample["X"], sample["y"], **given)
+        except DataError as error:
+            _say(parameter in str(error), f"{name}.fit must name the bad parameter {parameter}")
+        else:
+            raise AssertionError(f"{name}.fit must refuse a bad {parameter}")
+
+
+def _check_ranking(fitted: Any, name: str, sample: Any, later: Any, scores: np.ndarray) -> None:
+    ranking = fitted.rank(sample["X"], sample["y"], **({"qid": sample["qid"]} | later))
+    _say(isinstance(ranking, Ranking), f"{name}.rank must give a Ranking")
+    _check_permutation(ranking, name)
+    for query in np.unique(sample["qid"]):
+        rows = ranking.order(query)
+        _say(
+            (np.diff(scores[rows]) <= 1e-12).all(),
+            f"{name}.rank must order the rows of a query by predict's scores",
+        )
+
+
+def _check_permutation(ranking: Ranking, name: str) -> None:
+    for _, draw in ranking.draws():
+        for query in range(ranking.data.n_queries):
+            begin, end = ranking.data.offsets[query : query + 2]
+            first = np.sort(draw.position[begin:end])
+            last = first if draw.last is None else np.sort(draw.last[begin:end])
+            shown = int((first > 0).sum())
+            place = np.arange(1, shown + 1)
+            inside = (first[first > 0] <= place) & (place <= last[last > 0])
+            _say(inside.all(), f"{name} must give every shown row of a query a place of its own")
+
+
+def _check_saving(model: Any, name: str, use: Callable[[Any], np.ndarray]) -> None:
+    with TemporaryDirectory() as folder:
+        model.save(Path(folder) / "model")
+        back = load(Path(folder) / "model", classes=[type(model)])
+        names = {path.suffix for path in (Path(folder) / "model").rglob("*")}
+    _say(not names & {".pkl", ".pickle", ".joblib"}, f"{name}.save must not write pickles")
+    _say(
+        np.array_equal(use(back), use(model)),
+        f"{name} must give bit-identical results after save and load",
+    )
+
+
+def check_reranker(reranker: Reranker) -> None:
+    """Check a re-ranker against the house's contract.
+
+    Each list comes back as a permutation of its rows (or a top part of it), the same for the same
+    input, the same whatever the row order, from arrays as from a `Ranking`; bad parameters are
+    refused; save and load keep the result.
+
+    Parameters
+    ----------
+    reranker : Reranker
+        With its parameters.
+
+    Raises
+    ------
+    AssertionError
+        Saying what does not hold.
+    """
+    sample, name = _sample(3), type(reranker).__name__
+    scores = sample["X"][:, 0]
+    given = {key: sample[key] for key in ("qid", "sensitive_features")}
+    given["y_true"] = sample["y"]
+    before = repr(reranker.get_params())
+    result = reranker.rerank(scores, **given)
+    _say(isinstance(result, Ranking), f"{name} must give a Ranking")
+    _say(repr(reranker.get_params()) == before, f"{name} must leave its parameters untouched")
+    _check_permutation(result, name)
+    data = as_ranking_data(
+        None,
+        sample["y"],
+        qid=sample["qid"],
+        sensitive_features=sample["sensitive_features"],
+        score=scores,
+    )
+    same = reranker(data.ranking())
+    _say(
+        np.array_equal(same.position, result.position),
+        f"{name} must do the same for a Ranking as for arrays",
+    )
+    order = np.random.default_rng(1).permutation(len(scores))
+    moved = reranker.rerank(scores[order], **{key: v[order] for key, v in given.items()})
+    _say(
+        np.array_equal(
+            moved.data.to_original(moved.position), result.data.to_original(result.position)[order]
+        ),
+        f"{name} must give the same places whatever the row order",
+    )
+    for parameter in type(reranker).params:
+        bad = clone(reranker)
+        bad.set_params(**{parameter: object()})
+        try:
+            bad.rerank(scores, **given)
+        except DataError as error:
+            _say(parameter in str(error), f"{name} must name the bad parameter {parameter}")
+        else:
+            raise AssertionError(f"{name} must refuse a bad {parameter}")
+    _check_saving(reranker, name, lambda model: model.rerank(scores, **given).position)

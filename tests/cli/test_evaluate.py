@@ -1,0 +1,415 @@
+"""``equirank evaluate``: what it reads, what it says, and where it says it."""
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from equirank import DataError, evaluate, read_csv
+from equirank.cli.app import app
+from equirank.core.extras import require
+from equirank.datasets import hiring_path
+
+HIRING = ["--query", "vacancy", "--relevance", "suitability", "--sensitive", "sex"]
+QUICK = ["--n-boot", "0"]
+TEXT = """query,sex,age,score,relevance,rank,cost
+q1,f,old,0.9,1,2,1
+q1,m,old,0.5,0,1,2
+q1,f,young,0.1,2,3,1
+q2,m,young,0.7,0,1,1
+q2,f,old,0.6,1,2,3
+q2,m,old,0.2,1,3,1
+"""
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["evaluate", *map(str, words)])
+
+
+def fails(*words):
+    """Run, and give the one line on standard error."""
+    done = run(*words)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("equirank: ")
+    return line.removeprefix("equirank: ")
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def document(*words):
+    done = run(*words, "--json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+def values(found):
+    return {
+        (row["metric"], row["group"]): row["value"]
+        for row in found["summary"]
+        if row["value"] is not None
+    }
+
+
+def test_the_bundled_data():
+    done = run(hiring_path(), *HIRING, "--metrics", "NDCG@10,RND(step=5)@50")
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"{hiring_path()}: 3451 items in 60 lists; intervals of 95 %"
+    assert [line.split()[0] for line in lines if "higher" in line or "lower" in line] == [
+        "NDCG@10",
+        "RND(step=5)@50",
+    ]
+    assert sum("female" in line for line in lines) == 1
+    assert "\x1b" not in done.stdout
+
+
+def test_numbers_are_those_of_the_library(people):
+    found = document(people, "--sensitive", "sex", "--metrics", "NDCG@2,ExposureGap")
+    data = read_csv(people, sensitive="sex", position="rank", features=())
+    expected = evaluate(data, "NDCG@2,ExposureGap")
+    assert found["summary"] == json.loads(expected.to_json())["summary"]
+    assert found["rows"] == 6
+    assert found["queries"] == 2
+    assert found["schema_version"] == 1
+    assert found["metrics"][0] == {
+        "name": "NDCG@2",
+        "direction": "higher",
+        "needs": ["relevance"],
+        "bounds": [0.0, 1.0],
+    }
+
+
+def test_a_score_that_is_asked_for_counts_before_a_column_called_rank(people):
+    by_score = document(people, "--score", "score", "--metrics", "NDCG", *QUICK)
+    by_rank = document(people, "--metrics", "NDCG", *QUICK)
+    assert by_rank == document(people, "--position", "rank", "--metrics", "NDCG", *QUICK)
+    assert values(by_score) != values(by_rank)
+    expected = evaluate(read_csv(people, position=False, features=()), "NDCG", n_boot=0)["NDCG"]
+    assert values(by_score) == {("NDCG", None): expected}
+
+
+def test_default_metrics_are_those_the_file_has_all_for(people, tmp_path):
+    def names(*words):
+        return [each["name"] for each in document(*words, *QUICK)["metrics"]]
+
+    relevance = ["NDCG@10", "Precision@10", "AveragePrecision"]
+    assert names(people) == relevance
+    assert names(people, "--sensitive", "sex") == [*relevance, "ExposureGap", "RND"]
+    assert names(people, "--sensitive", "sex", "--sensitive", "age")[3:] == [
+        'ExposureGap(by="sex")',
+        'RND(by="sex")',
+        'ExposureGap(by="age")',
+        'RND(by="age")',
+    ]
+    bare = tmp_path / "bare.csv"
+    bare.write_text("query,sex,score\nq,f,2\nq,m,1\n")
+    assert names(bare, "--sensitive", "sex") == ["ExposureGap", "RND"]
+    assert "--relevance or --sensitive must be given" in fails(bare)
+
+
+def test_skipped_queries_are_told(people):
+    done = run(people, "--sensitive", "sex", "--metrics", "RND", *QUICK)
+    assert done.exit_code == 0
+    assert re.search(r"^note: RND: 2 of 2 queries are skipped, where ", done.stdout, re.MULTILINE)
+
+
+def test_by_and_control(people):
+    found = document(people, "--by", "sex", "--control", "age", "--metrics", "DCG", *QUICK)
+    assert {(row["control"], row["group"]) for row in found["by_group"]} == {
+        (age, sex) for age in ("old", "young") for sex in ("f", "m")
+    }
+    crossed = document(people, "--by", "sex", "--by", "age", "--metrics", "DCG", *QUICK)
+    assert [row["group"] for row in crossed["by_group"]] == [
+        *("f & old", "f & young", "m & old", "m & young")
+    ]
+    shown = run(people, "--by", "sex", "--metrics", "DCG", *QUICK).stdout
+    assert "By group" in shown
+    assert "Largest difference between groups" in shown
+
+
+def test_level_boot_and_seed(people):
+    def interval(*words):
+        (row,) = document(hiring_path(), *HIRING, "--metrics", "NDCG", *words)["summary"]
+        return row["low"], row["high"]
+
+    assert interval("--n-boot", "0") == (None, None)
+    assert interval("--seed", "1") == interval("--seed", "1")
+    wide, narrow = interval("--level", "0.99"), interval("--level", "0.5")
+    assert wide[0] < narrow[0] < narrow[1] < wide[1]
+    assert "level" in fails(people, "--level", "2")
+
+
+def test_ties(tmp_path):
+    path = tmp_path / "tied.csv"
+    path.write_text("query,score,relevance\nq,1,0\nq,1,1\n")
+    stable = document(path, "--ties", "stable", "--metrics", "Precision@1", *QUICK)
+    shared = document(path, "--metrics", "Precision@1", *QUICK)
+    assert values(stable) == {("Precision@1", None): 0.0}
+    assert values(shared) == {("Precision@1", None): 0.5}
+
+
+def test_missing_values(tmp_path):
+    path = tmp_path / "gaps.csv"
+    path.write_text("query,sex,score,relevance\nq,f,2,1\nq,,1,\n")
+    words = [path, "--sensitive", "sex", "--metrics", "NDCG,ExposureByGroup", *QUICK]
+    assert "line 3" in fails(*words)
+    assert "line 3" in fails(*words, "--missing-sensitive", "category")
+    both = ["--missing-sensitive", "category", "--missing-relevance", "irrelevant"]
+    assert ("ExposureByGroup", "(missing)") in values(document(*words, *both))
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.TSV.gz", "a.tab", "a.parquet"])
+def test_formats_by_ending(tmp_path, people, name):
+    path = tmp_path / name
+    text = TEXT if ".csv" in name else TEXT.replace(",", "\t")
+    if name.endswith("parquet"):
+        parquet = pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(pytest.importorskip("pyarrow.csv").read_csv(people), path)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    expected = values(document(people, "--sensitive", "sex", *QUICK))
+    assert values(document(path, "--sensitive", "sex", *QUICK)) == expected
+
+
+def test_format_by_option(tmp_path):
+    path = tmp_path / "people.data"
+    path.write_text(TEXT)
+    assert "the ending tells no format" in fails(path)
+    assert document(path, "--format", "csv", *QUICK)["rows"] == 6
+
+
+@pytest.mark.parametrize("ending", [".txt", ".svm", ".letor", ".letor.gz"])
+def test_letor_names_features_by_number(tmp_path, ending):
+    text = b"1 qid:1 1:0.3 2:1\n0 qid:2 1:0.1 2:2\n2 qid:1 1:0.1 2:2\n1 qid:2 1:0.9 2:1\n"
+    path = tmp_path / f"lines{ending}"
+    path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
+    found = document(path, "--score", 1, "--sensitive", 2, "--metrics", "NDCG,ExposureGap", *QUICK)
+    assert found["queries"] == 2
+    first = (1 + 3 / np.log2(3)) / (3 + 1 / np.log2(3))
+    assert values(found)["NDCG", None] == pytest.approx((first + 1) / 2)
+    assert values(found)["ExposureGap", 1.0] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--score", "3"], "--score must be the number of a feature from 1 to 2"),
+        (["--score", "0"], "got '0'"),
+        (["--score", "bm25"], "got 'bm25'"),
+        (["--score", "1", "--query", "qid"], "--query must be left out for LETOR"),
+        ([], "score or position must be given"),
+    ],
+)
+def test_letor_wrong_columns(tmp_path, words, said):
+    path = tmp_path / "lines.txt"
+    path.write_text("1 qid:1 1:0.3 2:1\n")
+    assert said in fails(path, *words)
+
+
+def test_json_to_a_file_and_to_standard_output(people, tmp_path):
+    target = tmp_path / "out.json"
+    words = [people, "--metrics", "NDCG", *QUICK]
+    done = run(*words, "--json", target)
+    assert done.stdout == run(*words).stdout
+    written = target.read_bytes()
+    assert json.loads(written) == document(*words)
+    assert run(*words, "--json", "-").stdout.encode() == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.json", "people.csv"]
+
+
+def test_json_never_takes_the_data_for_its_target(people):
+    done = run("--json", people, "--metrics", "NDCG", *QUICK)
+    assert json.loads(done.stdout)["rows"] == 6
+    assert people.read_text() == TEXT
+    assert run(people, "--json", "out.txt").exit_code == 2
+
+
+def test_json_of_any_name(people, tmp_path):
+    target = tmp_path / "out.txt"
+    assert run(people, *QUICK, f"--json={target}").exit_code == 0
+    assert json.loads(target.read_text())["rows"] == 6
+
+
+def test_json_keeps_an_older_file_when_the_evaluation_fails(people, tmp_path):
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    fails(people, "--metrics", "NDGC", "--json", target)
+    assert target.read_text() == "old"
+
+
+def test_wrong_files(tmp_path, people):
+    missing = tmp_path / "missing.csv"
+    assert fails(missing) == f"{missing}: there is no such file"
+    assert fails(tmp_path / "missing.data") == f"{tmp_path / 'missing.data'}: there is no such file"
+    folder = tmp_path / "folder.csv"
+    folder.mkdir()
+    assert fails(folder) == f"{folder}: is a folder, and a file is needed"
+    empty = tmp_path / "empty.csv"
+    empty.touch()
+    assert "empty" in fails(empty)
+    noise = tmp_path / "noise.csv"
+    noise.write_bytes(b"query,score\n\xff\xfe\x00,1\n")
+    assert "line 2" in fails(noise)
+    people.write_text(TEXT.replace("0.7", "high"))
+    assert "line 5: score ('score') must be a number, got 'high'" in fails(people)
+
+
+def test_a_file_that_may_not_be_read(people, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("equirank.datasets.delimited.open_bytes", refuse)
+    assert fails(people) == f"{people}: may not be read"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--query", "vacncy"], "query must be one of the columns"),
+        (["--metrics", "NDGC@10"], "did you mean 'NDCG'?"),
+        (["--metrics", "NDCG(stepp=1)"], "has no option 'stepp'"),
+        (["--metrics", "NDCG@10,NDCG@10"], "named twice"),
+        (["--metrics", "RND"], "needs groups"),
+        (["--metrics", ","], "metrics must name at least one metric"),
+        (["--metrics", "NDCG", "--control", "sex"], "by must be given where control is"),
+        (["--metrics", "AUC", "--by", "sex"], "by needs a metric that is a sum over items"),
+        (["--sensitive", "sex", "--metrics", 'RND(protected="x")'], "'f', 'm'"),
+    ],
+)
+def test_wrong_words(people, words, said):
+    assert said in fails(people, *words)
+
+
+def test_missing_package(people, monkeypatch):
+    def none(module, extra):
+        return require("no_such_package", extra)
+
+    monkeypatch.setattr("equirank.datasets.parquet.require", none)
+    assert 'pip install "equirank[data]"' in fails(people, "--format", "parquet")
+
+
+def test_interrupt(people, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("equirank.core.evaluate.evaluate", interrupted)
+    done = run(people)
+    assert done.exit_code == 130
+    assert (done.stdout, done.stderr) == ("", "equirank: interrupted\n")
+
+
+def test_a_fault_of_ours_is_not_hidden(people, monkeypatch):
+    def faulty(*_, **__):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("equirank.core.evaluate.evaluate", faulty)
+    done = run(people)
+    assert isinstance(done.exception, RuntimeError)
+
+
+def test_warnings_are_one_line(people, monkeypatch):
+    import warnings
+
+    from equirank import EquirankWarning
+    from equirank.core import evaluate as module
+
+    original = module.evaluate
+
+    def warning(*words, **options):
+        warnings.warn("odd,\nbut legal", EquirankWarning, stacklevel=1)
+        return original(*words, **options)
+
+    monkeypatch.setattr("equirank.core.evaluate.evaluate", warning)
+    done = run(people, *QUICK)
+    assert done.exit_code == 0
+    assert done.stderr == "equirank: warning: odd,\\nbut legal\n"
+
+
+HOSTILE = ["[bold]x[/bold]", "[/]", "\x1b[31mred", "a\nb", "--json", "ünï ☃", "=1+1"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_names_are_text(tmp_path, name):
+    path = tmp_path / "people.csv"
+    quoted = '"' + name.replace('"', '""') + '"'
+    path.write_text(f'query,{quoted},score\nq,{quoted},2\nq,"[red]other",1\n', encoding="utf-8")
+    done = run(path, f"--sensitive={name}", "--metrics", "ExposureGap", *QUICK)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    written = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert any(written in line for line in done.stdout.splitlines())
+    assert "[red]other" in done.stdout
+    found = document(path, f"--sensitive={name}", "--metrics", "ExposureGap", *QUICK)
+    assert ("ExposureGap", name) in values(found)
+    line = fails(path, f"--query={name}x")
+    assert "\x1b" not in line
+
+
+def terminal(*words, **environment):
+    """Run with a terminal as standard output, and give what came."""
+    parent, child = pytest.importorskip("pty").openpty()
+    program = [sys.executable, "-c", "from equirank.cli.app import main; main()", "evaluate"]
+    with subprocess.Popen(
+        [*program, *map(str, words)],
+        stdout=child,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "120"} | environment,
+    ) as process:
+        os.close(child)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(parent, 4096)
+            except OSError:  # the terminal was closed at the other end
+                break
+            if not piece:
+                break
+            shown += piece
+        assert process.wait(timeout=60) == 0
+    os.close(parent)
+    return shown.decode()
+
+
+def test_on_a_terminal_the_table_is_drawn(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text('query,[bold],score\nq,[/red],2\nq,"\x1b[2J",1\n')
+    shown = terminal(path, "--sensitive=[bold]", "--metrics", 'ExposureGap(by="[bold]")', *QUICK)
+    assert "\u2500" in shown
+    assert 'ExposureGap(by="[bold]")' in shown
+    assert "[/red]" in shown
+    assert "\x1b[2J" not in shown
+    assert "\\x1b[2J" in shown
+
+
+def test_piped_output_has_no_colours(people):
+    done = subprocess.run(
+        [sys.executable, "-c", "from equirank.cli.app import main; main()", "evaluate", people],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=os.environ | {"TERM": "xterm-256color", "FORCE_COLOR": "1"},
+    )
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert done.stderr == ""
+
+
+def test_errors_are_what_the_library_says(people):
+    with pytest.raises(DataError) as error:
+        read_csv(people, query="vacancy")
+    assert fails(people, "--query", "vacancy") == str(error.value)

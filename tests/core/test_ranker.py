@@ -1,0 +1,339 @@
+"""Ranker: the scikit-learn face, what it hides from its class, and the caller's row order."""
+
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from reference_ranker import GroupRidgeRanker, NoisyRanker, RidgeRanker
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from equirank import DataError, Ranker, Ranking, as_ranking_data
+from equirank.metrics import ndcg
+from equirank.testing.ranker_checks import with_groups
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(30, 3))
+Y = np.clip(np.round(X[:, 0] + 1), 0, 3)
+QID = RNG.permutation(np.arange(30) % 5)
+PEOPLE = np.where(X[:, 1] > 0, "f", "m")
+
+
+class Spy(RidgeRanker):
+    """Remembers what it was shown."""
+
+    fit_needs: ClassVar = frozenset({"qid"})
+
+    def _fit(self, data):
+        super()._fit(data)
+        self.seen = data
+
+    def _scores(self, data):
+        self.asked = data
+        return data.X[:, 0]
+
+
+class BlindToLists(Spy):
+    """Does not declare qid."""
+
+    fit_needs: ClassVar = frozenset()
+
+
+class SeesAll(Spy):
+    """Declares everything."""
+
+    fit_needs: ClassVar = frozenset({"qid", "sensitive_features", "cost", "query_weight"})
+    predict_needs: ClassVar = frozenset({"qid", "sensitive_features"})
+
+
+class SparseRidge(RidgeRanker):
+    """Takes CSR and missing values."""
+
+    def _fit(self, data):
+        self.format_ = getattr(data.X, "format", "dense")
+        self.kind_ = str(data.X.dtype)
+
+    def _scores(self, data):
+        return np.asarray(data.X.sum(axis=1)).ravel()
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+@parametrize_with_checks([RidgeRanker(), with_groups(GroupRidgeRanker())])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+# fit and predict
+
+
+def test_fit_gives_itself_and_keeps_its_parameters():
+    model = RidgeRanker(penalty=2)
+    assert model.fit(X, Y, qid=QID) is model
+    assert model.get_params() == {"penalty": 2}
+    assert model.n_features_in_ == 3
+    assert clone(model).get_params() == {"penalty": 2}
+    assert not hasattr(clone(model), "coef_")
+
+
+def test_scores_come_back_in_the_callers_rows():
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    direct = (X - model.mean_) @ model.coef_
+    np.testing.assert_allclose(model.predict(X), direct, rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X, qid=QID), direct, rtol=1e-12)
+    data = as_ranking_data(X, qid=QID)
+    assert data.rows is not None
+    np.testing.assert_allclose(model.predict(data), direct, rtol=1e-12)
+    assert model.predict(X.astype(np.float32)).dtype == np.float64
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_are_taken_and_their_names_checked(frame):
+    table = frame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2]})
+    model = RidgeRanker().fit(table, Y, qid=QID)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_allclose(model.predict(table), RidgeRanker().fit(X, Y, qid=QID).predict(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame({"a": X[:, 0], "z": X[:, 1], "c": X[:, 2]}))
+
+
+def test_ranking_data_in_place_of_arrays():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    data = as_ranking_data(frame, Y, qid=QID, sensitive_features=PEOPLE)
+    model = RidgeRanker().fit(data)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    assert model.data_fingerprint_
+    np.testing.assert_allclose(model.predict(data), RidgeRanker().fit(X, Y).predict(X))
+    with pytest.raises(DataError, match="needs X and y to fit"):
+        RidgeRanker().fit(as_ranking_data(X))
+    with pytest.raises(DataError, match="needs X and y to fit"):
+        RidgeRanker().fit(as_ranking_data(None, Y))
+    with pytest.raises(ValueError, match=r"X has 2 features, but RidgeRanker is expecting 3"):
+        model.predict(as_ranking_data(X[:, :2]))
+    with pytest.raises(ValueError, match=r"X has 2 features, but RidgeRanker is expecting 3"):
+        RidgeRanker().fit(X, Y).predict(X[:, :2])
+    renamed = as_ranking_data(pd.DataFrame(X, columns=["a", "z", "c"]))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(renamed)
+
+
+def test_arguments_beside_ranking_data_are_not_dropped_in_silence():
+    data = as_ranking_data(X, Y, qid=QID)
+    for given in ({"qid": QID}, {"sensitive_features": PEOPLE}, {"y": Y}):
+        with pytest.raises(DataError, match=next(iter(given))):
+            RidgeRanker().fit(data, **given)
+        with pytest.raises(DataError, match=next(iter(given))):
+            as_ranking_data(data, **given)
+
+
+def test_sparse_features_reach_a_ranker_that_takes_them():
+    model = SparseRidge().fit(sp.csc_array(X.astype(np.float32)), Y, qid=QID)
+    assert (model.format_, model.kind_) == ("csr", "float32")
+    np.testing.assert_allclose(model.predict(sp.csr_array(X)), X.sum(axis=1))
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        RidgeRanker().fit(sp.csr_array(X), Y)
+    missing = np.where(X > 1.5, np.nan, X)
+    assert SparseRidge().fit(missing, Y).kind_ == "float64"
+    with pytest.raises(ValueError, match="NaN"):
+        RidgeRanker().fit(missing, Y)
+
+
+def test_predicting_before_fitting_is_an_error():
+    for call in ("predict", "rank", "score"):
+        with pytest.raises(NotFittedError):
+            getattr(RidgeRanker(), call)(X)
+
+
+@pytest.mark.parametrize("penalty", [0, -1, "much", None, float("nan")])
+def test_parameters_are_checked_in_fit(penalty):
+    model = RidgeRanker(penalty=penalty)
+    with pytest.raises(DataError, match="penalty of RidgeRanker must be a number > 0"):
+        model.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"y": [-1.0] + [0] * 29}, "y must be .* row 0"),
+        ({"y": [0] * 29 + [np.nan]}, "y must be .* row 29"),
+        ({"y": [0] * 28 + ["good", 0]}, "y must be .* row 28"),
+        ({"qid": QID[:5]}, "qid must have"),
+        ({"y": Y[:5]}, "inconsistent"),
+        ({"y": None}, "y"),
+    ],
+)
+def test_bad_input_to_fit_is_named(changes, words):
+    given = {"X": X, "y": Y, "qid": QID} | changes
+    with pytest.raises(ValueError, match=words):
+        RidgeRanker().fit(**given)
+
+
+def test_bad_metadata_that_is_not_needed_is_not_read():
+    RidgeRanker().fit(X, Y, qid=QID, sensitive_features=["f"], cost=[-1])
+
+
+def test_what_a_ranker_needs_and_lacks_is_named():
+    with pytest.raises(DataError, match="sensitive_features must be given: GroupRidgeRanker"):
+        GroupRidgeRanker().fit(X, Y, qid=QID)
+    with pytest.raises(DataError, match="cost must be given: SeesAll needs it to fit"):
+        SeesAll().fit(X, Y, qid=QID, sensitive_features=PEOPLE)
+    model = SeesAll().fit(X, Y, qid=QID, sensitive_features=PEOPLE, cost=np.ones(30))
+    with pytest.raises(DataError, match="sensitive_features must be given: SeesAll"):
+        model.predict(X)
+
+
+# what is hidden
+
+ALL = {"qid": QID, "sensitive_features": PEOPLE, "cost": np.ones(30), "query_weight": np.ones(30)}
+
+
+def everything():
+    score, position = np.arange(30.0), np.ones(30)
+    return as_ranking_data(X, Y, **ALL, score=score, position=position)
+
+
+@pytest.mark.parametrize("as_data", [True, False])
+def test_a_ranker_sees_only_what_it_declares_when_fitting(as_data):
+    def fit(kind):
+        return (kind().fit(everything()) if as_data else kind().fit(X, Y, **ALL)).seen
+
+    seen = fit(Spy)
+    assert seen.sensitive == {}
+    assert seen.cost is None
+    assert seen.query_weight is None
+    assert seen.score is None
+    assert seen.position is None
+    assert seen.n_queries == 5
+    full = fit(SeesAll)
+    assert list(full.sensitive) == ["sensitive"]
+    assert full.cost is not None
+    assert full.query_weight is not None
+    assert full.score is None
+    assert full.position is None
+
+
+@pytest.mark.parametrize("as_data", [True, False])
+def test_a_ranker_sees_only_what_it_declares_when_predicting(as_data):
+    given = (everything(),) if as_data else (X, Y)
+    later = {} if as_data else {"qid": QID, "sensitive_features": PEOPLE}
+    spy = Spy().fit(X, Y, qid=QID)
+    full = SeesAll().fit(X, Y, **ALL)
+    for model, sees in ((spy, False), (full, True)):
+        model.predict(*given[:1], **later)
+        ranking = model.rank(*given, **later)
+        assert model.asked.y is None
+        assert model.asked.cost is None
+        assert model.asked.score is None
+        assert model.asked.position is None
+        assert bool(model.asked.sensitive) == sees
+        assert ranking.data.y is not None
+        assert ranking.data.sensitive
+
+
+def test_lists_are_hidden_from_a_ranker_that_does_not_declare_them():
+    assert BlindToLists().fit(X, Y, qid=QID).seen.n_queries == 1
+    spy = Spy().fit(X, Y, qid=QID)
+    spy.predict(X, qid=QID)
+    assert spy.asked.n_queries == 1
+    assert np.array_equal(spy.predict(X, qid=QID), X[:, 0])
+    full = SeesAll().fit(X, Y, **ALL)
+    full.predict(X, qid=QID, sensitive_features=PEOPLE)
+    assert full.asked.n_queries == 5
+
+
+# rank and score
+
+
+def test_rank_orders_each_list_by_the_scores():
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    ranking = model.rank(X, Y, qid=QID, sensitive_features=PEOPLE)
+    assert isinstance(ranking, Ranking)
+    scores = model.predict(X)
+    for query in range(5):
+        rows = np.flatnonzero(query == QID)
+        assert ranking.order(query).tolist() == rows[np.argsort(-scores[rows])].tolist()
+    assert model.rank(X).data.n_queries == 1
+
+
+def test_score_is_the_mean_ndcg_at_10():
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    expected = ndcg(Y, model.predict(X), qid=QID, k=10)
+    assert model.score(X, Y, qid=QID) == pytest.approx(expected, rel=1e-12)
+    assert model.score(X, Y, sample_weight=np.ones(30), qid=QID) == model.score(X, Y, qid=QID)
+    one_list = ndcg(Y, model.predict(X), k=10)
+    assert model.score(X, Y) == pytest.approx(one_list, rel=1e-12)
+    with pytest.raises(DataError, match="relevance"):
+        model.score(X, qid=QID)
+
+
+def test_draws_of_a_stochastic_ranker():
+    model = NoisyRanker().fit(X, Y, qid=QID)
+    ranking = model.rank(X, Y, qid=QID, n_draws=4, random_state=3)
+    assert ranking.n_draws == 4
+    again = model.rank(X, Y, qid=QID, n_draws=4, random_state=3)
+    assert np.array_equal(ranking.position, again.position)
+    other = model.rank(X, Y, qid=QID, n_draws=4, random_state=4)
+    assert not np.array_equal(ranking.position, other.position)
+    for draw in range(4):
+        assert sorted(ranking.order(2, draw=draw)) == np.flatnonzero(QID == 2).tolist()
+    assert model.rank(X, qid=QID).n_draws == 1
+
+
+@pytest.mark.parametrize("n_draws", [0, -1, 1.5, "many"])
+def test_a_bad_number_of_draws_is_refused(n_draws):
+    with pytest.raises(DataError, match="n_draws"):
+        NoisyRanker().fit(X, Y).rank(X, n_draws=n_draws, random_state=0)
+
+
+def test_a_deterministic_ranker_has_no_draws():
+    with pytest.raises(DataError, match="n_draws must be None: RidgeRanker is deterministic"):
+        RidgeRanker().fit(X, Y).rank(X, n_draws=2)
+
+
+# declarations
+
+
+def test_requests_follow_from_the_declared_needs():
+    blind = RidgeRanker().get_metadata_routing()
+    assert blind.fit.requests == {
+        "qid": True,
+        "sensitive_features": False,
+        "cost": False,
+        "query_weight": False,
+    }
+    assert blind.predict.requests == {"qid": False, "sensitive_features": False}
+    assert blind.score.requests["qid"] is True
+    assert blind.score.requests["sensitive_features"] is False
+    assert GroupRidgeRanker().get_metadata_routing().fit.requests["sensitive_features"] is True
+    full = SeesAll().get_metadata_routing()
+    assert all(full.fit.requests.values())
+    assert full.predict.requests == {"qid": True, "sensitive_features": True}
+    assert full.score.requests["sensitive_features"] is True
+
+
+def test_relevance_is_positive_and_needed():
+    tags = RidgeRanker().__sklearn_tags__()
+    assert tags.target_tags.positive_only
+    assert tags.target_tags.required
+
+
+def test_the_base_is_abstract():
+    with pytest.raises(TypeError, match="_fit"):
+        Ranker().fit(X, Y)
+
+    class Half(Ranker):
+        """Fits but does not score."""
+
+        def _fit(self, data):
+            pass
+
+    with pytest.raises(TypeError, match="_scores"):
+        Half().fit(X, Y).predict(X)

@@ -1,0 +1,245 @@
+"""Metadata routing: queries, groups and costs find their way through scikit-learn's tools."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from reference_ranker import GroupRidgeRanker, RidgeRanker
+from sklearn.base import clone
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from equirank import DataError, QueryKFold
+from equirank.metrics import NDCG, RND, ExposureGap
+
+RNG = np.random.default_rng(0)
+N = 80
+X = RNG.normal(size=(N, 3)) * [1, 10, 100]
+Y = np.clip(np.round(X[:, 0] + X[:, 1] / 10 + 2 * RNG.normal(size=N)), 0, 4)
+QID = np.array([f"q{j}" for j in RNG.permutation(np.arange(N) % 8)])
+SEX = np.where(X[:, 2] > 0, "f", "m")
+RACE = np.array(list("xyz"))[RNG.integers(0, 3, N)]
+GROUPS = {
+    "1-D": (SEX, None),
+    "list": (SEX.tolist(), None),
+    "column": (SEX[:, None], None),
+    "pandas": (pd.DataFrame({"sex": SEX, "race": RACE}), "sex"),
+    "polars": (pl.DataFrame({"sex": SEX, "race": RACE}), "sex"),
+    "2-D": (np.stack([SEX, RACE], axis=1), "sensitive_0"),
+    "pandas, odd index": (pd.DataFrame({"sex": SEX}, index=np.arange(N)[::-1]), "sex"),
+}
+
+
+@pytest.fixture(autouse=True)
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+def by_hand(model, metric=None, cv=None, people=None):
+    """What each fold scores, without scikit-learn's tools."""
+    scores = []
+    for train, test in (cv or QueryKFold(4)).split(X, qid=QID):
+        fitted = clone(model).fit(X[train], Y[train], qid=QID[train])
+        if metric is None:
+            scores.append(fitted.score(X[test], Y[test], qid=QID[test]))
+            continue
+        given = {} if people is None else {"sensitive_features": people[test]}
+        ranking = fitted.rank(X[test], Y[test], qid=QID[test], **given)
+        value = float(metric.summarize(metric.per_query(ranking))[0])
+        scores.append(value if metric.direction == "higher" else -value)
+    return scores
+
+
+def validate(model=None, params=None, **options):
+    given = {"qid": QID} | (params or {})
+    options = {"cv": QueryKFold(4), "error_score": "raise"} | options
+    return cross_validate(model or RidgeRanker(), X, Y, params=given, **options)
+
+
+# its own score
+
+
+def test_cross_validate_with_its_own_score():
+    result = validate()
+    np.testing.assert_allclose(result["test_score"], by_hand(RidgeRanker()), rtol=1e-12)
+    one_list = RidgeRanker().fit(X, Y).score(X, Y)
+    assert not np.isclose(result["test_score"].mean(), one_list)
+
+
+def test_cross_val_score_and_predict():
+    scores = cross_val_score(
+        RidgeRanker(), X, Y, params={"qid": QID}, cv=QueryKFold(4), error_score="raise"
+    )
+    np.testing.assert_allclose(scores, by_hand(RidgeRanker()), rtol=1e-12)
+    predicted = cross_val_predict(RidgeRanker(), X, Y, params={"qid": QID}, cv=QueryKFold(4))
+    train, test = next(iter(QueryKFold(4).split(X, qid=QID)))
+    expected = RidgeRanker().fit(X[train], Y[train], qid=QID[train]).predict(X[test])
+    np.testing.assert_allclose(predicted[test], expected, rtol=1e-12)
+
+
+def test_a_pipeline_passes_queries_to_fit_and_score():
+    pipe = make_pipeline(StandardScaler(), RidgeRanker())
+    pipe.fit(X, Y, qid=QID)
+    Z = StandardScaler().fit_transform(X)
+    alone = RidgeRanker().fit(Z, Y, qid=QID)
+    np.testing.assert_allclose(pipe.predict(X), alone.predict(Z), rtol=1e-12)
+    assert pipe.score(X, Y, qid=QID) == pytest.approx(alone.score(Z, Y, qid=QID), rel=1e-12)
+    assert pipe.score(X, Y, qid=QID) != pipe.score(X, Y)
+
+
+def test_a_pipeline_inside_cross_validate():
+    pipe = make_pipeline(StandardScaler(), RidgeRanker())
+    result = validate(pipe)
+    assert len(result["test_score"]) == 4
+    assert (result["test_score"] > 0.5).all()
+
+
+def test_a_search_with_its_own_score():
+    search = GridSearchCV(
+        RidgeRanker(), {"penalty": [0.1, 1e4]}, cv=QueryKFold(4), error_score="raise"
+    )
+    search.fit(X, Y, qid=QID)
+    means = [np.mean(by_hand(RidgeRanker(penalty))) for penalty in (0.1, 1e4)]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+    assert search.score(X, Y, qid=QID) == search.best_estimator_.score(X, Y, qid=QID)
+    assert search.predict(X).shape == (N,)
+
+
+def test_a_search_over_a_pipeline():
+    pipe = make_pipeline(StandardScaler(), RidgeRanker())
+    grid = {"ridgeranker__penalty": [0.1, 1e4]}
+    search = GridSearchCV(
+        pipe, grid, cv=QueryKFold(4), scoring=(NDCG @ 5).scorer(), error_score="raise"
+    )
+    search.fit(X, Y, qid=QID)
+    assert set(search.best_params_) == set(grid)
+
+
+# one metric
+
+
+@pytest.mark.parametrize("metric", [NDCG @ 3, NDCG(undefined="zero")])
+def test_one_relevance_metric(metric):
+    result = validate(scoring=metric.scorer())
+    np.testing.assert_allclose(result["test_score"], by_hand(RidgeRanker(), metric), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_one_fairness_metric_with_groups_of_every_shape(kind):
+    people, by = GROUPS[kind]
+    metric = RND(step=3, by=by)
+    result = validate(params={"sensitive_features": people}, scoring=metric.scorer())
+    expected = by_hand(RidgeRanker(), RND(step=3), people=SEX)
+    np.testing.assert_allclose(result["test_score"], expected, rtol=1e-12)
+    assert (result["test_score"] < 0).all()
+
+
+def test_crossed_groups_in_a_search():
+    people, _ = GROUPS["pandas"]
+    search = GridSearchCV(
+        RidgeRanker(),
+        {"penalty": [0.1, 1e4]},
+        cv=QueryKFold(4),
+        scoring=ExposureGap(by=("sex", "race")).scorer(),
+        error_score="raise",
+    )
+    search.fit(X, Y, qid=QID, sensitive_features=people)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+# two metrics
+
+
+def test_two_metrics_in_cross_validate():
+    scoring = {"fair": RND(step=3).scorer(), "good": (NDCG @ 3).scorer()}
+    result = validate(params={"sensitive_features": SEX}, scoring=scoring, return_estimator=True)
+    fair = by_hand(RidgeRanker(), RND(step=3), people=SEX)
+    np.testing.assert_allclose(result["test_fair"], fair, rtol=1e-12)
+    np.testing.assert_allclose(result["test_good"], by_hand(RidgeRanker(), NDCG @ 3), rtol=1e-12)
+    # the scorer had the groups, the ranker had not
+    assert not any(model.saw_groups_ for model in result["estimator"])
+
+
+def test_two_metrics_in_a_search_over_a_pipeline():
+    pipe = make_pipeline(StandardScaler(), RidgeRanker())
+    search = GridSearchCV(
+        pipe,
+        {"ridgeranker__penalty": [0.1, 1e4]},
+        cv=QueryKFold(4),
+        scoring={"fair": RND(step=3).scorer(), "good": (NDCG @ 3).scorer()},
+        refit="good",
+        error_score="raise",
+    )
+    search.fit(X, Y, qid=QID, sensitive_features=pd.DataFrame({"sex": SEX}))
+    assert (search.cv_results_["mean_test_fair"] < 0).all()
+    assert (search.cv_results_["mean_test_good"] > 0).all()
+    assert not search.best_estimator_[-1].saw_groups_
+
+
+# who sees the groups
+
+
+def test_a_ranker_that_needs_groups_gets_them():
+    result = validate(GroupRidgeRanker(), params={"sensitive_features": SEX}, return_estimator=True)
+    assert all(model.saw_groups_ for model in result["estimator"])
+    assert all(model.groups_ == {"sensitive": ["f", "m"]} for model in result["estimator"])
+
+
+def test_groups_nobody_asks_for_are_an_error_of_scikit_learn():
+    class NoItems(QueryKFold):
+        __metadata_request__split = {"sensitive_features": False}  # noqa: RUF012
+
+    with pytest.raises((TypeError, UnsetMetadataPassedError), match="sensitive_features"):
+        validate(params={"sensitive_features": SEX}, cv=NoItems(4))
+
+
+def test_a_dict_of_groups_is_caught_by_the_length_check():
+    people = {"sex": SEX, "race": RACE}
+    with pytest.raises(DataError, match=r"sensitive_features\['sex'\] must have one value per row"):
+        validate(params={"sensitive_features": people}, scoring=RND(by="sex").scorer())
+    search = GridSearchCV(
+        GroupRidgeRanker(), {"penalty": [1.0]}, cv=QueryKFold(4), error_score="raise"
+    )
+    with pytest.raises(DataError, match=r"sensitive_features\['sex'\]"):
+        search.fit(X, Y, qid=QID, sensitive_features=people)
+
+
+def test_folds_by_item_are_spread_over_groups():
+    cv = QueryKFold(4, by="item")
+    result = validate(params={"sensitive_features": SEX}, cv=cv, return_indices=True)
+    for group in ("f", "m"):
+        counts = [(SEX[test] == group).sum() for test in result["indices"]["test"]]
+        # within one per list, so within eight in all
+        assert max(counts) - min(counts) <= 8
+
+
+# the scorers themselves
+
+
+def test_scorers_pickle_and_go_to_other_processes():
+    scorer = RND(step=3).scorer()
+    again = pickle.loads(pickle.dumps(scorer))
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    given = {"qid": QID, "sensitive_features": SEX}
+    assert again(model, X, Y, **given) == scorer(model, X, Y, **given)
+    serial = validate(params={"sensitive_features": SEX}, scoring=scorer)
+    parallel = validate(params={"sensitive_features": SEX}, scoring=scorer, n_jobs=2)
+    assert serial["test_score"].tolist() == parallel["test_score"].tolist()
+
+
+def test_a_scorer_tells_which_groups_it_lacks():
+    with pytest.raises(DataError, match="RND needs groups"):
+        validate(scoring=RND().scorer())
+
+
+def test_without_routing_scorers_still_work_by_hand():
+    with sklearn.config_context(enable_metadata_routing=False):
+        model = RidgeRanker().fit(X, Y, qid=QID)
+        value = (NDCG @ 10).scorer()(model, X, Y, qid=QID)
+        assert value == pytest.approx(model.score(X, Y, qid=QID), rel=1e-12)

@@ -1,0 +1,68 @@
+"""One comparison for all metrics: function and object against a twin, on every kind of list."""
+
+from functools import cache
+
+from equirank import Ranking
+from equirank.core.metric import GroupMetric
+
+from .cases import make_batch, make_drawn, same
+
+GROUP_SHARES = {"ab": (0.4, 0.6), "abc": (0.3, 0.3, 0.4)}
+
+
+@cache
+def batches(labels):
+    """Give the lists every metric is compared on: short ones by the thousand, some of 7 items."""
+    shares = GROUP_SHARES[labels]
+    return (
+        make_batch(3000, seed=1, most=5, labels=labels, shares=shares),
+        make_batch(400, seed=2, most=6, labels=labels, shares=shares),
+        make_batch(60, seed=3, most=7, labels=labels, shares=shares),
+    )
+
+
+@cache
+def positions(labels):
+    """Give rankings by position: rows not shown, shared places, draws with and without weights."""
+    shares = GROUP_SHARES[labels]
+    return (
+        make_drawn(600, seed=4, most=5, labels=labels, shares=shares),
+        make_drawn(300, 3, seed=5, most=5, labels=labels, shares=shares),
+        make_drawn(300, 2, seed=6, most=5, labels=labels, shares=shares, weights="draw"),
+        make_drawn(300, 3, seed=7, most=5, labels=labels, shares=shares, weights="query"),
+        make_drawn(200, 2, seed=8, most=5, labels=labels, shares=shares, hide=False),
+    )
+
+
+@cache
+def longer_batches(labels):
+    """Give longer lists, for metrics whose twin lists no orders."""
+    shares = GROUP_SHARES[labels]
+    return (
+        make_batch(1500, seed=11, most=9, labels=labels, shares=shares),
+        make_batch(100, seed=12, most=9, levels=2, labels=labels, shares=shares),
+    )
+
+
+def agree(function, metric, twin, twin_args, twin_options, *, labels="ab", lists=batches):
+    """Compare on all lists; ``twin_args`` are fields of the case, or passed as they are."""
+    options = {
+        name: getattr(metric, name)
+        for name in metric.options()
+        if name != "by" and not (name == "k" and not metric.takes_k)
+    }
+    for batch in lists(labels):
+        rows = (
+            (batch.score, batch.groups)
+            if isinstance(metric, GroupMetric)
+            else (batch.y, batch.score)
+        )
+        averaged = batch.twin(twin, *twin_args, **twin_options)
+        call = {"qid": batch.qid, "per_query": True, **options}
+        same(function(*rows, **call), averaged)
+        ranking = Ranking.from_scores(batch.data(), batch.score)
+        same(metric.per_query(ranking).value, averaged)
+        stable = batch.stable(twin, *twin_args, **twin_options)
+        same(function(*rows, ties="stable", **call), stable)
+    for drawn in positions(labels):
+        same(metric.per_query(drawn.ranking).value, drawn.twin(twin, *twin_args, **twin_options))

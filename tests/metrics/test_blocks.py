@@ -1,0 +1,57 @@
+"""Long data are measured in runs of queries; where the runs are cut must not matter."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import equirank.metrics
+from equirank import EquirankWarning, Ranking, RankingData
+from equirank.core.names import metric_names
+
+from .cases import make_batch, make_drawn, same
+
+
+def values_of(metric, ranking):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquirankWarning)
+        return metric.per_query(ranking)
+
+
+def rankings():
+    """Give rankings by score, by position with rows not shown, and by several draws."""
+    options = {"labels": "abc", "shares": (0.3, 0.3, 0.4), "most": 12}
+    batch = make_batch(60, seed=1, **options)
+    for ties in ("average", "stable"):
+        yield Ranking.from_scores(batch.data(), batch.score, ties=ties)
+    yield make_drawn(60, 1, seed=2, **options).ranking
+    yield make_drawn(60, 3, seed=3, weights="query", **options).ranking
+
+
+@pytest.mark.parametrize("rows", [1, 7, 40])
+@pytest.mark.parametrize("name", metric_names())
+def test_blocks_of_queries(name, rows, monkeypatch):
+    kind = getattr(equirank.metrics, name)
+    metric = kind(step=2) if "step" in kind.options() else kind()
+    whole = RankingData.query_blocks
+    for ranking in rankings():
+        wanted = values_of(metric, ranking)
+        with monkeypatch.context() as patch:
+            patch.setattr(RankingData, "query_blocks", lambda data: whole(data, rows))
+            assert len(list(ranking.data.query_blocks())) > 3
+            got = values_of(metric, ranking)
+        same(got.value, wanted.value)
+        assert got.labels == wanted.labels
+        if wanted.groups is not None:
+            same(got.groups, wanted.groups)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 13, 10**6])
+def test_blocks_cover_every_query_once(rows):
+    data = make_batch(50, seed=4, most=9).data()
+    blocks = list(data.query_blocks(rows))
+    assert [q for block in blocks for q in range(block.start, block.stop)] == list(
+        range(data.n_queries)
+    )
+    sizes = np.diff(data.offsets)
+    assert all(block.stop - block.start == 1 or sizes[block].sum() <= rows for block in blocks)

@@ -1,0 +1,296 @@
+"""What the plain functions have in common: arguments, what comes back, and what is refused."""
+
+import inspect
+from math import isnan, log2
+
+import numpy as np
+import pytest
+
+import equirank.metrics
+from equirank import DataError, EquirankWarning, Ranking, as_ranking_data
+from equirank.core.metric import GroupMetric
+from equirank.core.names import metric_names, parse_metric
+from equirank.metrics import (
+    AUC,
+    NDCG,
+    RND,
+    ExposureGap,
+    auc,
+    average_rank,
+    exposure_by_group,
+    exposure_gap,
+    ndcg,
+    precision,
+    rkl,
+    rnd,
+)
+
+from .cases import make_batch, same
+
+
+def pairs():
+    """Give each metric's class with its function."""
+    for name in metric_names():
+        kind = getattr(equirank.metrics, name)
+        for word in equirank.metrics.__all__:
+            if word.replace("_", "") == name.lower() and word != name:
+                yield pytest.param(kind, getattr(equirank.metrics, word), id=word)
+
+
+def arguments(kind, batch):
+    """Give the two arrays a function takes, and options that make it defined on short lists."""
+    options = {"step": 2} if "step" in kind.options() else {}
+    if issubclass(kind, GroupMetric):
+        return (batch.score, batch.groups), {**options, "protected": "a"}
+    return (batch.y, batch.score), options
+
+
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_function_equals_object(kind, function):
+    batch = make_batch(80, seed=1, most=8, shares=(0.4, 0.6))
+    rows, options = arguments(kind, batch)
+    metric = kind(**options)
+    for ties in ("average", "stable"):
+        ranking = Ranking.from_scores(batch.data(), batch.score, ties=ties)
+        values = metric.per_query(ranking)
+        call = {"qid": batch.qid, "ties": ties, **options}
+        same(function(*rows, per_query=True, **call), values.value)
+        result = function(*rows, **call)
+        assert type(result) is float
+        assert result == float(metric.summarize(values)[0])
+
+
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_function_takes_a_ranking(kind, function):
+    batch = make_batch(40, seed=2, most=8, shares=(0.4, 0.6))
+    rows, options = arguments(kind, batch)
+    ranking = Ranking.from_scores(batch.data(), batch.score)
+    first = (ranking, None) if issubclass(kind, GroupMetric) else (None, ranking)
+    got = function(*first, per_query=True, **options)
+    same(got, function(*rows, qid=batch.qid, per_query=True, **options))
+
+
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_function_takes_every_option_with_the_same_default(kind, function):
+    given = inspect.signature(function).parameters
+    blank = kind()
+    for option in kind.options():
+        if option != "by":
+            assert given[option].default == getattr(blank, option), option
+    assert ("k" in given) == kind.takes_k
+    for word in ("qid", "ties", "per_query"):
+        assert given[word].kind is inspect.Parameter.KEYWORD_ONLY
+
+
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_mean_over_the_queries_where_it_is_defined(kind, function):
+    batch = make_batch(60, seed=3, most=8, shares=(0.4, 0.6))
+    rows, options = arguments(kind, batch)
+    values = function(*rows, qid=batch.qid, per_query=True, **options)
+    assert values.shape == (len(batch.cases),)
+    defined = [value for value in values.tolist() if not isnan(value)]
+    assert defined
+    wanted = sum(defined) / len(defined)
+    assert function(*rows, qid=batch.qid, **options) == pytest.approx(wanted)
+
+
+def test_queries_come_in_the_order_of_first_appearance():
+    # z: relevant first; a: relevant second; rows interleaved
+    values = ndcg([1, 0, 0, 1], [2, 2, 1, 1], qid=["z", "a", "z", "a"], per_query=True)
+    same(values, [1, 1 / log2(3)])
+    values = ndcg([0, 1, 1, 0], [2, 2, 1, 1], qid=[9, 3, 9, 3], per_query=True)
+    same(values, [1 / log2(3), 1])
+
+
+# undefined = skip, zero, one, raise
+
+SCORES, RELEVANCE, QUERIES = [2, 1, 2, 1], [0, 1, 0, 0], ["x", "x", "y", "y"]
+DEFINED = 1 / log2(3)
+
+
+@pytest.mark.parametrize(
+    ("undefined", "second", "mean"),
+    [
+        ("skip", np.nan, DEFINED),
+        ("zero", 0.0, (DEFINED + 0) / 2),
+        ("one", 1.0, (DEFINED + 1) / 2),
+    ],
+)
+def test_undefined_query(undefined, second, mean):
+    call = {"qid": QUERIES, "undefined": undefined}
+    same(ndcg(RELEVANCE, SCORES, per_query=True, **call), [DEFINED, second])
+    assert ndcg(RELEVANCE, SCORES, **call) == pytest.approx(mean)
+
+
+def test_undefined_query_raises_on_request():
+    with pytest.raises(DataError, match=r"NDCG.*undefined.*'y'.*row 2.*no item is relevant"):
+        ndcg(RELEVANCE, SCORES, qid=QUERIES, undefined="raise")
+    assert ndcg([1, 0], [2, 1], undefined="raise") == 1.0
+
+
+def test_undefined_gap_fills_and_raises():
+    call = {"qid": [1, 1, 2, 2], "per_query": True}
+    groups = list("abaa")
+    same(exposure_gap(SCORES, groups, undefined="zero", **call), [1 - 1 / log2(3), 0])
+    same(exposure_gap(SCORES, groups, undefined="one", **call), [1 - 1 / log2(3), 1])
+    with pytest.raises(DataError, match=r"undefined for query .*2.* \(row 2\): it holds one group"):
+        exposure_gap(SCORES, groups, undefined="raise", **call)
+
+
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_undefined_fills_whatever_is_undefined(kind, function):
+    batch = make_batch(60, seed=4, most=5, shares=(0.4, 0.6))
+    rows, options = arguments(kind, batch)
+    call = {"qid": batch.qid, "per_query": True, **options}
+    values = function(*rows, **call)
+    missing = np.isnan(values)
+    for undefined, fill in (("zero", 0.0), ("one", 1.0)):
+        same(function(*rows, undefined=undefined, **call), np.where(missing, fill, values))
+    if missing.any():
+        with pytest.raises(DataError, match="undefined for query"):
+            function(*rows, undefined="raise", **call)
+
+
+def test_undefined_everywhere_is_nan_with_a_warning():
+    with pytest.warns(EquirankWarning, match="undefined in every query"):
+        assert isnan(exposure_gap([2, 1], list("aa")))
+    assert np.isnan(exposure_gap([2, 1], list("aa"), per_query=True)).all()
+
+
+# return_groups
+
+
+def test_groups_come_back_as_a_dict():
+    value, groups = exposure_by_group([2, 1], ["m", "f"], return_groups=True)
+    assert value == groups["f"] == pytest.approx(1 / log2(3))
+    assert groups["m"] == 1.0
+    assert all(type(v) is float for v in groups.values())
+
+
+def test_groups_per_query():
+    value, groups = exposure_gap(
+        [2, 1, 1], ["m", "f", "m"], qid=[1, 1, 2], return_groups=True, per_query=True
+    )
+    same(value, [1 - 1 / log2(3), np.nan])
+    same(groups["m"], [1, 1])
+    same(groups["f"], [1 / log2(3), np.nan])
+
+
+def test_groups_are_means_over_the_queries_that_hold_them():
+    _, groups = exposure_by_group([2, 1, 1], ["m", "f", "f"], qid=[1, 1, 2], return_groups=True)
+    assert groups == pytest.approx({"f": (1 / log2(3) + 1) / 2, "m": 1})
+
+
+def test_group_labels_need_not_be_text():
+    _, groups = exposure_by_group([2, 1], [1, 0], return_groups=True)
+    assert groups == pytest.approx({0: 1 / log2(3), 1: 1})
+    assert exposure_by_group([2, 1], [1, 0], protected=0) == pytest.approx(1 / log2(3))
+    assert exposure_by_group([2, 1], [True, False], protected=True) == 1.0
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: ndcg([1, 0], [1, 2, 3]), r"y_true.*2"),
+        (lambda: ndcg([1, 0], [1, 2], qid=[1]), r"qid.*1"),
+        (lambda: rnd([1, 2], ["a"]), r"sensitive.*1"),
+        (lambda: ndcg([1, 0], [1, np.nan]), r"y_score.*finite.*nan.*row 1"),
+        (lambda: ndcg([1, 0], [np.inf, 1]), r"y_score.*finite.*inf.*row 0"),
+        (lambda: ndcg([1, -2], [1, 2]), r"y_true.*>= 0.*-2.*row 1"),
+        (lambda: ndcg([1, np.nan], [1, 2]), r"y_true.*nan.*row 1"),
+        (lambda: ndcg([], []), r"at least one row"),
+        (lambda: ndcg([1, "x"], [1, 2]), r"y_true.*number.*'x'.*row 1"),
+        (lambda: ndcg([[1, 0]], [[1, 2]]), r"one-dimensional"),
+        (lambda: rnd([1, 2], ["a", None]), r"sensitive.*row 1"),
+        (
+            lambda: rnd([1, 2], ["ab", "b"], protected="aa"),
+            r"protected.*'ab', 'b'.*'aa'.*mean 'ab'",
+        ),
+        (lambda: exposure_gap([1, 2], list("ab"), protected="c"), r"protected.*'c'"),
+        (lambda: exposure_gap([1, 2], None), r"needs groups"),
+        (lambda: ndcg(None, [1, 2]), r"needs relevance"),
+        (lambda: ndcg([1, 0], [1, 2], ties="first"), r"ties.*'average', 'stable'.*'first'"),
+        (lambda: ndcg([1, 0], [1, 2], gain="exp"), r"gain of NDCG.*'exp2', 'linear'.*'exp'"),
+        (lambda: ndcg([1, 0], [1, 2], k=0), r"k of NDCG.*integer >= 1.*0"),
+        (lambda: ndcg([1, 0], [1, 2], k=2.5), r"k of NDCG.*2\.5"),
+        (lambda: ndcg([1, 0], [1, 2], k=True), r"k of NDCG.*True"),
+        (lambda: ndcg([1, 0], [1, 2], discount="log"), r"discount of NDCG.*'log'"),
+        (lambda: ndcg([1, 0], [1, 2], discount=[1, -1]), r"discount of NDCG.*>= 0"),
+        (lambda: ndcg([1, 0], [1, 2], discount=[]), r"discount of NDCG"),
+        (lambda: ndcg([1, 0], [1, 2], undefined="no"), r"undefined of NDCG.*'raise'.*'no'"),
+        (lambda: precision([1, 0], [1, 2], threshold=0), r"threshold of Precision.*> 0"),
+        (lambda: rnd([1, 2], list("ab"), step=0), r"step of RND.*>= 1.*0"),
+        (lambda: rkl([1, 2], list("ab"), normalizer="max"), r"normalizer of RKL.*'max'"),
+        (lambda: rnd([1, 2], list("ab"), discount="log2"), r"discount of RND.*'paper', 'code'"),
+        (lambda: average_rank([1], [1], weights="no"), r"weights of AverageRank.*'no'"),
+        (lambda: AUC @ 5, r"k of AUC.*no cutoff.*5"),
+        (lambda: parse_metric("AverageRank@5"), r"k of AverageRank.*no cutoff"),
+        (lambda: parse_metric("AUC(k=5)"), r"AUC\(k=5\).*no option 'k'"),
+        (lambda: parse_metric("NDGC@10"), r"'NDGC@10' is not known; did you mean 'NDCG'"),
+        (lambda: parse_metric("ndcg"), r"'ndcg' is not known; did you mean 'NDCG'"),
+        (lambda: parse_metric("NDCG(gian='linear')"), r"no option 'gian'; did you mean 'gain'"),
+        (lambda: parse_metric("NDCG(gain=linear)"), r"cannot be read"),
+        (lambda: parse_metric("NDCG@"), r"cannot be read"),
+        (lambda: parse_metric("NDCG(k=10)@5"), r"NDCG\(k=10\)@5"),
+        (lambda: parse_metric("NDCG@5@6"), r"NDCG@5@6"),
+    ],
+)
+def test_bad_input_is_refused(call, words):
+    with pytest.raises(DataError, match=words):
+        call()
+
+
+def test_cutoff_is_no_argument_where_there_is_none():
+    for function in (auc, average_rank):
+        with pytest.raises(TypeError, match="'k'"):
+            function([1, 0], [2, 1], k=1)
+
+
+def test_unknown_argument_of_a_function():
+    with pytest.raises(TypeError, match="gian"):
+        ndcg([1, 0], [2, 1], gian="linear")
+
+
+def test_several_attributes_need_a_choice():
+    people = {"sex": list("fm"), "race": list("xy")}
+    data = as_ranking_data(score=[2, 1], sensitive_features=people)
+    with pytest.raises(DataError, match=r"by must name one of the attributes 'sex', 'race'"):
+        ExposureGap().per_query(data.ranking())
+    with pytest.raises(DataError, match=r"by must be one of .*'sx'.*did you mean 'sex'"):
+        ExposureGap(by="sx").per_query(data.ranking())
+
+
+def test_protected_group_without_rows_is_refused():
+    data = as_ranking_data(score=[2, 1, 1], qid=[1, 1, 2], sensitive_features=list("aab")).select(
+        [0]
+    )
+    with pytest.raises(DataError, match=r"protected.*at least one row.*'b'"):
+        RND(step=2, protected="b").per_query(data.ranking())
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("text", "metric"),
+    [
+        ("NDCG", NDCG()),
+        ("NDCG@10", NDCG(k=10)),
+        ('NDCG(gain="linear")@10', NDCG(k=10, gain="linear")),
+        ("NDCG(discount=(1.0, 0.5))", NDCG(discount=[1.0, 0.5])),
+        ("NDCG(discount=(1.0,))", NDCG(discount=np.array([1.0]))),
+        ("RND(step=5)@50", RND(step=5) @ 50),
+        ('RND(by=("a", "b"), protected="x & y")', RND(by=["a", "b"], protected="x & y")),
+        ('NDCG(undefined="raise")', NDCG(undefined="raise")),
+        ("RND(protected=1)", RND(protected=1)),
+        ('RND(protected="say \\"hi\\" ü")', RND(protected='say "hi" ü')),
+    ],
+)
+def test_string_and_object(text, metric):
+    assert repr(metric) == text
+    assert parse_metric(text) == metric
+    assert hash(parse_metric(text)) == hash(metric)
+    assert {text: 1}[metric.name] == 1

@@ -1,0 +1,130 @@
+"""Every block of code in the prose runs, and shows the output it says it shows."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<kind>\w+)\n(?P<body>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE
+)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+END = "\x1e"  # printed after each command, to tell their outputs apart
+
+
+def blocks(page, *kinds):
+    """Yield the kind, the text and the line number of each fenced block of these kinds."""
+    text = page.read_text(encoding="utf-8")
+    for match in FENCE.finditer(text):
+        if match["kind"] in kinds:
+            body = re.sub(f"^{match['indent']}", "", match["body"], flags=re.MULTILINE)
+            yield match["kind"], body, text.count("\n", 0, match.start("body"))
+
+
+def pages_with(*kinds):
+    """Parametrise over the pages that have such blocks."""
+    found = [page for page in PAGES if any(blocks(page, *kinds))]
+    return pytest.mark.parametrize("page", found, ids=lambda page: page.name)
+
+
+@pages_with("python", "pycon")
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for kind, body, line in blocks(page, "python", "pycon"):
+        if kind == "python":
+            exec(compile("\n" * line + body, str(page), "exec"), names)
+            continue
+        example = doctest.DocTestParser().get_doctest(body, names, page.name, str(page), line)
+        report = []
+        runner = doctest.DocTestRunner(optionflags=FLAGS)
+        runner.run(example, out=report.append, clear_globs=False)
+        names.update(example.globs)  # the test works on a copy
+        assert not runner.failures, "".join(report)
+
+
+def commands(body):
+    """Split a console block into its commands, each with the output shown below it."""
+    parts = re.split(r"^\$ ", body, flags=re.MULTILINE)
+    return [tuple(part.partition("\n")[::2]) for part in parts if part.strip()]
+
+
+@pytest.fixture
+def shell(tmp_path):
+    """Give a function that runs lines in one shell that knows ``python`` and ``equirank``."""
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    module, function = scripts["equirank"].split(":")
+    start = f"import sys; sys.argv[0] = 'equirank'; from {module} import {function}; {function}()"
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name, options in {"python": "", "equirank": f'-c "{start}"'}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
+        (tools / name).chmod(0o755)
+    environment = os.environ | {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "PYTHONWARNINGS": "error",
+    }
+
+    def run(lines):
+        script = "\n".join(["set -e", *(f"{line}\nprintf '{END}'" for line in lines)])
+        return subprocess.run(
+            ["sh", "-c", script],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+            timeout=120,
+        )
+
+    return run
+
+
+@pages_with("console")
+def test_commands_run(page, shell):
+    for _, body, line in blocks(page, "console"):
+        done = commands(body)
+        result = shell([command for command, _ in done])
+        assert result.returncode == 0, f"{page.name}:{line}\n{result.stdout}{result.stderr}"
+        outputs = result.stdout.split(END)
+        for (command, shown), output in zip(done, outputs, strict=False):
+            if shown.strip():
+                same = doctest.OutputChecker().check_output(shown, output, FLAGS)
+                assert same, f"{page.name}:{line}\n$ {command}\n{output}"
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
+def test_examples_run(script, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), {"__name__": "__main__"})
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_to_files_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_contributing_and_changelog_link_to_files():
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
+        test_links_to_files_lead_somewhere(page)
+
+
+def test_blocks_are_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(
+        "a\n```python\nx = 1\n```\n\n1. b\n\n   ```console\n   $ c\n   d\n   $ e\n   ```\n"
+    )
+    assert list(blocks(page, "python")) == [("python", "x = 1\n", 2)]
+    ((_, body, _),) = blocks(page, "console")
+    assert commands(body) == [("c", "d\n"), ("e", "")]

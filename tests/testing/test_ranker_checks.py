@@ -1,0 +1,263 @@
+"""check_ranker and check_reranker: good ones pass, each broken one is told what is wrong."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from reference_ranker import (
+    GroupRidgeRanker,
+    NoisyRanker,
+    ReverseReranker,
+    RidgeRanker,
+    SwapTopReranker,
+)
+
+from equirank import DataError, Ranking, Reranker
+from equirank.core.params import Number
+from equirank.core.ranker import Ranker
+from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups
+
+
+class SeesGroups(RidgeRanker):
+    """Lifts one group's scores when predicting, as it declares."""
+
+    fit_needs: ClassVar = frozenset({"qid", "sensitive_features"})
+    predict_needs: ClassVar = frozenset({"sensitive_features"})
+
+    def _scores(self, data):
+        lift = data.attribute().codes
+        return (data.X - self.mean_) @ self.coef_ + lift
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [RidgeRanker(), RidgeRanker(penalty=3), GroupRidgeRanker(), NoisyRanker(), SeesGroups()],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_good_rankers_pass(ranker):
+    assert check_ranker(ranker) is None
+    assert not hasattr(ranker, "coef_")
+
+
+@pytest.mark.parametrize("reranker", [ReverseReranker(), SwapTopReranker()])
+def test_good_rerankers_pass(reranker):
+    assert check_reranker(reranker) is None
+
+
+# broken rankers, one fault each
+
+
+class ChangesParams(RidgeRanker):
+    def _fit(self, data):
+        super()._fit(data)
+        self.penalty = self.penalty + 1
+
+
+class Random(RidgeRanker):
+    def _fit(self, data):
+        super()._fit(data)
+        self.coef_ = self.coef_ + np.random.default_rng().normal(size=self.coef_.shape)
+
+
+class NaNScores(RidgeRanker):
+    def _scores(self, data):
+        return np.full(data.n_rows, np.nan)
+
+
+class ShortScores(RidgeRanker):
+    def _scores(self, data):
+        return super()._scores(data)[:-1]
+
+
+class RowNumber(RidgeRanker):
+    def _scores(self, data):
+        return np.arange(data.n_rows) / data.n_rows
+
+
+class ForgetsArrays(RidgeRanker):
+    def _fit(self, data):
+        super()._fit(data)
+        self._kept = self.coef_
+        del self.coef_
+
+    def _scores(self, data):
+        return data.X @ getattr(self, "_kept", np.zeros(data.n_features))
+
+
+class Unchecked(RidgeRanker):
+    def fit(self, X, y=None, **given):
+        self.penalty_ = self.penalty
+        self.penalty = 1.0
+        try:
+            return super().fit(X, y, **given)
+        finally:
+            self.penalty = self.penalty_
+            del self.penalty_
+
+
+class VagueParams(RidgeRanker):
+    def fit(self, X, y=None, **given):
+        if not isinstance(self.penalty, float):
+            raise DataError("something is wrong")
+        return super().fit(X, y, **given)
+
+
+class Peeks(RidgeRanker):
+    def fit(self, X, y=None, *, sensitive_features=None, **given):
+        super().fit(X, y, **given)
+        if sensitive_features is not None:
+            self.coef_ = self.coef_ * 2
+        return self
+
+
+class PretendsToNeedGroups(GroupRidgeRanker):
+    def fit(self, X, y=None, **given):
+        if given.get("sensitive_features") is None and isinstance(X, np.ndarray):
+            given["sensitive_features"] = np.where(X[:, 0] > 0, "a", "b")
+        return super().fit(X, y, **given)
+
+
+class ArraysOnly(RidgeRanker):
+    def fit(self, X, y=None, **given):
+        super().fit(X, y, **given)
+        if y is None:
+            self.coef_ = self.coef_ * 2
+        return self
+
+
+class RanksUpsideDown(RidgeRanker):
+    def rank(self, X, y=None, **given):
+        ranking = super().rank(X, y, **given)
+        return ReverseReranker()(ranking)
+
+
+class RanksAsList(RidgeRanker):
+    def rank(self, X, y=None, **given):
+        return super().rank(X, y, **given).order
+
+
+class SavesPickle(RidgeRanker):
+    def _save_files(self, folder):
+        (folder / "model.pkl").write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (ChangesParams, "must leave the parameters untouched"),
+        (Random, "same scores for the same seed"),
+        (NaNScores, "one finite score per row"),
+        (ShortScores, "one finite score per row"),
+        (RowNumber, "caller's row order"),
+        (ForgetsArrays, "after save and load"),
+        (Unchecked, "must refuse a bad penalty"),
+        (VagueParams, "must name the bad parameter penalty"),
+        (Peeks, "must not be changed by groups"),
+        (PretendsToNeedGroups, "must refuse to fit without sensitive_features"),
+        (ArraysOnly, "the same from a RankingData"),
+        (RanksUpsideDown, "must order the rows of a query"),
+        (RanksAsList, "must give a Ranking"),
+        (SavesPickle, "must not write pickles"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_ranker_is_told_what_is_wrong(kind, words):
+    with pytest.raises(AssertionError, match=words) as caught:
+        check_ranker(kind(penalty=1.0))
+    assert kind.__name__ in str(caught.value)
+
+
+# broken re-rankers, one fault each
+
+
+def in_callers_rows(ranking, stored):
+    return Ranking.from_positions(ranking.data, ranking.data.to_original(np.asarray(stored)))
+
+
+class RandomReranker(Reranker):
+    def _rerank(self, ranking):
+        rng = np.random.default_rng()
+        sizes = np.diff(ranking.data.offsets)
+        return in_callers_rows(ranking, np.concatenate([rng.permutation(n) + 1 for n in sizes]))
+
+
+class RowOrderReranker(Reranker):
+    def _rerank(self, ranking):
+        sizes = np.diff(ranking.data.offsets)
+        return in_callers_rows(ranking, np.concatenate([np.arange(1, n + 1) for n in sizes]))
+
+
+class ListReranker(Reranker):
+    def _rerank(self, ranking):
+        return ranking.position
+
+
+class TwoFirsts(Reranker):
+    def _rerank(self, ranking):
+        return Ranking(ranking.data, np.ones(ranking.data.n_rows, dtype=np.int32))
+
+
+class ArraysDifferently(ReverseReranker):
+    def rerank(self, y_score, **given):
+        return super().rerank(-np.asarray(y_score), **given)
+
+
+class UncheckedReranker(SwapTopReranker):
+    def _rerank(self, ranking):
+        return ranking
+
+    def __call__(self, ranking):
+        return self._rerank(ranking)
+
+
+class VagueReranker(SwapTopReranker):
+    params: ClassVar = {"places": Number(2, 2)}
+
+    def __call__(self, ranking):
+        if self.places != 2:
+            raise DataError("something is wrong")
+        return super().__call__(ranking)
+
+
+class ChangingReranker(SwapTopReranker):
+    params: ClassVar = {}
+
+    def _rerank(self, ranking):
+        self.places = self.places + 1
+        return super()._rerank(ranking)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (RandomReranker, "the same"),
+        (RowOrderReranker, "whatever the row order"),
+        (ListReranker, "must give a Ranking"),
+        (TwoFirsts, "a place of its own"),
+        (ArraysDifferently, "the same for a Ranking as for arrays"),
+        (UncheckedReranker, "must refuse a bad places"),
+        (VagueReranker, "must name the bad parameter places"),
+        (ChangingReranker, "must leave its parameters untouched"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_broken_reranker_is_told_what_is_wrong(kind, words):
+    with pytest.raises(AssertionError, match=words) as caught:
+        check_reranker(kind())
+    assert kind.__name__ in str(caught.value)
+
+
+# groups for scikit-learn's checks
+
+
+def test_with_groups_derives_groups_from_the_first_column():
+    X = np.arange(12.0).reshape(6, 2)
+    model = with_groups(GroupRidgeRanker(penalty=3.0))
+    assert isinstance(model, GroupRidgeRanker)
+    assert isinstance(model, Ranker)
+    assert model.penalty == 3.0
+    assert model.get_params() == {"penalty": 3.0}
+    model.fit(X, np.arange(6))
+    assert model.groups_ == {"sensitive": ["high", "low"]}
+    given = model.fit(X, np.arange(6), sensitive_features=list("ababab"))
+    assert given.groups_ == {"sensitive": ["a", "b"]}
