@@ -142,9 +142,12 @@ def test_the_names_that_outsiders_call():
     ]
     metrics = importlib.import_module("equirank.metrics")
     assert set(functions) <= set(metrics.__all__)
+    assert equirank.__version__
+
+
+def test_the_checks_are_public():
     testing = importlib.import_module("equirank.testing")
     assert {"check_metric", "check_ranker", "check_reranker", "with_groups"} <= set(testing.__all__)
-    assert equirank.__version__
 
 
 # what each kind must hold
@@ -189,7 +192,7 @@ def walk_ranker(kind):
     """What every ranker is put through."""
     check_ranker(make(kind))
     needy = "sensitive_features" in kind.fit_needs | kind.predict_needs
-    check_estimator(with_groups(make(kind)) if needy else make(kind))
+    check_estimator(with_groups(make(kind)) if needy else make(kind), on_skip=None)
 
 
 @pytest.mark.parametrize("kind", RANKERS, ids=ids(RANKERS))
@@ -213,7 +216,7 @@ def test_the_walk_itself_works(monkeypatch):
     walk_ranker(GroupRidgeRanker)
     walk_ranker(RidgeRanker)
 
-    with pytest.raises(TypeError):
+    with pytest.raises((AssertionError, TypeError)):
         walk_ranker(type("Forgetful", (RidgeRanker,), {"_scores": lambda self, data: None}))
     constant = {"_fit": lambda self, data: setattr(self, "coef_", data.X[0])}
     with pytest.raises(AssertionError):

@@ -208,7 +208,7 @@ def test_rows_are_counted_as_the_caller_does(name, values):
 
 def test_an_uneven_query_weight_names_the_callers_row():
     refused("query_weight", "row 2", y=[1, 1, 1], qid=["a", "b", "a"], query_weight=[1, 2, 3])
-    refused("query_weight", "row 3", y=[0] * 4, qid=list("abab"), query_weight=[1, -2, 1, -3])
+    refused("query_weight", "row 3", y=[0] * 4, qid=list("abab"), query_weight=[1, 2, 1, 3])
 
 
 @pytest.mark.parametrize("name", ["y", "score", "cost", "position"])
@@ -424,6 +424,9 @@ def test_query_weights_by_name():
     data = as_ranking_data(None, [1, 2, 3], qid=[7, 5, 7], query_weight={5: 0.5, 7: 2, 9: 1})
     assert data.query_weight.tolist() == [2.0, 0.5]
     refused("query_weight", "lacks 5", y=[1, 2], qid=[7, 5], query_weight={7: 1})
+
+
+def test_a_bad_weight_names_its_query():
     refused("query_weight", "'b'", y=[1, 2], qid=["a", "b"], query_weight={"a": 1, "b": -1})
     refused("query_weight", "'b'", y=[1, 2], qid=["a", "b"], query_weight={"a": 1, "b": NAN})
 

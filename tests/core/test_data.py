@@ -135,29 +135,33 @@ def test_ranking_data_is_returned_untouched():
     assert as_ranking_data(data) is data
 
 
-def test_arrays_are_read_only_and_fields_frozen():
+ARRAYS = ["y", "offsets", "qids", "cost", "query_weight", "ids", "score", "position", "rows"]
+
+
+@pytest.mark.parametrize("part", ["whole", "selected", "items", "grouped"])
+def test_arrays_are_read_only(part):
     data = small()
-    arrays = {
-        name: getattr(data, name)
-        for name in [
-            "y",
-            "offsets",
-            "qids",
-            "cost",
-            "query_weight",
-            "ids",
-            "score",
-            "position",
-            "rows",
-        ]
-    }
-    arrays |= {"codes": data.sensitive["sex"].codes, "X": data.X}
-    arrays |= {"selected": data.select([0]).y, "selected X": data.select([0]).X}
-    grouped = as_ranking_data(np.ones((2, 1)), [1, 2])
-    arrays |= {"grouped X": grouped.X, "grouped y": grouped.y}
+    data = {
+        "whole": data,
+        "selected": data.select([0]),
+        "items": data.select_items(np.array([1])),
+        "grouped": small(qid=list("aabbbc")),
+    }[part]
+    arrays = {name: getattr(data, name) for name in ARRAYS if getattr(data, name) is not None}
+    arrays["codes"] = data.sensitive["sex"].codes
+    assert len(arrays) >= 9
     assert [name for name, values in arrays.items() if values.flags.writeable] == []
+
+
+def test_features_are_read_only_too():
+    for data in (small(), small().select([0]), as_ranking_data(np.ones((2, 1)), [1, 2])):
+        assert not data.X.flags.writeable
+    assert not as_ranking_data(sp.csr_array(np.eye(2))).X.data.flags.writeable
+
+
+def test_fields_are_frozen():
     with pytest.raises(FrozenInstanceError):
-        data.y = None
+        small().y = None
 
 
 def test_the_callers_arrays_are_left_alone():
@@ -379,8 +383,11 @@ def test_fingerprint_changes_when_something_is_left_out(what):
     assert small(**{what: None}).fingerprint() != small().fingerprint()
 
 
-def test_fingerprint_repeats_and_sees_where_sparse_values_stand():
+def test_fingerprint_repeats():
     assert small().fingerprint() == small().fingerprint()
+
+
+def test_fingerprint_sees_where_sparse_values_stand():
     one = as_ranking_data(sp.csr_array([[0, 1.0], [1.0, 0]]))
     other = as_ranking_data(sp.csr_array([[1.0, 0], [0, 1.0]]))
     assert one.fingerprint() != other.fingerprint()

@@ -134,8 +134,8 @@ def test_every_metric_states_what_it_is(name):
     kind = getattr(room, name)
     assert kind.direction in ("higher", "lower")
     assert kind.needs
-    assert kind.needs <= {"relevance", "sensitive", "cost", "features"}
-    low, high = kind.bounds
+    assert kind.needs <= {"relevance", "sensitive", "cost", "features", "score"}
+    low, high = kind().bounds
     assert low < high
     assert kind.summary().endswith(".")
     assert "\n" not in kind.summary()

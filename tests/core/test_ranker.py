@@ -120,6 +120,10 @@ def test_ranking_data_in_place_of_arrays():
         model.predict(as_ranking_data(X[:, :2]))
     with pytest.raises(ValueError, match=r"X has 2 features, but RidgeRanker is expecting 3"):
         RidgeRanker().fit(X, Y).predict(X[:, :2])
+
+
+def test_feature_names_of_ranking_data_are_checked_too():
+    model = RidgeRanker().fit(as_ranking_data(pd.DataFrame(X, columns=["a", "b", "c"]), Y))
     renamed = as_ranking_data(pd.DataFrame(X, columns=["a", "z", "c"]))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(renamed)

@@ -1,5 +1,6 @@
 """save and load: round trips, refusals, interruptions, and models stored by older formats."""
 
+import gc
 import json
 import os
 import pickle
@@ -260,7 +261,9 @@ def test_missing_entries(folder):
         refused(folder, "model")
 
 
-@pytest.mark.parametrize("name", ["NoSuchRanker", "os.system", "subprocess.Popen", "Slots", "load"])
+@pytest.mark.parametrize(
+    "name", ["NoSuchRanker", "os.system", "subprocess.Popen", "Slots", "load", "dict"]
+)
 def test_an_unknown_class_is_refused(folder, name):
     edit(folder, **{"class": name})
     refused(folder, "public class", name)
@@ -284,6 +287,7 @@ def test_arrays_cut_short(folder):
         refused(folder, "damaged")
     path.write_bytes(whole[:200] + b"XXXX" + whole[204:])
     refused(folder, "damaged")
+    gc.collect()  # a file left open would warn here
 
 
 def test_arrays_that_are_gone(folder):

@@ -114,3 +114,19 @@ def test_expected_slots_average_over_draws(data):
     slots = ranking.slots(expected=True)
     weights = np.array([8.0, 4, 2, 1])
     assert data.to_original(slots.expect(weights)).tolist() == [5, 7, 7, 2, 5, 1]
+
+
+def test_a_block_is_a_run_of_queries(data):
+    slots = Ranking.from_positions(data, [0, 1, 1, 0, 1, 2]).slots()
+    block = slots.block(slice(1, 2))
+    assert block.offsets.tolist() == [0, 2]
+    assert block.y.tolist() == [1, 4]
+    assert block.begin().tolist() == [0, 0]
+    assert block.end().tolist() == [2, 2]
+    assert block.shown.tolist() == [2]
+    codes, names = block.groups(None)
+    assert [names[code] for code in codes] == ["m", "f"]
+    assert slots.block(slice(0, 2)) is slots
+    first = slots.block(slice(0, 1))
+    assert first.shown.tolist() == [2]
+    assert first.y.tolist() == slots.y[:4].tolist()

@@ -44,6 +44,7 @@ def test_text_is_aligned(table):
 def test_long_tables_are_cut_in_text():
     text = Table({"a": np.arange(100)}).to_text(max_rows=3)
     assert text.splitlines() == ["a", "0", "1", "2", "... 97 more rows"]
+    assert Table({"a": [1, 2]}).to_text(max_rows=1).endswith("... 1 more rows")
     assert len(repr(Table({"a": np.arange(60)})).splitlines()) == 61
 
 

@@ -41,14 +41,15 @@ def test_expected_counts():
     member = np.array([True, True, False, True])
     begin, end = np.array([0, 1, 1, 1]), np.array([1, 4, 4, 4])
     slot = np.arange(4)
-    got = expected_counts(member, slot, begin, end, np.zeros(4, int))
+    got = expected_counts(member, slot, np.zeros(4, int), begin, end)
     assert got.tolist() == pytest.approx([1, 1 + 2 / 3, 1 + 4 / 3, 3])
 
 
 def test_expected_counts_begin_anew_in_each_query():
     member, slot = np.array([True, True, True]), np.arange(3)
-    got = expected_counts(member, slot, slot, slot + 1, np.array([0, 1, 1]))
-    assert got.tolist() == [1, 1, 2]
+    for blocks in ((slot, slot + 1), ()):
+        got = expected_counts(member, slot, np.array([0, 1, 1]), *blocks)
+        assert got.tolist() == [1, 1, 2]
 
 
 @pytest.mark.parametrize("kind", sorted(DISTANCES))

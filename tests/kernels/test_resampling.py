@@ -5,6 +5,8 @@ import pytest
 
 from equirank.kernels.resampling import (
     bootstrap_counts,
+    distinct_orders,
+    picked_means,
     shuffle_within,
     stratified_counts,
     weighted_means,
@@ -83,3 +85,32 @@ def test_shuffle_within_keeps_the_type():
         np.random.default_rng(0), 2, np.array([0, 0]), np.array([1, 2], dtype=np.int32)
     )
     assert drawn.dtype == np.int32
+
+
+def test_shuffle_within_draws_anew_in_each_replicate():
+    drawn = shuffle_within(np.random.default_rng(0), 200, np.zeros(5, int), np.arange(5))
+    assert len({tuple(row) for row in drawn.tolist()}) > 60
+
+
+def test_picked_means_average_one_value_of_each_row():
+    rng = np.random.default_rng(0)
+    pool = rng.normal(size=(3, 2, 1))
+    got = picked_means(np.random.default_rng(1), 5000, pool)
+    assert got.shape == (5000, 1)
+    possible = [(pool[a, 0, 0] + pool[b, 1, 0]) / 2 for a in range(3) for b in range(3)]
+    near = np.isclose(got, np.array(possible)[None, :]).sum(axis=0)
+    assert near.sum() == 5000
+    assert (abs(near / 5000 - 1 / 9) < 0.03).all()
+
+
+def test_picked_means_leave_out_nan():
+    pool = np.array([[[1.0], [np.nan], [3.0]]])
+    assert (picked_means(np.random.default_rng(0), 4, pool) == 2.0).all()
+    assert np.isnan(picked_means(np.random.default_rng(0), 4, np.full((2, 3, 1), np.nan))).all()
+
+
+@pytest.mark.parametrize("values", [[0], [0, 1], [1, 1], [0, 1, 1], [2, 0, 1, 1], [1, 1, 0, 0]])
+def test_distinct_orders(values):
+    got = [tuple(order.tolist()) for order in distinct_orders(np.array(values))]
+    assert len(got) == len(set(got))
+    assert set(got) == set(permutations(values))

@@ -4,6 +4,7 @@ import pytest
 from equirank.kernels import segments
 from equirank.kernels.segments import (
     chunks,
+    largest_within,
     segment_cumprod,
     segment_index,
     segment_sum,
@@ -97,11 +98,12 @@ def test_chunks_cover_every_row_once(sizes, chunk, monkeypatch):
     offsets = offsets_of(sizes)
     owner = segment_index(offsets)
     seen = []
-    for index, real in chunks(offsets):
+    for some, index, real in chunks(offsets):
         assert index.shape == real.shape
+        assert real.sum(axis=1).tolist() == [sizes[segment] for segment in some]
         assert real.mean() >= 0.8  # a fifth may be padding
-        for row, mask in zip(index, real, strict=True):
-            assert len(set(owner[row[mask]].tolist())) == 1
+        for segment, row, mask in zip(some, index, real, strict=True):
+            assert set(owner[row[mask]].tolist()) == {segment}
             seen += row[mask].tolist()
     assert sorted(seen) == list(range(sum(sizes)))
 
@@ -135,6 +137,16 @@ def test_sort_values_within(sizes):
     values = np.random.default_rng(5).integers(-3, 9, size=sum(sizes)).astype(float)
     wanted = [v for piece in pieces(values, sizes) for v in sorted(piece.tolist(), reverse=True)]
     assert sort_values_within(values, offsets_of(sizes)).tolist() == wanted
+
+
+@pytest.mark.parametrize("sizes", SHAPES, ids=str)
+@pytest.mark.parametrize("k", [1, 2, 3, 50])
+def test_largest_within(sizes, k):
+    values = np.random.default_rng(7).integers(-3, 9, size=sum(sizes)).astype(float)
+    wanted = [sorted(piece.tolist(), reverse=True)[:k] for piece in pieces(values, sizes)]
+    got, cuts = largest_within(values, offsets_of(sizes), k)
+    assert got.tolist() == [value for best in wanted for value in best]
+    assert cuts.tolist() == [0, *np.cumsum([len(best) for best in wanted]).tolist()]
 
 
 def test_sorts_in_small_chunks(monkeypatch):

@@ -195,6 +195,15 @@ class SecretSplit(ReciprocalRank):
         return np.zeros((slots.n_queries, n_groups))
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class HalfShown(FirstRelevant):
+    """Takes every replicate for as long as the first."""
+
+    def values(self, slots):
+        shown = slots.sizes if slots.shown is None else slots.shown[:1]
+        return Values(np.broadcast_to(shown, slots.n_queries) / 100)
+
+
 BROKEN = [
     (OutOfBounds, "declarations", "outside its bounds"),
     (Infinite, "declarations", "finite"),
@@ -212,6 +221,7 @@ BROKEN = [
     (Crashing, "edges", "ZeroDivisionError"),
     (Infinite, "edges", "finite"),
     (OwnOffsets, "replicates", "resampled"),
+    (HalfShown, "replicates", "resampled"),
     (OwnCodes, "replicates", "permuted groups"),
     (NeverSatisfied, "needs", "must raise DataError"),
     (FlatSplit, "split", "query x group"),

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .datasets import datasets
 from .evaluate import evaluate
 from .json_option import JsonCommand
 from .metrics import metrics
@@ -42,6 +43,7 @@ def start(
 
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
+app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
 
 
 def main() -> None:

@@ -33,8 +33,6 @@ def read_file(
     if chosen == "letor":
         return _read_letor(path, sensitive=sensitive, **columns)
     names: dict[str, Any] = dict(columns)
-    if columns["score"] is not None and columns["position"] is None:
-        names["position"] = False  # else a column called rank would overrule the score asked for
     names |= {"sensitive": sensitive, "ids": False, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     if chosen == "parquet":

@@ -1,14 +1,33 @@
-"""ByGroup: a metric that is a sum over items, split by group and within strata."""
+"""Metrics split by group and within strata: how they are measured, kept and compared."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ..kernels.division import divide
+from ..kernels.resampling import weighted_means
+from .errors import DataError
 from .metric import Metric, Values
 from .slots import Slots
 
-__all__ = ["ByGroup", "spread"]
+__all__ = ["ByGroup", "Split", "difference", "nan_extreme", "ratio", "spread"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A metric by group: per query (query x strata x groups + 1, the whole last)."""
+
+    per_query: np.ndarray
+    replicates: np.ndarray | None
+    p_value: np.ndarray
+
+    @cached_property
+    def value(self) -> np.ndarray:
+        """Means over queries (strata x groups + 1)."""
+        flat = self.per_query.reshape(len(self.per_query), -1)
+        return weighted_means(flat).reshape(self.per_query.shape[1:])
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -51,7 +70,34 @@ class ByGroup(Metric):
 
 def spread(table: np.ndarray) -> np.ndarray:
     """Give largest minus smallest over the last axis, NaN left out, NaN for fewer than two."""
-    known = (~np.isnan(table)).sum(axis=-1)
-    high = np.where(np.isnan(table), -np.inf, table).max(axis=-1)
-    low = np.where(np.isnan(table), np.inf, table).min(axis=-1)
-    return np.where(known > 1, high - np.where(known > 1, low, 0.0), np.nan)
+    several = (~np.isnan(table)).sum(axis=-1) > 1
+    return np.where(several, nan_extreme(table, 1.0) - nan_extreme(table, -1.0), np.nan)
+
+
+def nan_extreme(table: np.ndarray, sign: float) -> np.ndarray:
+    """Give the largest (sign 1) or smallest (-1) over the last axis, NaN left out."""
+    best = np.where(np.isnan(table), -np.inf, sign * table).max(axis=-1)
+    return np.where(np.isinf(best), np.nan, sign * best)
+
+
+def difference(table: np.ndarray, method: str) -> np.ndarray:
+    """Give the largest difference between groups, or of a group to the whole (last column)."""
+    groups, whole = table[..., :-1], table[..., -1:]
+    if method == "to_overall":
+        return nan_extreme(np.abs(groups - whole), 1.0)
+    if method != "between_groups":
+        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
+    return spread(groups)
+
+
+def ratio(table: np.ndarray, method: str) -> np.ndarray:
+    """Give the smallest ratio between groups, or of a group and the whole (last column)."""
+    groups, whole = table[..., :-1], table[..., -1:]
+    if method == "to_overall":
+        quotient = divide(groups, whole, whole != 0)
+        other = divide(whole, groups, groups != 0)
+        return nan_extreme(np.fmin(quotient, other), -1.0)
+    if method != "between_groups":
+        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
+    high = nan_extreme(groups, 1.0)
+    return divide(nan_extreme(groups, -1.0), high, high != 0)

@@ -1,6 +1,7 @@
 """The checks behind the door: columns of any origin to clean arrays, or one clear error."""
 
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,14 @@ __all__ = [
     "encode",
     "features",
     "frozen",
+    "frozen_matrix",
     "group_rows",
     "numbers",
     "positions",
     "query_weights",
     "refuse",
     "same_length",
+    "shown",
     "vector",
 ]
 
@@ -32,6 +35,14 @@ def frozen(values: np.ndarray) -> np.ndarray:
     view = values.view()
     view.flags.writeable = False
     return view
+
+
+def frozen_matrix(matrix: Any) -> Any:
+    """Give a read-only view of a dense matrix, or of a sparse one's values."""
+    if isinstance(matrix, np.ndarray):
+        return frozen(matrix)
+    parts = (frozen(matrix.data), matrix.indices, matrix.indptr)
+    return type(matrix)(parts, shape=matrix.shape, copy=False)
 
 
 def choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
@@ -55,15 +66,46 @@ def backend_of(*values: Any) -> str | None:
     return None
 
 
+def shown(value: Any) -> str:
+    """Write a value for a message: as Python would, without NumPy's type around it."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
 def _to_numpy(values: Any) -> np.ndarray:
+    """Give an array in which what is missing stays missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        objects = np.array(values.data, dtype=object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    module = type(values).__module__.split(".")[0]
+    if module == "pyarrow":
+        return np.asarray(
+            values.to_numpy(zero_copy_only=False)
+            if hasattr(values, "buffers")
+            else values.to_numpy()
+        )
+    if module == "pandas" and hasattr(values.dtype, "na_value") and values.hasnans:
+        return np.asarray(values.to_numpy(dtype=object))
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
+    if hasattr(values, "collect"):
+        raise DataError(
+            f"data must be at hand, got a {type(values).__name__}: call .collect() first"
+        )
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
-        ragged = np.empty(len(values), dtype=object)
-        ragged[:] = list(values)
-        return ragged
+        return _as_objects(values)
+    text = array.dtype.kind in "US" and not isinstance(values, np.ndarray) and array.ndim == 1
+    return _as_objects(values) if text and not all(isinstance(v, str) for v in values) else array
+
+
+def _as_objects(values: Any) -> np.ndarray:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = list(values)
+    return objects
 
 
 def vector(name: str, values: Any) -> np.ndarray | None:
@@ -110,7 +152,7 @@ def _parse(name: str, array: np.ndarray) -> np.ndarray:
         try:
             result[row] = np.nan if _is_missing(value) else float(value)
         except (TypeError, ValueError):
-            raise DataError(f"{name} must be a number, got {value!r} in row {row}") from None
+            raise DataError(f"{name} must be a number, got {shown(value)} in row {row}") from None
     return result
 
 
@@ -118,7 +160,7 @@ def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> Non
     """Raise for the first row marked bad."""
     if values is not None and np.any(bad):
         row = int(np.flatnonzero(bad)[0])
-        raise DataError(f"{name} must be {expected}, got {values[row].item()!r} in row {row}")
+        raise DataError(f"{name} must be {expected}, got {shown(values[row])} in row {row}")
 
 
 def positions(values: Any) -> np.ndarray | None:
@@ -141,18 +183,46 @@ def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
         matrix = X.tocsr()
         if matrix.dtype.kind == "c":
             raise DataError("X must be real numbers: Complex data not supported")
-        return (matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)), None, None
+        floats = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
+        return frozen_matrix(floats), None, None
     array = _to_numpy(X)
+    if array.ndim == 1 and array.dtype == object:
+        _refuse_ragged(array)
     if array.ndim != 2:
         raise DataError(f"X must be two-dimensional (rows x features), got shape {array.shape}")
     if array.dtype.kind == "c":
         raise DataError("X must be real numbers: Complex data not supported")
     if array.dtype not in (np.float32, np.float64):
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"X must hold numbers only: {error}") from None
-    return array, None, None
+        array = _number_rows(array)
+    return frozen(array), None, None
+
+
+def _refuse_ragged(rows: np.ndarray) -> None:
+    """Name the first row that is longer or shorter than the row before it."""
+    sizes = [
+        len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows
+    ]
+    for row, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise DataError(f"X must have {sizes[0]} values in every row, got {size} in row {row}")
+
+
+def _number_rows(array: np.ndarray) -> np.ndarray:
+    """Give the array as numbers, or name the first row that does not hold numbers."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    result = np.empty(array.shape)
+    for row, values in enumerate(array):
+        for column, value in enumerate(values):
+            try:
+                result[row, column] = np.nan if _is_missing(value) else float(value)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"X must hold numbers only, got {shown(value)} in row {row}"
+                ) from None
+    return result
 
 
 def _frame_features(frame: Any) -> tuple[np.ndarray, tuple[str, ...], str | None]:
@@ -173,7 +243,7 @@ def _frame_features(frame: Any) -> tuple[np.ndarray, tuple[str, ...], str | None
         raise DataError("X must have at least one column, got a frame without columns")
     single = all(column.dtype == np.float32 for column in columns)
     stacked = np.column_stack(columns).astype(np.float32 if single else np.float64, copy=False)
-    return stacked, tuple(str(name) for name in table.columns), backend_of(frame)
+    return frozen(stacked), tuple(str(name) for name in table.columns), backend_of(frame)
 
 
 def attributes(values: Any) -> dict[str, np.ndarray]:
@@ -224,8 +294,7 @@ def group_rows(
     """Sort rows by query, queries by first appearance; the order is None where nothing moves."""
     if queries is None:
         return None, np.array([0, n_rows]), np.array([0])
-    bad = _missing_mask(queries)
-    refuse("qid", queries.astype(object), bad, "the label of a query")
+    refuse("qid", queries, _missing_mask(queries), "the label of a query")
     starts = np.concatenate([[0], np.flatnonzero(queries[1:] != queries[:-1]) + 1])
     heads = queries[starts]
     codes, labels = _factorize(heads)
@@ -259,8 +328,8 @@ def encode(
     if bad.any() and not missing_category:
         row = int(np.flatnonzero(bad)[0])
         raise DataError(
-            f"sensitive_features[{name!r}] must name a group, got {values[row]!r} in row {row}; "
-            'missing_sensitive="category" keeps such rows as a group of their own'
+            f"sensitive_features[{name!r}] must name a group, got {shown(values[row])} in row "
+            f'{row}; missing_sensitive="category" keeps such rows as a group of their own'
         )
     present = values[~bad] if bad.any() else values
     codes, seen = _categories(present)
@@ -313,7 +382,9 @@ def _is_missing(value: Any) -> bool:
 def _missing_mask(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind == "f":
         return np.isnan(values)
-    if values.dtype.kind in "OmM":
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind == "O":
         return np.array([_is_missing(value) for value in values.tolist()], dtype=bool)
     return np.zeros(len(values), dtype=bool)
 
@@ -325,19 +396,34 @@ def query_weights(
     if values is None:
         return None
     if isinstance(values, Mapping):
-        lacking = [query for query in qids.tolist() if query not in values]
-        if lacking:
-            raise DataError(f"query_weight must name every query, and lacks {lacking[0]!r}")
-        weights = numbers("query_weight", [values[query] for query in qids.tolist()])
-    else:
-        rows = numbers("query_weight", values)
-        same_length({"qid": np.empty(n_rows), "query_weight": rows})
-        per_row = np.asarray(rows)[slice(None) if order is None else order]
-        weights = per_row[offsets[:-1]]
-        uneven = np.asarray(per_row != np.repeat(weights, np.diff(offsets)))
-        if uneven.any():
-            stored = int(np.flatnonzero(uneven)[0])
-            row = stored if order is None else int(order[stored])
-            raise DataError(f"query_weight must be equal within a query, and changes in row {row}")
-    refuse("query_weight", weights, weights is not None and ~(weights >= 0), "a number >= 0")
-    return None if weights is None else frozen(weights)
+        found = [_weight_of(values, query) for query in qids]
+        for query, weight in zip(qids, found, strict=True):
+            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+                raise DataError(
+                    f"query_weight must be a number >= 0, got {shown(weight)} "
+                    f"for query {shown(query)}"
+                )
+        return frozen(np.array(found, dtype=np.float64))
+    rows = numbers("query_weight", values)
+    same_length({"qid": np.empty(n_rows), "query_weight": rows})
+    refuse("query_weight", rows, rows is not None and ~(rows >= 0), "a number >= 0")
+    per_row = np.asarray(rows)[slice(None) if order is None else order]
+    weights = per_row[offsets[:-1]]
+    uneven = np.asarray(per_row != np.repeat(weights, np.diff(offsets)))
+    if uneven.any():
+        stored = int(np.flatnonzero(uneven)[0])
+        row = stored if order is None else int(order[stored])
+        raise DataError(f"query_weight must be equal within a query, and changes in row {row}")
+    return frozen(weights)
+
+
+def _weight_of(values: Mapping[Any, Any], query: Any) -> Any:
+    """Look a query's weight up by its label, dates in any of their forms."""
+    keys = [query, query.item() if isinstance(query, np.generic) else query]
+    if isinstance(query, np.datetime64):
+        keys += [query.astype(f"datetime64[{unit}]") for unit in ("D", "s", "us", "ns")]
+        keys += [key.item() for key in keys[2:5]]
+    for key in keys:
+        if key in values:
+            return values[key]
+    raise DataError(f"query_weight must name every query, and lacks {shown(query)}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from ..kernels.segments import sort_within, tie_blocks
 from . import columns as door
 from .errors import DataError
 from .names import suggest
@@ -14,7 +15,7 @@ from .names import suggest
 if TYPE_CHECKING:
     from .ranking import Ranking
 
-__all__ = ["Attribute", "RankingData", "as_ranking_data"]
+__all__ = ["Attribute", "RankingData", "as_ranking_data", "as_scored_data", "refuse_beside"]
 
 #: Rows worked on at once: few enough to stay in cache, many enough for NumPy to be fast.
 BLOCK = 1 << 18
@@ -33,9 +34,10 @@ class Attribute:
 
     def code(self, category: Any, argument: str = "protected") -> int:
         """Find the code of a category, or say which categories there are."""
-        for code, known in enumerate(self.categories):
-            if known == category or str(known) == str(category):
-                return code
+        alike = [type(known) is type(category) and known == category for known in self.categories]
+        alike = alike if any(alike) else [str(known) == str(category) for known in self.categories]
+        if any(alike):
+            return alike.index(True)
         hint = suggest(str(category), [str(known) for known in self.categories])
         raise DataError(
             f"{argument} must be one of the groups {_words(self.categories)}, "
@@ -120,11 +122,16 @@ class RankingData:
 
     def __repr__(self) -> str:
         """Say what is there."""
-        parts = [f"{self.n_rows} rows", f"{self.n_queries} queries"]
+        parts = [f"{self.n_rows} rows", f"{self.n_queries} {self.queries_word}"]
         parts += [f"{self.n_features} features"] if self.X is not None else []
         parts += [n for n in ("y", "cost", "score", "position") if getattr(self, n) is not None]
         parts += [f"{n} ({len(a.categories)} groups)" for n, a in self.sensitive.items()]
         return f"RankingData({', '.join(parts)})"
+
+    @property
+    def queries_word(self) -> str:
+        """The word after the number of queries."""
+        return "query" if self.n_queries == 1 else "queries"
 
     def to_original(self, values: np.ndarray) -> np.ndarray:
         """Put values given per stored row back into the caller's row order."""
@@ -199,7 +206,12 @@ class RankingData:
         >>> as_ranking_data(None, qid=[1, 1, 1], sensitive_features=groups).cross("sex", "race")
         Attribute(codes=array([0, 2, 1], dtype=int32), categories=('f & x', 'f & y', 'm & y'))
         """
-        parts = [self.attribute(name) for name in names]
+        known: dict[tuple[str, ...], Attribute] = self.__dict__.setdefault("_crossed", {})
+        if names not in known:
+            known[names] = self._cross([self.attribute(name) for name in names])
+        return known[names]
+
+    def _cross(self, parts: list[Attribute]) -> Attribute:
         if len(parts) == 1:
             return parts[0]
         code = np.zeros(self.n_rows, dtype=np.int64)
@@ -222,7 +234,7 @@ class RankingData:
         --------
         >>> from equirank import as_ranking_data
         >>> as_ranking_data(None, [1, 0, 2], qid=[7, 8, 8]).select([1])
-        RankingData(2 rows, 1 queries, y)
+        RankingData(2 rows, 1 query, y)
         """
         chosen = np.arange(self.n_queries)[queries]
         sizes = np.diff(self.offsets)[chosen]
@@ -242,7 +254,10 @@ class RankingData:
         kept = np.flatnonzero(sizes)
         offsets = np.concatenate([[0], np.cumsum(sizes[kept])])
         weight = None if self.query_weight is None else self.query_weight[kept]
-        return self._take(items, offsets, self.qids[kept], weight)
+        chosen = self._take(items, offsets, self.qids[kept], weight)
+        if chosen.position is None:
+            return chosen
+        return replace(chosen, position=_counted_anew(chosen.position, chosen.offsets))
 
     def _take(
         self, rows: np.ndarray, offsets: np.ndarray, qids: np.ndarray, weight: np.ndarray | None
@@ -255,7 +270,7 @@ class RankingData:
 
         return replace(
             self,
-            X=None if self.X is None else self.X[rows],
+            X=None if self.X is None else door.frozen_matrix(self.X[rows]),
             y=cut(self.y),
             offsets=door.frozen(offsets.astype(np.int64)),
             qids=door.frozen(qids),
@@ -276,13 +291,17 @@ class RankingData:
         Of a large X up to a million evenly spaced values are taken, so that it costs little.
         """
         digest = blake2b(digest_size=16)
-        stored = self.X.data if hasattr(self.X, "tocsr") else self.X
-        flat = np.empty(0) if stored is None else np.asarray(stored).reshape(-1)
-        sample = flat[:: max(1, flat.size // 2**20)]
-        codes = [attribute.codes for attribute in self.sensitive.values()]
-        for part in (self.offsets, self.y, self.cost, self.query_weight, *codes, sample):
-            digest.update(b"|" if part is None else np.ascontiguousarray(part).tobytes())
-        digest.update(repr((self.n_rows, self.n_features, sorted(self.sensitive))).encode())
+        parts: list[Any] = [self.offsets, self.y, self.cost, self.query_weight, self.score]
+        parts += [self.position, self.qids, self.ids, *_sampled(self.X)]
+        for name, attribute in sorted(self.sensitive.items()):
+            digest.update(repr((name, [str(label) for label in attribute.categories])).encode())
+            parts.append(attribute.codes)
+        for part in parts:
+            array = np.asarray([] if part is None else part)
+            digest.update(f"|{part is None}{array.shape}".encode())
+            text = array.dtype.kind in "OU"
+            digest.update(repr(array.tolist()).encode() if text else array.tobytes())
+        digest.update(repr((self.n_rows, self.n_features)).encode())
         return digest.hexdigest()
 
     def ranking(self, ties: Literal["average", "stable"] = "average") -> "Ranking":
@@ -357,9 +376,12 @@ def as_ranking_data(
     --------
     >>> data = as_ranking_data([[0.5], [1.0]], [0, 1], qid=[3, 3], sensitive_features=["f", "m"])
     >>> data
-    RankingData(2 rows, 1 queries, 1 features, y, sensitive (2 groups))
+    RankingData(2 rows, 1 query, 1 features, y, sensitive (2 groups))
     """
     if isinstance(X, RankingData):
+        beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
+        beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
+        refuse_beside(beside)
         return X
     door.choose("missing_sensitive", missing_sensitive, ("error", "category"))
     door.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
@@ -386,7 +408,7 @@ def as_ranking_data(
 
     coded = {n: door.encode(n, v, missing_sensitive == "category") for n, v in people.items()}
     return RankingData(
-        X=features if order is None or features is None else features[order],
+        X=features if order is None or features is None else door.frozen_matrix(features[order]),
         y=sort(relevance),
         offsets=door.frozen(offsets),
         qids=door.frozen(qids),
@@ -401,6 +423,53 @@ def as_ranking_data(
         max_grade=float(relevance.max()) if relevance is not None else 0.0,
         backend=backend or door.backend_of(sensitive_features, y, score, position, qid),
     )
+
+
+def _counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Close the gaps in the places of each list; shared places stay shared, 0 stays 0."""
+    hidden = position == 0
+    key = np.where(hidden, np.iinfo(np.int32).max, position)
+    order = sort_within(-key.astype(np.float64), offsets)
+    lo, _ = tie_blocks(key[order], offsets)
+    first = (np.arange(len(order)) if lo is None else lo) - np.repeat(
+        offsets[:-1], np.diff(offsets)
+    )
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = first + 1
+    return door.frozen(np.where(hidden, 0, place).astype(np.int32))
+
+
+def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
+    """Raise for what is given beside a RankingData or Ranking: it would be dropped in silence."""
+    for name, value in given.items():
+        if value is not None:
+            raise DataError(f"{name} must be None beside a {what}, which brings its own")
+
+
+def as_scored_data(
+    y_score: Any,
+    y_true: Any = None,
+    *,
+    qid: Any = None,
+    sensitive_features: Any = None,
+    **given: Any,
+) -> RankingData:
+    """Come through the door with plain arrays, errors speaking of ``y_score`` and ``y_true``."""
+    score = door.numbers("y_score", y_score)
+    truth = door.numbers("y_true", y_true)
+    door.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
+    door.same_length({"y_score": score, "y_true": truth, "qid": door.vector("qid", qid)})
+    return as_ranking_data(
+        y=truth, qid=qid, sensitive_features=sensitive_features, score=score, **given
+    )
+
+
+def _sampled(X: Any) -> list[np.ndarray]:
+    """Give up to about a million evenly spaced values of X; of a sparse one also their places."""
+    if X is None:
+        return []
+    parts = [X.data, X.indices, X.indptr] if hasattr(X, "tocsr") else [np.asarray(X).reshape(-1)]
+    return [part[:: max(1, part.size // 2**20)] for part in parts]
 
 
 def _words(names: Mapping[str, Any] | tuple[Any, ...]) -> str:

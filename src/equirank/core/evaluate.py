@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from . import inference
-from .by_group import ByGroup, spread
+from .by_group import ByGroup, Split, spread
 from .data import RankingData
 from .errors import DataError
-from .evaluation import Evaluation, Result, Split
+from .evaluation import Evaluation, Result
 from .measuring import measure, permuted, resampled
 from .metric import GroupMetric, Metric, Values
 from .names import parse_metrics

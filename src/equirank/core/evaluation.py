@@ -9,31 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..kernels.division import divide
 from ..kernels.resampling import weighted_means
 from . import inference
+from .by_group import Split, difference, nan_extreme, ratio
 from .errors import DataError
 from .metric import Metric, Values
 from .names import suggest
 from .random import generator
 from .table import Table
 
-__all__ = ["Evaluation", "Result", "Split"]
-
-
-@dataclass(frozen=True, eq=False)
-class Split:
-    """A metric by group: per query (query x strata x groups + 1, the whole last)."""
-
-    per_query: np.ndarray
-    replicates: np.ndarray | None
-    p_value: np.ndarray
-
-    @cached_property
-    def value(self) -> np.ndarray:
-        """Means over queries (strata x groups + 1)."""
-        flat = self.per_query.reshape(len(self.per_query), -1)
-        return weighted_means(flat).reshape(self.per_query.shape[1:])
+__all__ = ["Evaluation", "Result"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +183,7 @@ class Evaluation:
         method : {"between_groups", "to_overall"}
             Largest minus smallest group, or the largest distance of a group from the whole.
         """
-        return self._compare(method, _difference, with_p=True)
+        return self._compare(method, difference, with_p=True)
 
     def ratio(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Table:
         """Give the smallest ratio of group values and its interval.
@@ -208,15 +193,15 @@ class Evaluation:
         method : {"between_groups", "to_overall"}
             Smallest over largest group, or the smallest quotient of a group and the whole.
         """
-        return self._compare(method, _ratio)
+        return self._compare(method, ratio)
 
     def group_min(self) -> Table:
         """Give the smallest group value, the group and the interval."""
-        return self._compare("min", lambda table, _: _nan_extreme(table[..., :-1], -1.0))
+        return self._compare("min", lambda table, _: nan_extreme(table[..., :-1], -1.0))
 
     def group_max(self) -> Table:
         """Give the largest group value, the group and the interval."""
-        return self._compare("max", lambda table, _: _nan_extreme(table[..., :-1], 1.0))
+        return self._compare("max", lambda table, _: nan_extreme(table[..., :-1], 1.0))
 
     def _splits(self) -> list[tuple[Result, Split]]:
         found = [(result, result.split) for result in self.results if result.split is not None]
@@ -379,33 +364,6 @@ def _shared(mine: np.ndarray, theirs: np.ndarray) -> tuple[list[int], list[int]]
     if not pairs:
         raise DataError("other must be an evaluation of the same queries, and shares none of them")
     return [at for at, _ in pairs], [at for _, at in pairs]
-
-
-def _nan_extreme(table: np.ndarray, sign: float) -> np.ndarray:
-    """Give the largest (sign 1) or smallest (-1) over the last axis, NaN left out."""
-    best = np.where(np.isnan(table), -np.inf, sign * table).max(axis=-1)
-    return np.where(np.isinf(best), np.nan, sign * best)
-
-
-def _difference(table: np.ndarray, method: str) -> np.ndarray:
-    groups, whole = table[..., :-1], table[..., -1:]
-    if method == "to_overall":
-        return _nan_extreme(np.abs(groups - whole), 1.0)
-    if method != "between_groups":
-        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
-    return _nan_extreme(groups, 1.0) - _nan_extreme(groups, -1.0)
-
-
-def _ratio(table: np.ndarray, method: str) -> np.ndarray:
-    groups, whole = table[..., :-1], table[..., -1:]
-    if method == "to_overall":
-        quotient = divide(groups, whole, whole != 0)
-        other = divide(whole, groups, groups != 0)
-        return _nan_extreme(np.fmin(quotient, other), -1.0)
-    if method != "between_groups":
-        raise DataError(f"method must be 'between_groups' or 'to_overall', got {method!r}")
-    high = _nan_extreme(groups, 1.0)
-    return divide(_nan_extreme(groups, -1.0), high, high != 0)
 
 
 def _empty(values: np.ndarray) -> bool:

@@ -70,7 +70,12 @@ def progress(
                 from rich.console import Console
                 from rich.progress import Progress
 
-                bar = Progress(console=Console(stderr=True), transient=True)
+                bar = Progress(
+                    console=Console(stderr=True),
+                    transient=True,
+                    redirect_stdout=False,
+                    redirect_stderr=False,
+                )
                 task = bar.add_task(description, total=length, completed=done)
                 bar.start()
             yield step

@@ -21,8 +21,8 @@ from .extras import progress
 from .random import generator
 
 __all__ = [
-    "holm",
     "PermutationPlan",
+    "holm",
     "interval",
     "item_counts",
     "paired_tests",
@@ -160,8 +160,8 @@ class PermutationPlan:
     ) -> np.ndarray:
         """Give the p-value of the observed values (query x columns) among the permuted ones.
 
-        ``statistic`` maps column means to what is tested; larger is stronger. NaN where the observed
-        statistic is undefined.
+        ``statistic`` maps column means to what is tested; larger is stronger. NaN where the
+        observed statistic is undefined.
         """
         runs = dict.fromkeys(queries.start for queries, _ in pools)
         pool = np.concatenate(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import columns as door
-from .data import RankingData, as_ranking_data
+from .data import RankingData, as_scored_data, refuse_beside
 from .errors import DataError, EquirankWarning
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
 from .ranking import Ranking
@@ -127,6 +127,7 @@ class Metric(metaclass=MetricType):
             "sensitive": (data.sensitive or None, "groups (sensitive_features)"),
             "cost": (data.cost, "costs (cost)"),
             "features": (data.X, "features (X)"),
+            "score": (data.score, "scores (score)"),
         }
         for need in sorted(self.needs):
             if known[need][0] is None:
@@ -269,8 +270,11 @@ def score_arrays(
     ties: Literal["average", "stable"] = "average",
     per_query: bool = False,
     return_groups: bool = False,
+    **given: Any,
 ) -> Any:
     """Evaluate one metric on plain arrays: what every metric function is made of.
+
+    Further arrays (``cost``, ``X``) go to `as_ranking_data` as they are.
 
     Returns
     -------
@@ -278,13 +282,13 @@ def score_arrays(
     """
     door.choose("ties", ties, ("average", "stable"))
     if isinstance(y_score, Ranking):
+        beside = {"y_true": y_true, "sensitive_features": sensitive_features, "qid": qid, **given}
+        refuse_beside(beside, "Ranking")
         ranking = y_score
     else:
-        score = door.numbers("y_score", y_score)
-        truth = None if y_true is None else door.numbers("y_true", y_true)
-        door.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
-        door.same_length({"y_score": score, "y_true": truth})
-        data = as_ranking_data(y=truth, qid=qid, sensitive_features=sensitive_features, score=score)
+        data = as_scored_data(
+            y_score, y_true, qid=qid, sensitive_features=sensitive_features, **given
+        )
         ranking = Ranking.from_scores(data, ties=ties)
     values = metric.per_query(ranking)
     value, groups = metric.summarize(values)

@@ -124,6 +124,8 @@ def _take_apart(text: str) -> tuple[str, dict[str, Any], int | None]:
         options: dict[str, Any] = {}
         if isinstance(node, ast.Call) and not node.args:
             options = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
+            if len(options) < len(node.keywords) or (cutoff is not None and "k" in options):
+                raise DataError(f"metric {text!r} must give each option once")
             node = node.func
         if isinstance(node, ast.Name):
             return node.id, options, cutoff

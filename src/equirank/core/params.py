@@ -53,6 +53,8 @@ class Integer:
         """Finish the sentence 'must be ...'."""
         if self.low is not None and self.high is not None:
             return f"an integer from {self.low} to {self.high}"
+        if self.high is not None:
+            return f"an integer <= {self.high}"
         return "an integer" if self.low is None else f"an integer >= {self.low}"
 
 
@@ -120,9 +122,12 @@ class Label:
 
     def accepts(self, value: Any) -> bool:
         """Say whether the value can be such a name."""
-        if self.many and isinstance(value, (tuple, list)):
-            return len(value) > 0 and all(isinstance(part, str) for part in value)
-        return isinstance(value, (str, int, float, bool, np.generic))
+        if self.many:
+            names = value if isinstance(value, (tuple, list)) else [value]
+            return len(names) > 0 and all(isinstance(part, str) for part in names)
+        if isinstance(value, (float, np.floating)):
+            return math.isfinite(value)
+        return isinstance(value, (str, int, bool, np.generic))
 
     def __str__(self) -> str:
         """Finish the sentence 'must be ...'."""

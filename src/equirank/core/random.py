@@ -52,4 +52,4 @@ def generator(random_state: Any, *key: int) -> np.random.Generator:
     >>> bool(generator(0, 3).random() == generator(0, 4).random())
     False
     """
-    return np.random.default_rng([as_seed(random_state), *key])
+    return np.random.default_rng(np.random.SeedSequence(as_seed(random_state), spawn_key=key))

@@ -9,10 +9,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .data import RankingData, as_ranking_data
+from . import columns as door
+from .data import RankingData, as_ranking_data, refuse_beside
 from .errors import DataError
 from .names import parse_metric
-from .params import Constraint, check_params
+from .params import Constraint, Integer, check_params
 from .ranking import Ranking
 from .saving import save
 
@@ -37,14 +38,27 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         Of ``"qid", "sensitive_features"``: what `predict` and `rank` use.
     params : mapping of str to Constraint
         What each parameter may be; checked in `fit`.
-    array_attributes : tuple of str
-        Learned attributes that make up the model; `save` stores them.
+
+    Examples
+    --------
+    A ranker that ranks by the mean of the features:
+
+    >>> import numpy as np
+    >>> from equirank import Ranker, make_ranking
+    >>> class MeanRanker(Ranker):
+    ...     def _fit(self, data):
+    ...         self.sign_ = float(np.sign(np.corrcoef(data.X.mean(axis=1), data.y)[0, 1]))
+    ...
+    ...     def _scores(self, data):
+    ...         return self.sign_ * data.X.mean(axis=1)
+    >>> data = make_ranking(n_queries=20, random_state=0)
+    >>> MeanRanker().fit(data).rank(data)
+    Ranking(1000 rows, 20 queries)
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
     predict_needs: ClassVar[frozenset[str]] = frozenset()
     params: ClassVar[Mapping[str, Constraint]] = {}
-    array_attributes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Derive the metadata requests from the declared needs."""
@@ -120,13 +134,14 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             Seed of the draws.
         """
         data = self._prediction_data(X, y, qid, sensitive_features)
-        seen = self._blind(data)
         if n_draws is not None:
             if not hasattr(self, "_draw"):
                 raise DataError(f"n_draws must be None: {type(self).__name__} is deterministic")
-            position = self._draw(seen, n_draws, random_state)
+            check_params("rank", {"n_draws": n_draws}, {"n_draws": Integer(1)})
+            needs = self.predict_needs | {"qid"}
+            position = self._draw(self._hide(data, needs, predicting=True), n_draws, random_state)
             return Ranking.from_positions(data, data.to_original(position))
-        scores = np.asarray(self._scores(seen), dtype=np.float64)
+        scores = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
         return Ranking.from_scores(data, data.to_original(scores))
 
     def score(
@@ -161,7 +176,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     def _training_data(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
+        given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
         if isinstance(X, RankingData):
+            refuse_beside(given | {"y": y, "query_weight": query_weight})
             if X.X is None or X.y is None:
                 raise DataError(
                     f"{type(self).__name__} needs X and y to fit, and the data lacks them"
@@ -170,6 +187,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             if X.feature_names is not None:
                 self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
             return self._hide(X, self.fit_needs)
+        if y is not None:
+            door.numbers("y", y)  # names the row, which scikit-learn does not
         tags = self.__sklearn_tags__()
         finite = "allow-nan" if tags.input_tags.allow_nan else True
         checked, relevance = validate_data(
@@ -182,21 +201,34 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             y_numeric=True,
         )
 
-        def wanted(name: str, values: Any) -> Any:
-            return values if name in self.fit_needs else None
-
-        return as_ranking_data(
+        data = as_ranking_data(
             checked,
             relevance,
             qid=qid,
-            sensitive_features=wanted("sensitive_features", sensitive_features),
-            cost=wanted("cost", cost),
-            query_weight=wanted("query_weight", query_weight),
+            sensitive_features=self._wanted("sensitive_features", sensitive_features),
+            cost=self._wanted("cost", cost),
+            query_weight=self._wanted("query_weight", query_weight),
         )
+        return self._hide(data, self.fit_needs)
+
+    def _wanted(self, name: str, values: Any) -> Any:
+        return values if name in self.fit_needs else None
 
     def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
         check_is_fitted(self)
         if isinstance(X, RankingData):
+            refuse_beside({"y": y, "qid": qid, "sensitive_features": sensitive_features})
+            names = getattr(self, "feature_names_in_", None)
+            if (
+                names is not None
+                and X.feature_names is not None
+                and list(names) != list(X.feature_names)
+            ):
+                wrong = [n for n, k in zip(X.feature_names, names, strict=False) if n != k]
+                raise DataError(
+                    f"X must have the feature names of fit in their order ({', '.join(names[:10])}), "
+                    f"got {wrong[0] if wrong else X.feature_names[-1]!r}"
+                )
             if X.n_features != self.n_features_in_:
                 raise DataError(
                     f"X has {X.n_features} features, but {type(self).__name__} is expecting "
@@ -225,6 +257,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     @staticmethod
     def _hide(data: RankingData, needs: frozenset[str], predicting: bool = False) -> RankingData:
+        if "qid" not in needs:
+            whole = np.array([0, data.n_rows])
+            data = replace(data, offsets=whole, qids=np.array([0]), query_weight=None)
         return replace(
             data,
             y=None if predicting else data.y,

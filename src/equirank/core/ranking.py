@@ -1,7 +1,7 @@
 """Ranking, what was decided: a position per row and draw over one RankingData."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ from ..kernels.segments import segment_sum, sort_within, tie_blocks
 from . import columns as door
 from .data import RankingData
 from .errors import DataError
+from .params import Integer, check_params
 from .slots import Slots
 from .table import Table
 
@@ -65,7 +66,8 @@ class Ranking:
         data : RankingData
             What is ranked.
         score : array-like, optional
-            Scores in the caller's row order; defaults to the data's own.
+            Scores in the caller's row order; defaults to the data's own, and replaces them in
+            ``ranking.data``.
         ties : {"average", "stable"}
             Equal scores share their block of positions, or are ordered as the caller gave them.
         """
@@ -75,8 +77,8 @@ class Ranking:
                 raise DataError("score must be given, and the data has none")
             values = data.score
         else:
-            given = door.numbers("score", score)
-            values = _stored(data, "score", given)
+            values = _stored(data, "score", door.numbers("score", score))
+            data = replace(data, score=door.frozen(values))
         order = sort_within(values, data.offsets)
         lo = hi = None
         if ties == "average":
@@ -137,8 +139,8 @@ class Ranking:
         """Say what was ranked."""
         draws = f", {self.n_draws} draws" if self.n_draws > 1 else ""
         ties = ", ties" if self.last is not None else ""
-        rows, queries = self.data.n_rows, self.data.n_queries
-        return f"Ranking({rows} rows, {queries} queries{draws}{ties})"
+        size = f"{self.data.n_rows} rows, {self.data.n_queries} {self.data.queries_word}"
+        return f"Ranking({size}{draws}{ties})"
 
     @cached_property
     def _slots(self) -> Slots:
@@ -195,16 +197,23 @@ class Ranking:
         array([0.75, 0.75])
         """
         longest = int(np.diff(self.data.offsets).max())
-        return self._expected_weights(np.asarray(f(np.arange(1, longest + 1)), dtype=float))
+        weights = np.asarray(f(np.arange(1, longest + 1)), dtype=float)
+        return self._expected_weights(weights, 0, self.data.n_rows)
 
-    def _expected_weights(self, weights: np.ndarray) -> np.ndarray:
-        total = np.zeros(self.data.n_rows)
-        sizes = np.diff(self.data.offsets)
+    def _expected_weights(self, weights: np.ndarray, begin: int, end: int) -> np.ndarray:
+        """Give the expected weight of the stored rows of some whole queries."""
+        rows = slice(begin, end)
+        some = slice(*np.searchsorted(self.data.offsets, [begin, end]))
+        sizes = np.diff(self.data.offsets)[some]
+        total = np.zeros(end - begin)
         for share, draw in self.draws():
-            first = np.maximum(draw.position, 1)
-            last = first if draw.last is None else np.maximum(draw.last, 1)
-            value = weights[first - 1] if draw.last is None else block_means(weights, first, last)
-            total += np.repeat(share, sizes) * np.where(draw.position > 0, value, 0.0)
+            place = draw.position[rows]
+            first = np.maximum(place, 1)
+            if draw.last is None:
+                value = weights[first - 1]
+            else:
+                value = block_means(weights, first, np.maximum(draw.last[rows], 1))
+            total += np.repeat(share[some], sizes) * np.where(place > 0, value, 0.0)
         return total
 
     def order(self, query: Any = None, draw: int = 0) -> np.ndarray:
@@ -219,6 +228,7 @@ class Ranking:
         """
         if query is None and self.data.n_queries > 1:
             raise DataError(f"query must be named, since there are {self.data.n_queries} queries")
+        check_params("order", {"draw": draw}, {"draw": Integer(0, self.n_draws - 1)})
         index = 0 if query is None else self.data.query_index(query)
         begin, end = self.data.offsets[index : index + 2]
         column = self.position if self.position.ndim == 1 else self.position[:, draw]
@@ -229,6 +239,7 @@ class Ranking:
 
     def top(self, k: int, draw: int = 0) -> Table:
         """List the first k rows of every query: query, row, position (id and score if known)."""
+        check_params("top", {"k": k}, {"k": Integer(1)})
         rows = [self.order(query, draw)[:k] for query in self.data.qids]
         return self._table(np.concatenate(rows), draw)
 

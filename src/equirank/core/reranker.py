@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from .data import as_ranking_data
+from .data import as_scored_data
 from .errors import DataError
 from .params import Constraint, check_params
 from .ranking import Ranking
@@ -26,13 +26,22 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         Of ``"sensitive", "relevance", "score"``: what the ranking's data must hold.
     params : mapping of str to Constraint
         What each parameter may be; checked on every call.
-    array_attributes : tuple of str
-        Learned attributes, if it learns; `save` stores them.
+
+    Examples
+    --------
+    A re-ranker that turns every list upside down:
+
+    >>> from equirank import Ranking, Reranker
+    >>> class Reverse(Reranker):
+    ...     def _rerank(self, ranking):
+    ...         data = ranking.data
+    ...         return Ranking.from_scores(data, -data.to_original(data.score))
+    >>> Reverse().rerank([0.1, 0.9, 0.5]).order()
+    array([0, 2, 1])
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
     params: ClassVar[Mapping[str, Constraint]] = {}
-    array_attributes: ClassVar[tuple[str, ...]] = ()
 
     def __call__(self, ranking: Ranking) -> Ranking:
         """Re-rank a ranking."""
@@ -66,9 +75,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         sensitive_features, qid, y_true : array-like, optional
             As in `as_ranking_data`.
         """
-        data = as_ranking_data(
-            None, y_true, qid=qid, sensitive_features=sensitive_features, score=y_score
-        )
+        data = as_scored_data(y_score, y_true, qid=qid, sensitive_features=sensitive_features)
         return self(data.ranking())
 
     def save(self, folder: str | Path) -> None:

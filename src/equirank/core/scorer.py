@@ -39,13 +39,14 @@ class MetricScorer:
         from .data import as_ranking_data
         from .ranking import Ranking
 
+        given = {"qid": qid, "sensitive_features": sensitive_features}
         data = as_ranking_data(
             None,
             y,
             qid=qid,
             sensitive_features=sensitive_features,
             cost=cost,
-            score=estimator.predict(X),
+            score=estimator.predict(X, **_to_predict(estimator, given)),
         )
         values = self.metric.per_query(Ranking.from_scores(data))
         value = float(self.metric.summarize(values)[0])
@@ -63,3 +64,10 @@ class MetricScorer:
     def __repr__(self) -> str:
         """Say which metric it is."""
         return f"{self.metric}.scorer()"
+
+
+def _to_predict(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """Give what the ranker, or the ranker at the end of a pipeline, declares to need to predict."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
+    return {name: value for name, value in given.items() if name in needs}

@@ -30,6 +30,11 @@ class Slots:
         Each slot's tie block is ``lo:hi``; None where nothing is tied.
     shown : ndarray or None
         How many rows of each query are shown; None where all are.
+    codes : dict
+        Group codes in each slot, where they differ from the data's (permuted groups).
+    exposure : callable or None
+        For slots that stand for all draws: maps weights of positions and a run of stored rows to
+        the expected weight of each.
     """
 
     data: RankingData
@@ -39,7 +44,7 @@ class Slots:
     hi: np.ndarray | None = None
     shown: np.ndarray | None = None
     codes: dict[Any, np.ndarray] = field(default_factory=dict)
-    exposure: Callable[[np.ndarray], np.ndarray] | None = None
+    exposure: Callable[[np.ndarray, int, int], np.ndarray] | None = None
     _heads: dict[int | None, "Slots"] = field(default_factory=dict)
 
     @property
@@ -72,6 +77,16 @@ class Slots:
         """Relevance in each slot."""
         return np.asarray(self.data.y)[self.order]
 
+    @cached_property
+    def score(self) -> np.ndarray:
+        """Score in each slot."""
+        return np.asarray(self.data.score)[self.order]
+
+    @cached_property
+    def cost(self) -> np.ndarray:
+        """Cost in each slot."""
+        return np.asarray(self.data.cost)[self.order]
+
     def groups(self, by: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
         """Give the group code in each slot and the groups' names."""
         attribute = self.data.attribute(by)
@@ -90,7 +105,8 @@ class Slots:
     def expect(self, weights: np.ndarray) -> np.ndarray:
         """Give each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown."""
         if self.exposure is not None:
-            return self.exposure(weights)[self.order]
+            first, last = int(self.order.min()), int(self.order.max()) + 1
+            return self.exposure(weights, first, last)[self.order - first]
         if self.lo is None:
             value = weights[self.position - 1]
         else:

@@ -63,7 +63,7 @@ class Table:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Give the columns as plain lists."""
-        return {name: values.tolist() for name, values in self.columns.items()}
+        return {name: _plain(values) for name, values in self.columns.items()}
 
     def to_json(self) -> str:
         """Give the rows as JSON; undefined numbers become null."""
@@ -118,9 +118,24 @@ class Table:
 
     def _cells(self, max_rows: int, digits: int) -> list[list[str]]:
         return [
-            [name, *(_cell(value, digits) for value in values[:max_rows].tolist())]
+            [name, *(_cell(value, digits) for value in _plain(values[:max_rows]))]
             for name, values in self.columns.items()
         ]
+
+
+def _plain(values: np.ndarray) -> list[Any]:
+    """Give Python values; dates as text, since JSON has none."""
+    if values.dtype.kind in "mM":
+        return [None if np.isnat(value) else str(value) for value in values]
+    return [_plain_value(value) for value in values.tolist()]
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, np.datetime64):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    return value.isoformat() if hasattr(value, "isoformat") else value
 
 
 def _as_column(values: Any) -> np.ndarray:

@@ -102,7 +102,7 @@ def read_csv(
     >>> path = pathlib.Path(folder.name, "people.csv")
     >>> _ = path.write_text("query,sex,score,relevance\nq1,f,0.2,1\nq1,m,0.9,0\n")
     >>> read_csv(path, sensitive="sex")
-    RankingData(2 rows, 1 queries, y, score, sex (2 groups))
+    RankingData(2 rows, 1 query, y, score, sex (2 groups))
     >>> folder.cleanup()
     """
     name = os.fspath(path)

@@ -46,7 +46,7 @@ def load_hiring(*, as_frame: bool = False) -> Any:
     Returns
     -------
     RankingData or data frame
-        3,451 rows in 60 queries: four features, relevance, score, the attributes ``sex`` and
+        3,213 rows in 60 queries: four features, relevance, score, the attributes ``sex`` and
         ``age_group``, ids of the applicants.
 
     See Also
@@ -57,7 +57,7 @@ def load_hiring(*, as_frame: bool = False) -> Any:
     --------
     >>> data = load_hiring()
     >>> data
-    RankingData(3451 rows, 60 queries, 4 features, y, score, sex (2 groups), age_group (3 groups))
+    RankingData(3213 rows, 60 queries, 4 features, y, score, sex (2 groups), age_group (3 groups))
     >>> data.feature_names
     ('years_experience', 'test_score', 'interview_score', 'distance_km')
     """

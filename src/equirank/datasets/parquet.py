@@ -70,7 +70,7 @@ def read_parquet(
     ...     path = pathlib.Path(folder, "people.parquet")
     ...     pyarrow.parquet.write_table(table, path)
     ...     read_parquet(path, sensitive="sex")
-    RankingData(2 rows, 1 queries, score, sex (2 groups))
+    RankingData(2 rows, 1 query, score, sex (2 groups))
     """
     parquet = require("pyarrow.parquet", "data")
     choose("missing_sensitive", missing_sensitive, ("error", "category"))

@@ -268,7 +268,7 @@ def make_fairness_probability(
     --------
     >>> data = make_fairness_probability(5, 2, 0.0)
     >>> data
-    RankingData(5 rows, 1 queries, score, group (2 groups))
+    RankingData(5 rows, 1 query, score, group (2 groups))
     >>> [data.attribute().categories[code] for code in data.attribute().codes]
     ['other', 'other', 'other', 'protected', 'protected']
     """

@@ -1,15 +1,80 @@
 """The public list of metrics: one line for the object, one for the function."""
 
+from .cost.csdcg import CSDCG as CSDCG
+from .cost.csdcg import csdcg as csdcg
+from .fairness.adverse_impact_ratio import AdverseImpactRatio as AdverseImpactRatio
+from .fairness.adverse_impact_ratio import adverse_impact_ratio as adverse_impact_ratio
+from .fairness.awrf import AWRF as AWRF
+from .fairness.awrf import awrf as awrf
+from .fairness.calibration_gap import CalibrationGap as CalibrationGap
+from .fairness.calibration_gap import calibration_gap as calibration_gap
+from .fairness.consistency import Consistency as Consistency
+from .fairness.consistency import consistency as consistency
+from .fairness.cross_group_auc import CrossGroupAUC as CrossGroupAUC
+from .fairness.cross_group_auc import cross_group_auc as cross_group_auc
+from .fairness.disparate_impact import DisparateImpact as DisparateImpact
+from .fairness.disparate_impact import disparate_impact as disparate_impact
+from .fairness.disparate_treatment import DisparateTreatment as DisparateTreatment
+from .fairness.disparate_treatment import disparate_treatment as disparate_treatment
+from .fairness.dominance import dominance as dominance
+from .fairness.envy import envy as envy
+from .fairness.expected_exposure_loss import ExpectedExposureLoss as ExpectedExposureLoss
+from .fairness.expected_exposure_loss import expected_exposure_loss as expected_exposure_loss
 from .fairness.exposure_by_group import ExposureByGroup as ExposureByGroup
 from .fairness.exposure_by_group import exposure_by_group as exposure_by_group
 from .fairness.exposure_gap import ExposureGap as ExposureGap
 from .fairness.exposure_gap import exposure_gap as exposure_gap
+from .fairness.fa_star_ir_test import FAStarIRTest as FAStarIRTest
+from .fairness.fa_star_ir_test import fa_star_ir_test as fa_star_ir_test
+from .fairness.group_benefit import GroupBenefit as GroupBenefit
+from .fairness.group_benefit import GroupPreferences as GroupPreferences
+from .fairness.group_benefit import group_benefit as group_benefit
+from .fairness.group_benefit import group_preferences as group_preferences
+from .fairness.group_disparity import GroupDisparity as GroupDisparity
+from .fairness.group_disparity import group_disparity as group_disparity
+from .fairness.group_pairwise_accuracy import GroupPairwiseAccuracy as GroupPairwiseAccuracy
+from .fairness.group_pairwise_accuracy import group_pairwise_accuracy as group_pairwise_accuracy
+from .fairness.group_pairwise_accuracy import pairwise_accuracy_matrix as pairwise_accuracy_matrix
+from .fairness.igf_aggregated import IGFAggregated as IGFAggregated
+from .fairness.igf_aggregated import igf_aggregated as igf_aggregated
+from .fairness.igf_ratio import IGFRatio as IGFRatio
+from .fairness.igf_ratio import igf_ratio as igf_ratio
+from .fairness.individual_amortised_attention import (
+    IndividualAmortisedAttention as IndividualAmortisedAttention,
+)
+from .fairness.individual_amortised_attention import (
+    individual_amortised_attention as individual_amortised_attention,
+)
+from .fairness.individual_disparity import IndividualDisparity as IndividualDisparity
+from .fairness.individual_disparity import individual_disparity as individual_disparity
+from .fairness.infeasible_index import InfeasibleIndex as InfeasibleIndex
+from .fairness.infeasible_index import infeasible_index as infeasible_index
+from .fairness.item_impact import item_impact as item_impact
+from .fairness.lipschitz_violations import LipschitzViolations as LipschitzViolations
+from .fairness.lipschitz_violations import lipschitz_violations as lipschitz_violations
+from .fairness.nash_welfare import nash_welfare as nash_welfare
+from .fairness.ndkl import NDKL as NDKL
+from .fairness.ndkl import ndkl as ndkl
+from .fairness.pairwise_profile import pairwise_profile as pairwise_profile
+from .fairness.pareto_dominated import pareto_dominated as pareto_dominated
+from .fairness.rank_calibration_error import RankCalibrationError as RankCalibrationError
+from .fairness.rank_calibration_error import rank_calibration_error as rank_calibration_error
+from .fairness.rank_equality_error import RankEqualityError as RankEqualityError
+from .fairness.rank_equality_error import rank_equality_error as rank_equality_error
+from .fairness.rank_parity_error import RankParityError as RankParityError
+from .fairness.rank_parity_error import rank_parity_error as rank_parity_error
+from .fairness.recall_gap import RecallGap as RecallGap
+from .fairness.recall_gap import recall_gap as recall_gap
+from .fairness.representation_leakage import representation_leakage as representation_leakage
 from .fairness.rkl import RKL as RKL
 from .fairness.rkl import rkl as rkl
 from .fairness.rnd import RND as RND
 from .fairness.rnd import rnd as rnd
 from .fairness.rrd import RRD as RRD
 from .fairness.rrd import rrd as rrd
+from .fairness.skew import Skew as Skew
+from .fairness.skew import skew as skew
+from .fairness.user_utility import user_utility as user_utility
 from .relevance.auc import AUC as AUC
 from .relevance.auc import auc as auc
 from .relevance.average_precision import AveragePrecision as AveragePrecision
@@ -20,8 +85,14 @@ from .relevance.dcg import DCG as DCG
 from .relevance.dcg import dcg as dcg
 from .relevance.err import ERR as ERR
 from .relevance.err import err as err
+from .relevance.kendall_loss import KendallLoss as KendallLoss
+from .relevance.kendall_loss import WeightAxioms as WeightAxioms
+from .relevance.kendall_loss import check_weight_axioms as check_weight_axioms
+from .relevance.kendall_loss import kendall_loss as kendall_loss
 from .relevance.ndcg import NDCG as NDCG
 from .relevance.ndcg import ndcg as ndcg
+from .relevance.pair_loss import PairLoss as PairLoss
+from .relevance.pair_loss import pair_loss as pair_loss
 from .relevance.precision import Precision as Precision
 from .relevance.precision import precision as precision
 from .relevance.recall import Recall as Recall

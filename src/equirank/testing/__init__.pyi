@@ -1,3 +1,6 @@
 """The public list of checks."""
 
 from .metric_checks import check_metric as check_metric
+from .ranker_checks import check_ranker as check_ranker
+from .ranker_checks import check_reranker as check_reranker
+from .ranker_checks import with_groups as with_groups

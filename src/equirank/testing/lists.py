@@ -10,7 +10,7 @@ from ..core.data import RankingData, as_ranking_data
 from ..core.metric import Metric
 from ..core.ranking import Ranking
 
-__all__ = ["Rows", "random_rows", "tie_orders"]
+__all__ = ["Rows", "constant", "random_rows", "tie_orders"]
 
 
 @dataclass(frozen=True, eq=False)

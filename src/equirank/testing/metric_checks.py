@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
@@ -10,60 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..core.data import Attribute, RankingData
-from ..core.errors import DataError, EquirankWarning
+from ..core.errors import DataError
 from ..core.measuring import measure, permuted, resampled
-from ..core.metric import Metric, Values
+from ..core.metric import Metric
 from ..core.names import metric_names, parse_metric, parse_metrics
 from ..core.random import generator
 from ..core.ranking import Ranking
 from ..metrics.fairness.prefix_metric import PrefixMetric
-from .lists import Rows, constant, random_rows, tie_orders
+from .lists import constant, tie_orders
+from .trial import Trial
 
 __all__ = ["CHECKS", "check_metric"]
 
 NEEDS = {"relevance": "y", "sensitive": "sensitive_features", "cost": "cost", "features": "X"}
-
-
-class Trial:
-    """One metric under test, and the lists that are drawn for it."""
-
-    def __init__(self, metric: Metric, rng: np.random.Generator, n_groups: int) -> None:
-        self.metric = replace(metric, undefined="skip")
-        self.given = metric
-        self.rng = rng
-        self.n_groups = n_groups
-
-    def rows(self, **options: int) -> Rows:
-        """Draw lists."""
-        return random_rows(self.metric, self.rng, n_groups=self.n_groups, **options)
-
-    def values(self, ranking: Ranking, metric: Metric | None = None) -> Values:
-        """Measure a ranking, leaving the metric's advice aside."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EquirankWarning)
-            return (metric or self.metric).per_query(ranking)
-
-    def alone(self, data: RankingData) -> np.ndarray | None:
-        """Measure part of the lists; None where crossed attributes lose the protected group."""
-        try:
-            return measure([self.metric], data.ranking())[0].value
-        except DataError:
-            if len(data.sensitive) > 1:
-                return None
-            raise
-
-    def require(self, condition: Any, sentence: str) -> None:
-        """Fail with a sentence that names the metric."""
-        if not bool(condition):
-            raise AssertionError(f"{self.given}: {sentence}")
-
-    def same(self, got: Any, wanted: Any, sentence: str) -> None:
-        """Compare arrays, NaN equal to NaN."""
-        got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
-        self.require(got.shape == wanted.shape, f"{sentence}: shape {got.shape}")
-        bad = ~np.isclose(got, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
-        if bad.any():
-            self.require(False, f"{sentence}: {got[bad][0]!r} instead of {wanted[bad][0]!r}")
 
 
 def check_name(trial: Trial) -> None:
@@ -125,7 +83,7 @@ def check_order(trial: Trial) -> None:
     trial.require(values.value.shape == (len(labels),), "per_query must give one value per query")
     for at, label in enumerate(labels):
         trial.require(ranking.data.qids[at] == label, "queries must keep their order")
-        one = trial.alone(ranking.data.select([at]))
+        one = trial.alone(ranking.data.select([at]).ranking())
         if one is not None:
             trial.same(one, values.value[[at]], "a query must have the same value alone")
 
@@ -239,14 +197,16 @@ def check_edges(trial: Trial) -> None:
 def check_replicates(trial: Trial) -> None:
     """Replicates laid side by side as queries have the values they have one by one."""
     metric, rng = trial.metric, trial.rng
-    rows = trial.rows(n_queries=1, fewest=4, most=6)
-    ranking = rows.ranking()
-    data, n = ranking.data, len(rows.qid)
+    data = trial.rows(n_queries=1, fewest=4, most=6).data()
+    n = data.n_rows
     counts = rng.multinomial(n, np.full(n, 1 / n), size=5)
-    for got, times in zip(resampled(metric, ranking, counts).value, counts, strict=True):
-        wanted = trial.alone(data.select_items(np.repeat(np.arange(n), times)))
-        if wanted is not None:
-            trial.same([got], wanted, "resampled items must be worth what a list of them is worth")
+    for shown in (np.ones(n, dtype=bool), rng.random(n) < 0.6):
+        (replicates,) = resampled([metric], _ranked(data, shown), counts)
+        for got, times in zip(replicates.value, counts, strict=True):
+            drawn = np.repeat(np.arange(n), times)
+            wanted = trial.alone(_ranked(data.select_items(drawn), shown[drawn]))
+            if wanted is not None:
+                trial.same([got], wanted, "resampled items must be worth what their list is worth")
     by = getattr(metric, "by", None)
     if "sensitive" not in metric.needs or not (by is None or isinstance(by, str)):
         return
@@ -279,6 +239,13 @@ def check_split(trial: Trial) -> None:
 def _named(metric: Any, protected: str) -> Metric:
     named: Metric = replace(metric, protected=protected)
     return named
+
+
+def _ranked(data: RankingData, shown: np.ndarray) -> Ranking:
+    """Rank one list by score, equal scores sharing a place, leaving out what is not shown."""
+    score = np.asarray(data.score)
+    above = ((score[None, :] > score[:, None]) & shown[None, :]).sum(axis=1)
+    return Ranking.from_positions(data, np.where(shown, above + 1, 0))
 
 
 def _with_codes(data: RankingData, codes: np.ndarray) -> RankingData:

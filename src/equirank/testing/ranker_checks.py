@@ -32,6 +32,15 @@ def with_groups(estimator: Any) -> Any:
     -------
     Ranker
         Of a subclass of its class, with the same parameters.
+
+    Examples
+    --------
+    >>> from equirank import Ranker
+    >>> from equirank.testing import with_groups
+    >>> class FairRanker(Ranker):
+    ...     fit_needs = frozenset({"qid", "sensitive_features"})
+    >>> with_groups(FairRanker())
+    FairRankerWithGroups()
     """
     kind = type(estimator)
 
@@ -49,8 +58,10 @@ def with_groups(estimator: Any) -> Any:
 
 def _derived_groups(X: Any) -> Any:
     try:
-        matrix = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
-        column = matrix[:, 0]
+        matrix = np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+        if matrix.dtype.kind == "c" or matrix.ndim != 2 or 0 in matrix.shape:
+            return np.full(max(1, len(matrix)), "low")
+        column = matrix[:, 0].astype(float)
         return np.where(column > np.median(column), "high", "low")
     except (TypeError, ValueError, IndexError):
         return None
@@ -101,6 +112,22 @@ def check_ranker(ranker: Ranker) -> None:
     ------
     AssertionError
         Saying what does not hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import Ranker
+    >>> from equirank.testing import check_ranker
+    >>> class InOrder(Ranker):
+    ...     def _fit(self, data):
+    ...         self.first_ = 0
+    ...
+    ...     def _scores(self, data):
+    ...         return np.arange(data.n_rows)
+    >>> check_ranker(InOrder())
+    Traceback (most recent call last):
+    ...
+    AssertionError: InOrder.predict must give scores in the caller's row order
     """
     kind, sample = type(ranker), _sample()
     name = kind.__name__
@@ -108,7 +135,7 @@ def check_ranker(ranker: Ranker) -> None:
     before = repr(ranker.get_params())
     fitted = clone(ranker).fit(sample["X"], sample["y"], **given)
     scores = fitted.predict(sample["X"], **later)
-    _say(repr(ranker.get_params()) == before, f"{name}.fit must leave the parameters untouched")
+    _say(repr(fitted.get_params()) == before, f"{name}.fit must leave the parameters untouched")
     _say(
         scores.shape == (120,) and np.isfinite(scores).all(),
         f"{name}.predict must give one finite score per row",
@@ -226,6 +253,16 @@ def check_reranker(reranker: Reranker) -> None:
     ------
     AssertionError
         Saying what does not hold.
+
+    Examples
+    --------
+    >>> from equirank import Ranking, Reranker
+    >>> from equirank.testing import check_reranker
+    >>> class Reverse(Reranker):
+    ...     def _rerank(self, ranking):
+    ...         data = ranking.data
+    ...         return Ranking.from_scores(data, -data.to_original(data.score))
+    >>> check_reranker(Reverse())
     """
     sample, name = _sample(3), type(reranker).__name__
     scores = sample["X"][:, 0]

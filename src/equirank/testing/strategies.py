@@ -67,7 +67,7 @@ def rankings(draw: st.DrawFn, /, **options: Any) -> Ranking:
     --------
     >>> from equirank.testing.strategies import rankings
     >>> rankings(max_items=3).example()  # doctest: +SKIP
-    Ranking(2 rows, 1 queries)
+    Ranking(2 rows, 1 query)
     """
     data: RankingData = draw(ranked_lists(**options))
     return data.ranking(ties=draw(st.sampled_from(["average", "stable"])))

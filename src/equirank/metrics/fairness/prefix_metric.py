@@ -1,5 +1,6 @@
 """What rND, rKL and rRD share: cut points, expected counts in prefixes, and the normaliser."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -64,6 +65,11 @@ class PrefixMetric(GroupMetric):
     step: int = 10
     normalizer: Literal["extremes", "exact", "last", "none"] = "extremes"
     discount: Literal["paper", "code"] = "paper"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """1 is the most only where the sum is divided by its largest value."""
+        return (0.0, 1.0) if self.normalizer in ("extremes", "exact") else (0.0, math.inf)
 
     def cuts(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> Cuts:
         """Count the wanted groups in every prefix."""

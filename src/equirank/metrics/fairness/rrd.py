@@ -1,5 +1,6 @@
 """rRD: how far the ratio of a group to the others in the prefixes lies from the whole list's."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -23,7 +24,9 @@ class RRD(PrefixMetric):
     term with a zero denominator takes the ratio 0. Only meaningful while the protected group is the
     minority: a warning says so otherwise. Tied items count by the expected number in each prefix.
     Lists sorted by group are not the worst ones here, so the default normaliser is the exact
-    maximum. Undefined where a query holds one group only. Over draws: the expected metric.
+    maximum. Undefined where a query holds one group only. Under ties the value may exceed 1: the
+    ratio drops to 0 where nobody else is left, which an expected count just misses. Over draws: the
+    expected metric.
 
     Parameters
     ----------
@@ -47,6 +50,11 @@ class RRD(PrefixMetric):
     """
 
     normalizer: Literal["extremes", "exact", "last", "none"] = "exact"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """Expected counts of tied items fall between the counts of lists, and may exceed 1."""
+        return (0.0, math.inf)
 
     def distance(self) -> Distance:
         """Give the difference of ratios."""

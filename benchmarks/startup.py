@@ -1,0 +1,55 @@
+"""Cold starts: importing, asking for help, and the first answer, each in a fresh process.
+
+Prints ratios against ``import numpy`` in the same run. Run: python benchmarks/startup.py
+"""
+
+import subprocess
+import sys
+import time
+
+FIRST = """
+import equirank
+from equirank.datasets import load_hiring
+data = load_hiring()
+equirank.evaluate(data, "NDCG@10, AveragePrecision, Precision@10, RND(by='sex'), ExposureGap(by='sex')")
+"""
+EVERY = """
+import warnings
+import equirank
+from equirank.core.names import metric_names
+from equirank.datasets import load_hiring
+warnings.simplefilter("ignore")
+data = load_hiring()
+names = [n + "(by='sex')" if "by" in getattr(equirank.metrics, n).options() else n for n in metric_names()]
+kept = [n for n in names if "cost" not in getattr(equirank.metrics, n.split("(")[0]).needs]
+equirank.evaluate(data, kept)
+"""
+
+
+def seconds(command, repeats=7):
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+if __name__ == "__main__":
+    seconds(python(EVERY), 1)  # compiles what is compiled, once
+    bare = seconds(python("pass"))
+    numpy = seconds(python("import numpy")) - bare
+    ours = seconds(python("import equirank")) - bare
+    print(f"import equirank takes {ours / numpy:.2f}x the time of import numpy")
+    whole = seconds(python("import equirank, numpy")) - bare
+    print(f"import equirank and numpy {whole / numpy:.2f}x")
+    help_ = seconds([sys.executable, "-m", "equirank", "--help"])
+    print(f"equirank --help {help_:.2f} s, {help_ / numpy:.1f}x import numpy")
+    first = seconds(python(FIRST))
+    print(f"five metrics of the bundled data, fresh process {first:.2f} s, {first / numpy:.1f}x")
+    every = seconds(python(EVERY))
+    print(f"every metric of the bundled data, fresh process {every:.2f} s, {every / numpy:.1f}x")

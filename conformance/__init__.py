@@ -1,0 +1,1 @@
+"""The conformance suite: plain definitions of every metric, and the vectors made from them."""

@@ -1,0 +1,111 @@
+"""Adult: people of the 1994 census and whether they earned more than 50,000 dollars."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.columns import choose
+from ..core.table import Table
+from ._fetch import AnyPath, find
+from .catalogue import dataset
+from .encoding import Encoding, choose_attributes, encode, people
+from .sheet import Sheet
+
+__all__ = ["load_adult"]
+
+_COLUMNS = (
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation"),
+    *("relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week"),
+    *("native_country", "income"),
+)
+_NUMBERS = (*("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week"),)
+_ATTRIBUTES = ("sex", "race")
+_NO_FEATURES = ("fnlwgt", "education", "income")
+_MISSING = "?"
+
+
+def load_adult(
+    *,
+    path: AnyPath | None = None,
+    part: Literal["all", "train", "test"] = "all",
+    drop_missing: bool = True,
+    sensitive: str | Sequence[str] | None = None,
+    keep_sensitive: bool = False,
+    encoding: Encoding = "onehot",
+    as_frame: bool = False,
+) -> Any:
+    """Load the Adult data as one list of people, relevant where their income is above 50K.
+
+    Parameters
+    ----------
+    path : path, optional
+        A folder that holds ``adult.data`` and ``adult.test``. None: the data folder, the cache,
+        else they are downloaded.
+    part : {"all", "train", "test"}
+        Both files, or one. Categories are those of both in any case.
+    drop_missing : bool, default=True
+        Whether rows with an unknown value are dropped; else ``"?"`` is a category.
+    sensitive : str or sequence of str, optional
+        Among ``"sex"`` and ``"race"``. None: both.
+    keep_sensitive : bool, default=False
+        Whether X also has the sensitive attributes.
+    encoding : {"onehot", "ordinal"}
+        Categories in X as indicators or as integers.
+    as_frame : bool, default=False
+        Give the columns of the files as a native data frame instead.
+
+    Returns
+    -------
+    RankingData or data frame
+        45,222 rows. X lacks ``fnlwgt``, a weight of the survey, and ``education``, of which
+        ``education_num`` is the rank.
+
+    References
+    ----------
+    Kohavi, Scaling up the accuracy of naive-Bayes classifiers, KDD 1996.
+
+    Examples
+    --------
+    >>> load_adult(part="test", sensitive="sex")  # doctest: +SKIP
+    RankingData(15060 rows, 1 query, 83 features, y, sex (2 groups))
+    """
+    choose("part", part, ("all", "train", "test"))
+    names = choose_attributes("load_adult", sensitive, _ATTRIBUTES)
+    entry = dataset("adult")
+    sheets = [
+        _read(find(entry, f"adult/adult.{end}", path=_folder(path)), drop_missing)
+        for end in ("data", "test")
+    ]
+    sheet = Sheet(sheets[0].path, _COLUMNS, sheets[0].rows + sheets[1].rows)
+    rows = {
+        "all": slice(None),
+        "train": slice(0, len(sheets[0])),
+        "test": slice(len(sheets[0]), None),
+    }[part]
+    rich = sheet.choice("income", {"<=50K": 0, "<=50K.": 0, ">50K": 1, ">50K.": 1})
+    if as_frame:
+        columns = {name: _column(sheet, name)[rows] for name in _COLUMNS[:-1]}
+        income = np.where(rich == 1, ">50K", "<=50K").astype(object)
+        return Table(columns | {"income": income[rows]}).to_frame()
+    left_out = {*_NO_FEATURES, *(() if keep_sensitive else names)}
+    kept = {name: _column(sheet, name) for name in _COLUMNS if name not in left_out}
+    X, features = encode(kept, encoding)
+    groups = {name: sheet.words(name)[rows] for name in names}
+    return people(X[rows], features, rich[rows].astype(np.float64), groups)
+
+
+def _column(sheet: Sheet, name: str) -> np.ndarray:
+    return sheet.integers(name) if name in _NUMBERS else sheet.words(name)
+
+
+def _read(file: Path, drop_missing: bool) -> Sheet:
+    """Read one of the two files; the test begins with a comment."""
+    sheet = Sheet.read(file, _COLUMNS, delimiter=", ", quoted=False, comment="|")
+    return sheet.where([_MISSING not in row for row in sheet.rows]) if drop_missing else sheet
+
+
+def _folder(path: AnyPath | None) -> AnyPath | None:
+    """Give the folder where one of the two files was given."""
+    return path if path is None or not Path(path).is_file() else Path(path).parent

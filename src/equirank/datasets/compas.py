@@ -1,0 +1,108 @@
+"""COMPAS: risk scores of defendants, and whether they were charged again within two years."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.columns import choose
+from ..core.table import Table
+from ._fetch import AnyPath, find
+from .catalogue import dataset
+from .encoding import Encoding, choose_attributes, encode, people
+from .sheet import Sheet
+
+__all__ = ["load_compas"]
+
+#: What is read; all else (names, birth dates, case numbers, dates and times) stays in the file.
+_NUMBERS = (
+    *("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"),
+    *("days_b_screening_arrest", "decile_score", "v_decile_score"),
+    *("is_recid", "is_violent_recid", "two_year_recid"),
+)
+_WORDS = ("sex", "age_cat", "race", "c_charge_degree", "score_text", "v_score_text")
+_FEATURES = (
+    *("decile_score", "days_b_screening_arrest", "juv_fel_count", "juv_misd_count"),
+    *("juv_other_count", "priors_count", "c_charge_degree", "sex", "age", "race"),
+)
+#: The feature each attribute is read from.
+_ATTRIBUTES = {"race": "race", "sex": "sex", "age_cat": "age"}
+
+
+def load_compas(
+    *,
+    path: AnyPath | None = None,
+    relevance: Literal["decile_score", "two_year_recid"] = "decile_score",
+    reverse: bool = False,
+    sensitive: str | Sequence[str] | None = None,
+    keep_sensitive: bool = False,
+    encoding: Encoding = "onehot",
+    as_frame: bool = False,
+) -> Any:
+    """Load the COMPAS data as one list of defendants.
+
+    Kept are the rows ProPublica kept: screened within 30 days of the arrest, recidivism known, no
+    ordinary traffic offence, a score. Names, birth dates, case numbers and all other dates are
+    never loaded.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file ``compas-scores-two-years.csv`` or a folder that holds it. None: the data folder,
+        the cache, else it is downloaded.
+    relevance : {"decile_score", "two_year_recid"}
+        The risk score from 1 to 10, or whether the person was charged again within two years. The
+        score is a feature when it is not the relevance.
+    reverse : bool, default=False
+        Lower risk first, as where parole is decided: the relevance becomes its largest possible
+        value (10 or 1) less itself.
+    sensitive : str or sequence of str, optional
+        Among ``"race"``, ``"sex"`` and ``"age_cat"``. None: all.
+    keep_sensitive : bool, default=False
+        Whether X also has the columns that the sensitive attributes are read from.
+    encoding : {"onehot", "ordinal"}
+        Categories in X as indicators or as integers.
+    as_frame : bool, default=False
+        Give the columns of the file as a native data frame instead.
+
+    Returns
+    -------
+    RankingData or data frame
+        6,172 rows.
+
+    References
+    ----------
+    Larson, Mattu, Kirchner and Angwin, How we analyzed the COMPAS recidivism algorithm, ProPublica
+    2016.
+
+    Examples
+    --------
+    >>> data = load_compas(reverse=True)  # doctest: +SKIP
+    >>> data.attribute("race").categories[:2]  # doctest: +SKIP
+    ('African-American', 'Asian')
+    """
+    choose("relevance", relevance, ("decile_score", "two_year_recid"))
+    names = choose_attributes("load_compas", sensitive, tuple(_ATTRIBUTES))
+    columns = _read(path)
+    if as_frame:
+        return Table(columns).to_frame()
+    left_out = {relevance} | (set() if keep_sensitive else {_ATTRIBUTES[name] for name in names})
+    X, features = encode(
+        {name: columns[name] for name in _FEATURES if name not in left_out}, encoding
+    )
+    y = columns[relevance].astype(np.float64)
+    if reverse:
+        y = (10 if relevance == "decile_score" else 1) - y
+    return people(X, features, y, {name: columns[name] for name in names})
+
+
+def _read(path: AnyPath | None) -> dict[str, np.ndarray]:
+    """Read the columns that may be read, of the rows that are kept."""
+    entry = dataset("compas")
+    sheet = Sheet.read(find(entry, "compas/compas-scores-two-years.csv", path=path))
+    days = sheet.numbers("days_b_screening_arrest")
+    kept = (np.abs(days) <= 30) & (sheet.numbers("is_recid") != -1)
+    kept &= (sheet.words("c_charge_degree") != "O") & (sheet.words("score_text") != "N/A")
+    sheet = sheet.where(kept)
+    columns = {name: sheet.words(name) for name in _WORDS}
+    return columns | {name: sheet.integers(name) for name in _NUMBERS}

@@ -1,0 +1,88 @@
+"""Engineering students: entrance tests, school grades, and the grade of the first year."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import DataError
+from ._fetch import AnyPath, find
+from .catalogue import dataset
+from .encoding import choose_attributes, frame_of, people
+from .folds import Fold
+from .sheet import Sheet
+
+__all__ = ["load_engineering_students"]
+
+_FEATURES = ("psu_math", "psu_lang", "psu_science", "gpa")
+#: Attribute: the word in the file's name and column, and what 0 and 1 stand for; 1 is protected.
+_ATTRIBUTES = {
+    "sex": ("gender", {"0": "male", "1": "female", "0.0": "male", "1.0": "female"}),
+    "high_school": (
+        "highschool",
+        {"0": "private", "1": "public", "0.0": "private", "1.0": "public"},
+    ),
+}
+
+
+def load_engineering_students(
+    *,
+    path: AnyPath | None = None,
+    sensitive: str | Sequence[str] | None = None,
+    folds: bool = False,
+    as_frame: bool = False,
+) -> Any:
+    """Load five years of engineering students, a list per year, relevant by first-year grade.
+
+    The grade is standardised and has negative values; the lowest is subtracted, so that the lowest
+    relevance is 0.
+
+    Parameters
+    ----------
+    path : path, optional
+        A folder that holds ``chileDataL2R_gender_nosemi_full.txt`` and
+        ``chileDataL2R_highschool_nosemi_full.txt``. None: the data folder, else the cache.
+    sensitive : str or sequence of str, optional
+        Among ``"sex"`` (protected: female) and ``"high_school"`` (protected: public). None: both.
+        Each has its own file with the same students; only what is asked for is read.
+    folds : bool, default=False
+        Give the five published folds instead: each tests on one year and trains on the others.
+    as_frame : bool, default=False
+        Give all rows as a native data frame instead.
+
+    Returns
+    -------
+    RankingData, data frame or tuple of Fold
+        2,403 rows in 5 queries.
+
+    References
+    ----------
+    Zehlike and Castillo, Reducing disparate exposure in ranking: a learning to rank approach, WWW
+    2020.
+
+    Examples
+    --------
+    >>> load_engineering_students(sensitive="sex")  # doctest: +SKIP
+    RankingData(2403 rows, 5 queries, 4 features, y, sex (2 groups))
+    """
+    names = choose_attributes("load_engineering_students", sensitive, tuple(_ATTRIBUTES))
+    sheets = {name: Sheet.read(_file(name, path), quoted=False) for name in names}
+    first = sheets[names[0]]
+    same = ("entrance_year", *_FEATURES, "score")
+    for sheet in sheets.values():
+        if any(first.column(column) != sheet.column(column) for column in same):
+            raise DataError(f"{first.path} and {sheet.path} must hold the same students in order")
+    groups = {n: s.choice(_ATTRIBUTES[n][0], _ATTRIBUTES[n][1]) for n, s in sheets.items()}
+    score, year = first.numbers("score"), first.integers("entrance_year")
+    data = people(first.matrix(_FEATURES), _FEATURES, score - score.min(), groups, qid=year)
+    if as_frame:
+        return frame_of(data)
+    if not folds:
+        return data
+    years = np.arange(data.n_queries)
+    return tuple(Fold(data.select(years != q), None, data.select(years == q)) for q in years)
+
+
+def _file(attribute: str, path: AnyPath | None) -> Any:
+    name = f"engineering_students/chileDataL2R_{_ATTRIBUTES[attribute][0]}_nosemi_full.txt"
+    return find(dataset("engineering_students"), name, path=path)

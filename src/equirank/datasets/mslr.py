@@ -1,0 +1,97 @@
+"""MSLR: web pages for queries, grouped by a score of their quality."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.columns import choose
+from ..core.data import as_ranking_data
+from ..core.errors import DataError
+from ..core.params import Integer, Number, check_params
+from ._fetch import AnyPath, find
+from .catalogue import dataset
+from .encoding import frame_of
+from .letor import read_letor
+
+__all__ = ["load_mslr"]
+
+_QUALITY = 133  # QualityScore2, counted from 1
+_N_FEATURES = 136
+
+
+def load_mslr(
+    *,
+    path: AnyPath | None = None,
+    version: Literal["sample", "WEB10K", "WEB30K"] = "sample",
+    part: Literal["train", "vali", "test"] = "train",
+    fold: int = 1,
+    threshold: float = 10.0,
+    drop_quality: bool = False,
+    dtype: Any = np.float64,
+    as_frame: bool = False,
+) -> Any:
+    """Load a part of MSLR: web pages graded 0 to 4 for queries, described by 136 features.
+
+    The attribute ``quality`` says whether feature 133, QualityScore2, lies below the threshold
+    (``"low"``) or not (``"high"``).
+
+    Parameters
+    ----------
+    path : path, optional
+        The file, or the folder of the set with ``Fold1`` to ``Fold5`` (for the sample: the folder
+        with its two files). None: the data folder, else the cache (below ``ltr``).
+    version : {"sample", "WEB10K", "WEB30K"}
+        5,000 rows each of train and test, or a whole set.
+    part : {"train", "vali", "test"}
+        Which part of the fold; the sample has no validation.
+    fold : int, default=1
+        From 1 to 5; the sample has only the first.
+    threshold : float, default=10.0
+        Where feature 133 is cut.
+    drop_quality : bool, default=False
+        Whether feature 133 is left out of X.
+    dtype : {numpy.float64, numpy.float32}
+        The type of X.
+    as_frame : bool, default=False
+        Give the rows as a native data frame instead.
+
+    Returns
+    -------
+    RankingData or data frame
+        The sample's train: 5,000 rows in 43 queries.
+
+    References
+    ----------
+    Qin and Liu, Introducing LETOR 4.0 datasets, arXiv 1306.2597.
+
+    Examples
+    --------
+    >>> load_mslr(drop_quality=True)  # doctest: +SKIP
+    RankingData(5000 rows, 43 queries, 135 features, y, quality (2 groups))
+    """
+    choose("version", version, ("sample", "WEB10K", "WEB30K"))
+    choose("part", part, ("train", "vali", "test"))
+    values = {"fold": fold, "threshold": threshold}
+    check_params("load_mslr", values, {"fold": Integer(1, 5), "threshold": Number()})
+    if version == "sample":
+        if part == "vali" or fold != 1:
+            raise DataError(
+                f"part of load_mslr must be 'train' or 'test' of fold 1 for the sample, got "
+                f"{part!r} of fold {fold}"
+            )
+        name = f"ltr/MSLR-WEB10K-sample/msn1.fold1.{part}.5k.txt.gz"
+    else:
+        name = f"ltr/MSLR-{version}/Fold{fold}/{part}.txt"
+    file = find(dataset("mslr"), name, path=path)
+    data = read_letor(file, dtype=dtype, n_features=_N_FEATURES)
+    X, column = data.X, _QUALITY - 1
+    quality = np.where(X[:, column] < threshold, "low", "high")
+    names = tuple(f"feature_{number}" for number in range(1, _N_FEATURES + 1))
+    if drop_quality:
+        X, names = np.delete(X, column, axis=1), names[:column] + names[_QUALITY:]
+    grouped = as_ranking_data(
+        X, data.y, qid=data.qids[data.query_of_rows()], sensitive_features={"quality": quality}
+    )
+    grouped = replace(grouped, feature_names=names, rows=data.rows)
+    return frame_of(grouped) if as_frame else grouped

@@ -1,0 +1,275 @@
+"""Sums over pairs of one list without listing pairs (compiled: sums over lower grades as rows come in).
+
+Rows stand best first; ``end`` is one behind the last row of each row's tie block, ``grade`` counts
+up from 0 with relevance. A pair is (a, b) with the grade of a above that of b.
+"""
+
+import numpy as np
+
+from .compiling import compiled
+
+__all__ = [
+    "cell_pair_counts",
+    "exclusive_sums",
+    "exponential_sums",
+    "group_pair_counts",
+    "running_sums",
+    "separable_sums",
+    "weighted_errors",
+]
+
+
+#: Up to so many grades the sums of lower grades are kept as they are; beyond, in a Fenwick tree.
+FEW = 12
+
+
+@compiled
+def _add(tree: np.ndarray, grade: int, amount: float, size: int) -> None:
+    """Add an amount at a grade."""
+    if size <= FEW:
+        for at in range(grade + 1, size):
+            tree[at] += amount
+    else:
+        at = grade + 1
+        while at <= size:
+            tree[at] += amount
+            at += at & -at
+
+
+@compiled
+def _lower(tree: np.ndarray, grade: int, size: int) -> float:
+    """Add up what lies at lower grades."""
+    if size <= FEW:
+        return tree[grade]
+    total = tree[0]
+    at = grade
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
+    return total
+
+
+@compiled
+def separable_sums(
+    u: np.ndarray, v: np.ndarray, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sum ``u_a v_b`` per list: over pairs with b above a, over tied pairs, and over all pairs."""
+    n_lists = len(offsets) - 1
+    above, tied, total = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists)
+    tree, block = np.zeros(grade.max() + 2), np.zeros(grade.max() + 2)
+    for q in range(n_lists):
+        first, last = offsets[q], offsets[q + 1]
+        size = grade[first:last].max() + 1
+        tree[: size + 1] = 0.0
+        i = first
+        while i < last:
+            j = end[i]
+            for a in range(i, j):
+                above[q] += u[a] * _lower(tree, grade[a], size)
+            if j - i > 1:
+                block[: size + 1] = 0.0
+                for b in range(i, j):
+                    _add(block, grade[b], v[b], size)
+                for a in range(i, j):
+                    tied[q] += u[a] * _lower(block, grade[a], size)
+            for b in range(i, j):
+                _add(tree, grade[b], v[b], size)
+            i = j
+        for a in range(first, last):
+            total[q] += u[a] * _lower(tree, grade[a], size)
+    return above, tied, total
+
+
+@compiled
+def _worse(cells: np.ndarray, counts: np.ndarray, n_grades: int, result: np.ndarray) -> None:
+    """Add up pairs of cells (group x grade) by group where the first has the higher grade."""
+    for a in range(len(cells)):
+        if counts[a] > 0:
+            for b in range(len(cells)):
+                if b % n_grades < a % n_grades:
+                    result[a // n_grades, b // n_grades] += cells[a, b]
+
+
+@compiled
+def cell_pair_counts(
+    cell: np.ndarray, n_groups: int, n_grades: int, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count pairs as `group_pair_counts` does, where groups and grades make few cells.
+
+    Each row adds the counts of all cells so far to those of its own cell: no branches, no tree.
+    ``cell`` is ``group * n_grades + grade``.
+    """
+    n_lists, n_cells = len(offsets) - 1, n_groups * n_grades
+    shape = (n_lists, n_groups, n_groups)
+    above = np.zeros(shape, dtype=np.int64)
+    tied = np.zeros(shape, dtype=np.int64)
+    total = np.zeros(shape, dtype=np.int64)
+    seen, here = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    behind = np.zeros((n_cells, n_cells), dtype=np.int64)
+    beside = np.zeros((n_cells, n_cells), dtype=np.int64)
+    for q in range(n_lists):
+        seen[:] = 0
+        behind[:] = 0
+        any_tied = False
+        i = offsets[q]
+        while i < offsets[q + 1]:
+            j = end[i]
+            for a in range(i, j):
+                for c in range(n_cells):
+                    behind[cell[a], c] += seen[c]
+            if j - i > 1:
+                if not any_tied:
+                    beside[:] = 0
+                    any_tied = True
+                here[:] = 0
+                for b in range(i, j):
+                    here[cell[b]] += 1
+                for a in range(i, j):
+                    for c in range(n_cells):
+                        beside[cell[a], c] += here[c]
+            for b in range(i, j):
+                seen[cell[b]] += 1
+            i = j
+        _worse(behind, seen, n_grades, above[q])
+        if any_tied:
+            _worse(beside, seen, n_grades, tied[q])
+        for a in range(n_cells):
+            for b in range(n_cells):
+                if b % n_grades < a % n_grades:
+                    total[q, a // n_grades, b // n_grades] += seen[a] * seen[b]
+    return above, tied, total
+
+
+@compiled
+def group_pair_counts(
+    code: np.ndarray, n_groups: int, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count pairs per list, group of a and group of b: with b above a, tied, and all."""
+    n_lists = len(offsets) - 1
+    shape = (n_lists, n_groups, n_groups)
+    above = np.zeros(shape, dtype=np.int64)
+    tied = np.zeros(shape, dtype=np.int64)
+    total = np.zeros(shape, dtype=np.int64)
+    tree = np.zeros((n_groups, grade.max() + 2), dtype=np.int64)
+    block = np.zeros((n_groups, grade.max() + 2), dtype=np.int64)
+    for q in range(n_lists):
+        first, last = offsets[q], offsets[q + 1]
+        size = grade[first:last].max() + 1
+        tree[:, : size + 1] = 0
+        i = first
+        while i < last:
+            j = end[i]
+            for a in range(i, j):
+                for h in range(n_groups):
+                    above[q, code[a], h] += _lower(tree[h], grade[a], size)
+            if j - i > 1:
+                block[:, : size + 1] = 0
+                for b in range(i, j):
+                    _add(block[code[b]], grade[b], 1, size)
+                for a in range(i, j):
+                    for h in range(n_groups):
+                        tied[q, code[a], h] += _lower(block[h], grade[a], size)
+            for b in range(i, j):
+                _add(tree[code[b]], grade[b], 1, size)
+            i = j
+        for a in range(first, last):
+            for h in range(n_groups):
+                total[q, code[a], h] += _lower(tree[h], grade[a], size)
+    return above, tied, total
+
+
+@compiled
+def exponential_sums(
+    u: np.ndarray, v: np.ndarray, score: np.ndarray, grade: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum ``u_a v_b exp(s_b - s_a)`` and ``u_a v_b`` per list, rows by grade, lowest first.
+
+    What lies at lower grades is kept relative to its largest score, so only the answer overflows.
+    """
+    n_lists = len(offsets) - 1
+    value, total = np.zeros(n_lists), np.zeros(n_lists)
+    for q in range(n_lists):
+        i, last = offsets[q], offsets[q + 1]
+        top, mass, weight = -np.inf, 0.0, 0.0
+        while i < last:
+            j = i
+            while j < last and grade[j] == grade[i]:
+                j += 1
+            for a in range(i, j):
+                if mass > 0.0 and u[a] > 0.0:
+                    value[q] += np.exp(top - score[a] + np.log(u[a]) + np.log(mass))
+                total[q] += u[a] * weight
+            for b in range(i, j):
+                if v[b] > 0.0:
+                    if score[b] > top:
+                        mass = mass * np.exp(top - score[b]) + v[b]
+                        top = score[b]
+                    else:
+                        mass += v[b] * np.exp(score[b] - top)
+                weight += v[b]
+            i = j
+    return value, total
+
+
+@compiled
+def running_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sum, for each row, the values of the rows before it in its list."""
+    result = np.zeros(len(values))
+    for q in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[q], offsets[q + 1]):
+            result[i] = total
+            total += values[i]
+    return result
+
+
+@compiled
+def exclusive_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sum, for each row, the values of the other rows of its list; nothing is subtracted."""
+    result = running_sums(values, offsets)
+    for q in range(len(offsets) - 1):
+        after = 0.0
+        for i in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
+            result[i] += after
+            after += values[i]
+    return result
+
+
+@compiled
+def weighted_errors(
+    weights: np.ndarray,
+    first_row: int,
+    level: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    offsets: np.ndarray,
+    result: np.ndarray,
+) -> None:
+    """Add up the weights of misordered pairs of true positions, half for tied ones.
+
+    Rows stand by relevance, best first, ``begin:end`` being those of equal relevance and ``level``
+    the block in the ranking. ``weights`` holds the rows of the table of weights from ``first_row``;
+    rows of equal relevance share their true positions, so each meets the mean error of its block.
+    """
+    error = np.zeros(weights.shape[1])
+    for q in range(len(offsets) - 1):
+        start, last = offsets[q], offsets[q + 1]
+        known = -1
+        for row in range(first_row, min(first_row + len(weights), last - start)):
+            low, high = begin[start + row], end[start + row]
+            if low != known:
+                known = low
+                b = high
+                while b < last:
+                    total = 0.0
+                    for j in range(b, end[b]):
+                        for a in range(low, high):
+                            if level[a] > level[j]:
+                                total += 1.0
+                            elif level[a] == level[j]:
+                                total += 0.5
+                    mean = total / ((high - low) * (end[b] - b))
+                    error[b - start : end[b] - start] = mean
+                    b = end[b]
+            for j in range(high - start, last - start):
+                result[q] += weights[row - first_row, j] * error[j]

@@ -1,0 +1,253 @@
+"""FA*IR test: whether every prefix holds as many of the protected as chance would give it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.data import as_scored_data
+from ...core.errors import DataError
+from ...core.metric import GroupMetric
+from ...core.params import Constraint, Flag, Number, Optional
+from ...core.ranking import Ranking
+from ...core.slots import Slots
+from ...kernels.fa_star_ir import Minimum, adjusted_table, p_value, table
+from ...kernels.representation import least_counts, prefix_places
+from ...kernels.segments import segment_sum
+
+__all__ = ["FAStarIRResult", "FAStarIRTest", "fa_star_ir_test"]
+
+
+@dataclass(frozen=True, eq=False)
+class FAStarIRResult:
+    """What the test found in one list.
+
+    Attributes
+    ----------
+    passed : bool
+        Whether no prefix holds fewer of the protected than its minimum.
+    first_failing_prefix : int or None
+        Length of the first prefix that does; None where the list passed.
+    p_value : float
+        Exact chance that the smallest ``F(count_j; j, p)`` over the prefixes of a fair list is at
+        most that of this list. The adjusted test passes where it lies above alpha.
+    p : float
+        Chance of a protected item at each place of a fair list.
+    alpha : float
+        Level asked for.
+    alpha_range : tuple of float
+        The levels ``low <= level < high`` of a single prefix that give the table used.
+    counts, minimum : ndarray
+        Protected items in each prefix 1, 2, ..., and how many there must be.
+    """
+
+    passed: bool
+    first_failing_prefix: int | None
+    p_value: float
+    p: float
+    alpha: float
+    alpha_range: tuple[float, float]
+    counts: np.ndarray
+    minimum: np.ndarray
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class FAStarIRTest(GroupMetric):
+    """Whether every prefix holds as many of a group as chance would give it: 1 passed, 0 failed.
+
+    A prefix of j places needs at least m(j) items of the group, the smallest m with ``F(m; j, p) >
+    alpha'``, F the binomial distribution function. Since every prefix is a test, alpha' is lowered
+    until the exact chance that a fair list fails anywhere is at most alpha (``adjusted``): the
+    largest table of minimum counts for which that holds. Over many lists it is the share of lists
+    that pass. Without ``protected`` every group is tested against the rest, and the list passes
+    where all of them do.
+
+    Tied items are placed against the group, so that an order in its favour cannot be claimed; this
+    is neither an expectation nor an expected count. Prefixes end with the cutoff or what is shown.
+    Over draws: the expected metric. Undefined where a query holds one group only (with a given
+    ``p``: none of the group) or shows nothing.
+
+    Parameters
+    ----------
+    p : float, optional
+        Chance of the group at each place; None takes its share of the whole list. Needs
+        ``protected``.
+    alpha : float
+        Chance at most that a fair list fails.
+    adjusted : bool
+        Correct for testing every prefix; else each prefix alone is tested at alpha.
+
+    References
+    ----------
+    Zehlike, Bonchi, Castillo, Hajian, Megahed and Baeza-Yates, FA*IR: a fair top-k ranking
+    algorithm, CIKM 2017. Zehlike, Sühr, Baeza-Yates, Bonchi, Castillo and Hajian, Fair top-k
+    ranking with multiple protected groups, Information Processing and Management 2022 (the
+    correction; here it is exact).
+
+    Examples
+    --------
+    >>> from equirank.metrics import FAStarIRTest
+    >>> FAStarIRTest(p=0.4, protected="f")@20
+    FAStarIRTest(p=0.4, protected="f")@20
+    """
+
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    exact_ties: ClassVar[bool] = False
+    why_undefined: ClassVar[str] = "it holds one group only, or shows nothing"
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "p": Optional(Number(0, 1, open_low=True, open_high=True)),
+        "alpha": Number(0, 1, open_low=True, open_high=True),
+        "adjusted": Flag(),
+    }
+
+    p: float | None = None
+    alpha: float = 0.1
+    adjusted: bool = True
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        if self.p is not None and self.protected is None:
+            raise DataError(
+                f"protected of {type(self).__name__} must name the group whose share p is, got None"
+            )
+
+    def minimum(self, k: int, p: float) -> Minimum:
+        """Give the table of minimum counts of prefixes 1 to k, and the levels that give it."""
+        make = adjusted_table if self.adjusted else table
+        return make(k, p, float(self.alpha))
+
+    def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Give 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
+        columns = [self._passes(slots, codes == code) for code in wanted.tolist()]
+        return np.stack(columns, axis=1)
+
+    def _passes(self, slots: Slots, member: np.ndarray) -> np.ndarray:
+        limit, size = self._limit(slots), segment_sum(member.astype(np.int64), slots.offsets)
+        defined = (limit > 0) & (size > 0) & ((size < slots.sizes) | (self.p is not None))
+        counts, offsets = self._counts(slots, member, np.where(defined, limit, 0))
+        share = size / slots.sizes if self.p is None else np.full(len(size), float(self.p))
+        kinds, kind = np.unique(
+            np.stack([limit[defined], share[defined]], axis=1), axis=0, return_inverse=True
+        )
+        tables = [self.minimum(int(k), float(p)).counts for k, p in kinds]
+        starts = np.concatenate([[0], np.cumsum([len(t) for t in tables])])
+        flat = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
+        begin = np.zeros(len(limit), dtype=np.int64)
+        begin[defined] = starts[kind.ravel()]
+        place = np.arange(len(counts)) - np.repeat(offsets[:-1], np.diff(offsets))
+        needed = flat[np.repeat(begin, np.diff(offsets)) + place]
+        missed = segment_sum((counts < needed).astype(np.int64), offsets)
+        return np.where(defined, (missed == 0).astype(np.float64), np.nan)
+
+    def _limit(self, slots: Slots) -> np.ndarray:
+        shown = slots.sizes if slots.shown is None else slots.shown
+        return shown if self.k is None else np.minimum(shown, self.k)
+
+    @staticmethod
+    def _counts(
+        slots: Slots, member: np.ndarray, limit: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        query, place, offsets = prefix_places(limit)
+        first = slots.offsets[:-1][query]
+        return least_counts(member, first + place - 1, first, slots.lo, slots.hi), offsets
+
+    def result(self, ranking: Ranking, query: Any = None) -> FAStarIRResult:
+        """Test one list of a ranking with one draw.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            What was decided.
+        query : label, optional
+            Which list; may be left out where there is only one.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> from equirank.metrics import FAStarIRTest
+        >>> data = as_ranking_data(score=[4, 3, 2, 1], sensitive_features=list("mmff"))
+        >>> FAStarIRTest(protected="f").result(data.ranking()).p_value
+        0.25
+        """
+        if self.protected is None:
+            raise DataError(f"protected of {self} must name the group to test, got None")
+        self.check(ranking.data)
+        if query is None and ranking.data.n_queries > 1:
+            raise DataError(f"query must be named, since there are {ranking.data.n_queries} lists")
+        at = 0 if query is None else ranking.data.query_index(query)
+        slots = ranking.slots().block(slice(at, at + 1))
+        codes, _ = slots.groups(self.by)
+        member = codes == ranking.data.attribute(self.by).code(self.protected)
+        share = float(member.mean()) if self.p is None else float(self.p)
+        limit = self._limit(slots)
+        if limit[0] == 0 or not 0 < share < 1 or not member.any():
+            raise DataError(
+                f"{self} needs a list that shows items of {self.protected!r} and of others "
+                f"(or a given p), and {int(member.sum())} of {len(member)} are of it"
+            )
+        counts, _ = self._counts(slots, member, limit)
+        minimum = self.minimum(int(limit[0]), share)
+        failing = np.flatnonzero(counts < minimum.counts)
+        return FAStarIRResult(
+            passed=len(failing) == 0,
+            first_failing_prefix=int(failing[0]) + 1 if len(failing) else None,
+            p_value=p_value(counts, share),
+            p=share,
+            alpha=float(self.alpha),
+            alpha_range=(minimum.low, minimum.high),
+            counts=counts,
+            minimum=minimum.counts,
+        )
+
+
+def fa_star_ir_test(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    protected: Any,
+    p: float | None = None,
+    alpha: float = 0.1,
+    k: int | None = None,
+    adjusted: bool = True,
+) -> FAStarIRResult:
+    """Test whether every prefix of one list holds as many of a group as chance would give it.
+
+    The formula and its reference stand with `FAStarIRTest`, the object this calls, which also takes
+    many lists. Ties are broken against the protected.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking` of one list.
+    sensitive_features : array-like
+        The group of each row.
+    protected : label
+        The group that is tested.
+    p : float, optional
+        Chance of the group at each place of a fair list; None takes its share of the list.
+    alpha : float
+        Chance at most that a fair list fails.
+    k : int, optional
+        Cutoff: prefixes longer than k are not tested.
+    adjusted : bool
+        Correct for testing every prefix; else each prefix alone is tested at alpha.
+
+    Returns
+    -------
+    FAStarIRResult
+        With ``passed``, ``first_failing_prefix`` and ``p_value``, and the counts behind them.
+
+    Examples
+    --------
+    >>> from equirank.metrics import fa_star_ir_test
+    >>> result = fa_star_ir_test(range(20, 0, -1), ["m"] * 10 + ["f"] * 10, protected="f", p=0.25)
+    >>> result.passed, result.first_failing_prefix, round(result.p_value, 4)
+    (False, 10, 0.0814)
+    """
+    metric = FAStarIRTest(protected=protected, p=p, alpha=alpha, k=k, adjusted=adjusted)
+    if isinstance(y_score, Ranking):
+        return metric.result(y_score)
+    data = as_scored_data(y_score, sensitive_features=sensitive_features)
+    return metric.result(Ranking.from_scores(data))

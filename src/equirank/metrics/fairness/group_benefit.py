@@ -1,0 +1,199 @@
+"""Group benefit: by how much the scores of a group exceed those of everyone else."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.errors import DataError
+from ...core.metric import GroupMetric, score_arrays
+from ...core.slots import Slots
+from ...core.table import Table
+from ...kernels.segments import segment_sum
+
+__all__ = ["GroupBenefit", "GroupPreferences", "group_benefit", "group_preferences"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class GroupBenefit(GroupMetric):
+    """How much higher a group scores than everyone else, summed over pairs: 0 is equal.
+
+    ``B_z = sum over a in z, b not in z of s_a - s_b``. It reads scores, not places, and is in their
+    unit: ties, rows not shown and draws do not change it, other scales do. With ``protected`` the
+    benefit of that group, else the smallest over groups, which is never above 0: two groups have
+    opposite benefits. Any finite value is possible; higher is better for the group. Undefined where
+    a query holds one group only.
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi and Weller, From parity to preference-based notions of
+    fairness in classification, NeurIPS 2017 (for classifiers).
+
+    Examples
+    --------
+    >>> from equirank.metrics import GroupBenefit
+    >>> GroupBenefit(protected="f")
+    GroupBenefit(protected="f")
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "score"})
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    takes_k: ClassVar[bool] = False
+
+    def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Give the benefit of each wanted group."""
+        n_groups = len(slots.groups(self.by)[1])
+        score = slots.score.astype(np.float64)
+        # a common shift cancels, and without it so do the digits
+        score -= np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
+        total = slots.sum_by_group(score, codes, n_groups)
+        size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+        rest, others = total.sum(axis=1, keepdims=True) - total, slots.sizes[:, None] - size
+        benefit = others * total - size * rest
+        return np.where((size > 0) & (others > 0), benefit, np.nan)[:, wanted]
+
+
+@dataclass(frozen=True)
+class GroupPreferences:
+    """What `group_preferences` found.
+
+    Attributes
+    ----------
+    envy_free : bool
+        No group has a larger benefit under another group's ranker than under its own.
+    preferred : bool or None
+        No group has less benefit under its own ranker than under the parity ranker; None without
+        one.
+    benefit : Table
+        Group, ranker and the group's mean benefit under it.
+    """
+
+    envy_free: bool
+    preferred: bool | None
+    benefit: Table
+
+
+def group_preferences(
+    rankers: Mapping[Any, Any],
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    parity: Any = None,
+    tol: float = 1e-9,
+) -> GroupPreferences:
+    """Test a set of rankers, one per group, for envy and against a parity ranker.
+
+    Parameters
+    ----------
+    rankers : mapping
+        The group, and the scores its ranker gives to every row. All must be on one scale.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    parity : array-like, optional
+        The scores of the ranker that all groups would share.
+    tol : float
+        What two benefits may differ by, relative to the larger.
+
+    Returns
+    -------
+    GroupPreferences
+
+    References
+    ----------
+    Zafar, Valera, Gomez Rodriguez, Gummadi and Weller, From parity to preference-based notions of
+    fairness in classification, NeurIPS 2017 (for classifiers).
+
+    Examples
+    --------
+    >>> from equirank.metrics import group_preferences
+    >>> found = group_preferences({"a": [2, 1], "b": [1, 2]}, ["a", "b"], parity=[1, 1])
+    >>> found.envy_free, found.preferred
+    (True, True)
+    """
+    shared = [] if parity is None else [("parity", parity)]
+    benefits = [
+        (name, group_benefit(score, sensitive_features, qid=qid, return_groups=True)[1])
+        for name, score in [*rankers.items(), *shared]
+    ]
+    groups = list(benefits[0][1]) if benefits else []
+    place = {str(name): at for at, name in enumerate(rankers)}
+    if not groups or set(place) != {str(group) for group in groups}:
+        raise DataError(
+            f"rankers must name each group ({', '.join(map(repr, groups))}) once, "
+            f"got {', '.join(map(repr, rankers)) or 'none'}"
+        )
+
+    def content(group: Any, others: list[tuple[Any, dict[Any, float]]]) -> bool:
+        """Say whether a group has at least as much under its own ranker as under others."""
+        own = benefits[place[str(group)]][1][group]
+        return all(o[group] - own <= tol * max(abs(own), abs(o[group])) for _, o in others)
+
+    cells = [(group, name, some[group]) for group in groups for name, some in benefits]
+    names = [np.array([cell[at] for cell in cells], dtype=object) for at in (0, 1)]
+    return GroupPreferences(
+        envy_free=all(content(group, benefits[: len(rankers)]) for group in groups),
+        preferred=all(content(group, benefits[-1:]) for group in groups) if shared else None,
+        benefit=Table(
+            {"group": names[0], "ranker": names[1], "benefit": [cell[2] for cell in cells]}
+        ),
+    )
+
+
+def group_benefit(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the sum of score differences between a group and everyone else.
+
+    The formula and its reference stand with `GroupBenefit`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group whose benefit is wanted; without it the smallest benefit counts.
+    ties : {"average", "stable"}
+        Equal scores are tied, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its benefit.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import group_benefit
+    >>> group_benefit([3, 1, 0], ["a", "b", "b"], protected="a")  # (3 - 1) + (3 - 0)
+    5.0
+    """
+    metric = GroupBenefit(protected=protected, undefined=undefined)
+    return score_arrays(
+        metric,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )
