@@ -3,7 +3,17 @@
 from fractions import Fraction
 from typing import Any
 
-from .lists import Groups, Query, Result, attention, by_query, mean_attention, queries, summary, worst
+from .lists import (
+    Groups,
+    Query,
+    Result,
+    attention,
+    by_query,
+    mean_attention,
+    queries,
+    summary,
+    worst,
+)
 from .numbers import Number, difference, fraction, largest, mean, product, ratio, size, total
 
 __all__ = [
@@ -32,9 +42,12 @@ def rest_mean(query: Query, values: list[Number], group: str) -> Number | None:
 
 @by_query
 def exposure_by_group(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
     ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+) -> tuple[Number | None, Groups]:
     """Mean attention of the group's items; the least of all groups."""
     groups = group_means(query, mean_attention(query, ties, attention(discount, k)))
     if protected is not None:
@@ -44,9 +57,12 @@ def exposure_by_group(
 
 @by_query
 def exposure_gap(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
     ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+) -> tuple[Number | None, Groups]:
     """Mean attention of the group and of everyone else, apart; the largest of all groups."""
     seen = mean_attention(query, ties, attention(discount, k))
     groups = group_means(query, seen)
@@ -57,7 +73,9 @@ def exposure_gap(
     return worst(gaps, "lower"), groups
 
 
-def per_merit(query: Query, drawn: list[Number], group: str) -> tuple[Number, Number, Number, Number] | None:
+def per_merit(
+    query: Query, drawn: list[Number], group: str
+) -> tuple[Number, Number, Number, Number] | None:
     """Give what the group and the rest draw on average, and their mean merits."""
     mine = query.members(group)
     rest = [i for i in range(query.n) if i not in mine]
@@ -94,18 +112,24 @@ def merit_ratio(
 
 @by_query
 def disparate_treatment(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
     ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+) -> tuple[Number | None, Groups]:
     """Exposure per merit of the group over that of everyone else."""
     return merit_ratio(query, mean_attention(query, ties, attention(discount, k)), protected)
 
 
 @by_query
 def disparate_impact(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
     ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+) -> tuple[Number | None, Groups]:
     """Exposure times relevance per merit of the group over that of everyone else."""
     seen = mean_attention(query, ties, attention(discount, k))
     clicks = [product(pair) for pair in zip(seen, query.y, strict=True)]
@@ -114,9 +138,12 @@ def disparate_impact(
 
 @by_query
 def group_disparity(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
     ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+) -> tuple[Number | None, Groups]:
     """Excess of exposure per merit of whoever has more merit, the group or everyone else."""
     seen = mean_attention(query, ties, attention(discount, k))
     values: Groups = {}

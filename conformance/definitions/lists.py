@@ -4,10 +4,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import permutations, product as every
+from itertools import permutations
+from itertools import product as every
 from typing import Any
 
-from .numbers import Number, fraction, largest, log2, mean, ratio, smallest, total
+from .numbers import Number, fraction, largest, log2, mean, ratio, smallest
 
 __all__ = [
     "BadInput",
@@ -198,9 +199,9 @@ def by_query(
         options = dict(options)
         undefined = options.pop("undefined", "skip")
         found = queries(inputs)
-        if options.get("protected") is not None and found[0].all_groups:
-            if options["protected"] not in found[0].all_groups:
-                raise BadInput("unknown group")
+        known = [None, *found[0].all_groups]
+        if len(known) > 1 and options.get("protected") not in known:
+            raise BadInput("unknown group")
         results = [one(query, **options) for query in found]
         if isinstance(results[0], tuple):
             return summary([r[0] for r in results], [r[1] for r in results], undefined)
@@ -208,6 +209,3 @@ def by_query(
 
     measure.__doc__ = one.__doc__
     return measure
-
-
-_ = total

@@ -42,7 +42,9 @@ def decimal(value: Number) -> Decimal:
     return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
 
 
-def _apply(a: Number, b: Number, exact: Callable[..., Fraction], rounded: Callable[..., Decimal]) -> Number:
+def _apply(
+    a: Number, b: Number, exact: Callable[..., Fraction], rounded: Callable[..., Decimal]
+) -> Number:
     if isinstance(a, Fraction) and isinstance(b, Fraction):
         return exact(a, b)
     return rounded(decimal(a), decimal(b))

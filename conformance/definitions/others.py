@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from .lists import BadInput, Query, by_query
-from .numbers import DIGITS, Number, decimal, fraction, largest, mean, ratio, total
+from .numbers import DIGITS, Number, decimal, fraction, mean, total
 
 __all__ = [
     "consistency",
@@ -34,7 +34,12 @@ def read(inputs: dict[str, Any], policy: str = "policy") -> tuple[Table, Table]:
             raise BadInput("length")
         if any(sum(map(fraction, item)) > 1 for item in user):
             raise BadInput("policy")
-        seen.append([sum((fraction(x) * v for x, v in zip(item, attention, strict=True)), Fraction(0)) for item in user])
+        seen.append(
+            [
+                sum((fraction(x) * v for x, v in zip(item, attention, strict=True)), Fraction(0))
+                for item in user
+            ]
+        )
     return relevance, seen
 
 
@@ -52,7 +57,10 @@ def item_impact(inputs: dict[str, Any], options: dict[str, Any]) -> list[Number]
 def user_utility(inputs: dict[str, Any], options: dict[str, Any]) -> list[Number]:
     """Relevance times attention, added up over items."""
     relevance, seen = read(inputs)
-    return [total(r * s for r, s in zip(*rows, strict=True)) for rows in zip(relevance, seen, strict=True)]
+    return [
+        total(r * s for r, s in zip(*rows, strict=True))
+        for rows in zip(relevance, seen, strict=True)
+    ]
 
 
 def envy(inputs: dict[str, Any], options: dict[str, Any]) -> Number:
@@ -79,7 +87,11 @@ def nash_welfare(inputs: dict[str, Any], options: dict[str, Any]) -> Number | No
     result = Fraction(1)
     for impact in wanted:
         result *= impact
-    return result if len(wanted) == 1 else DIGITS.power(decimal(result), decimal(Fraction(1, len(wanted))))
+    return (
+        result
+        if len(wanted) == 1
+        else DIGITS.power(decimal(result), decimal(Fraction(1, len(wanted))))
+    )
 
 
 def dominance(inputs: dict[str, Any], options: dict[str, Any]) -> Number:
@@ -163,6 +175,3 @@ def representation_leakage(inputs: dict[str, Any], options: dict[str, Any]) -> N
     ) == len(places):
         return 1 - share
     raise BadInput("no forced answer")
-
-
-_ = (largest, ratio)

@@ -4,9 +4,31 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from .lists import BadInput, Groups, Query, attention, by_query, mean_attention, queries, summary, worst
-from .lists import Result
-from .numbers import Number, difference, exp, exp2, fraction, largest, mean, product, ratio, size, total
+from .lists import (
+    BadInput,
+    Groups,
+    Query,
+    Result,
+    attention,
+    by_query,
+    mean_attention,
+    queries,
+    summary,
+    worst,
+)
+from .numbers import (
+    Number,
+    difference,
+    exp,
+    exp2,
+    fraction,
+    largest,
+    mean,
+    product,
+    ratio,
+    size,
+    total,
+)
 
 __all__ = [
     "cross_group_auc",
@@ -58,7 +80,9 @@ def pair_cost(query: Query, inputs: dict[str, Any], combine: str) -> Callable[[i
     return rules[combine]
 
 
-def with_costs(one: Callable[..., Number | None]) -> Callable[[dict[str, Any], dict[str, Any]], Result]:
+def with_costs(
+    one: Callable[..., Number | None],
+) -> Callable[[dict[str, Any], dict[str, Any]], Result]:
     """Make a definition for one list and a pair cost into one for many lists."""
 
     def measure(inputs: dict[str, Any], options: dict[str, Any]) -> Result:
@@ -116,9 +140,12 @@ def kendall_loss(query: Query, weight: str | None = None, ties: str = "average")
 
 @with_costs
 def csdcg(
-    query: Query, cost: Callable[[int, int], Fraction], k: int | None = None,
-    normalized: bool = False, ties: str = "average",
-) -> Number | None:  # fmt: skip
+    query: Query,
+    cost: Callable[[int, int], Fraction],
+    k: int | None = None,
+    normalized: bool = False,
+    ties: str = "average",
+) -> Number | None:
     """Signed, cost-weighted gain: the better half counts for, the worse half against."""
     n = query.n
     if n < 2:
@@ -171,12 +198,14 @@ def rank_equality_error(
     is_above, y = above(query, ties), query.y
 
     def one(mine: list[int], rest: list[int]) -> Number | None:
-        return share([
-            is_above(a, b) if y[a] < y[b] else Fraction(0)
-            for a in mine
-            for b in rest
-            if denominator == "all" or y[a] != y[b]
-        ])  # fmt: skip
+        return share(
+            [
+                is_above(a, b) if y[a] < y[b] else Fraction(0)
+                for a in mine
+                for b in rest
+                if denominator == "all" or y[a] != y[b]
+            ]
+        )
 
     return each_group(query, protected, one)
 
@@ -214,7 +243,7 @@ def rank_parity_error(
 def accuracy_gap(
     query: Query, protected: str | None, pair: Callable[[int, int], bool], ties: str
 ) -> tuple[Number | None, Groups]:
-    """Give the largest gap between two groups (or one and everyone else), and each one's accuracy."""
+    """Give the largest gap of two groups (or one and the rest), and the accuracy of each."""
     is_above = above(query, ties)
 
     def accuracy(better: list[int], worse: list[int]) -> Number | None:
@@ -251,9 +280,7 @@ def cross_group_auc(
     query: Query, protected: str | None = None, threshold: Any = 1, ties: str = "average"
 ) -> tuple[Number | None, Groups]:
     """Gap between how often one group's relevant items beat the other's irrelevant ones."""
-    return accuracy_gap(
-        query, protected, lambda a, b: query.y[a] >= threshold > query.y[b], ties
-    )
+    return accuracy_gap(query, protected, lambda a, b: query.y[a] >= threshold > query.y[b], ties)
 
 
 @by_query

@@ -7,8 +7,28 @@ from itertools import combinations, permutations
 from math import floor
 from typing import Any
 
-from .lists import BadInput, Groups, Query, attention, by_query, counts_in_prefix, mean_attention, worst
-from .numbers import Number, difference, fraction, largest, ln, log2, product, ratio, size, smallest, total
+from .lists import (
+    BadInput,
+    Groups,
+    Query,
+    attention,
+    by_query,
+    counts_in_prefix,
+    mean_attention,
+    worst,
+)
+from .numbers import (
+    Number,
+    difference,
+    fraction,
+    largest,
+    ln,
+    log2,
+    product,
+    ratio,
+    size,
+    total,
+)
 
 __all__ = ["awrf", "infeasible_index", "ndkl", "rkl", "rnd", "rrd", "skew"]
 
@@ -30,10 +50,14 @@ def ratio_distance(count: Fraction, length: int, members: int, n: int) -> Number
 
 def two_group_kl(count: Fraction, length: int, members: int, n: int) -> Number:
     """Divergence of the group and the others in bits (rKL)."""
-    return divergence([count, length - count], [Fraction(members, n), Fraction(n - members, n)], log2)
+    return divergence(
+        [count, length - count], [Fraction(members, n), Fraction(n - members, n)], log2
+    )
 
 
-def divergence(counts: list[Fraction], target: list[Fraction], log: Callable[[Number], Number]) -> Number:
+def divergence(
+    counts: list[Fraction], target: list[Fraction], log: Callable[[Number], Number]
+) -> Number:
     """Kullback-Leibler divergence of shares from a target; 0 log 0 is 0."""
     length = sum(counts)
     shares = [count / length for count in counts]
@@ -53,7 +77,13 @@ def cut_weight(length: int, discount: str) -> Number:
 
 @cache
 def worst_list(
-    n: int, members: int, step: int, k: int | None, discount: str, normalizer: str, distance: Distance
+    n: int,
+    members: int,
+    step: int,
+    k: int | None,
+    discount: str,
+    normalizer: str,
+    distance: Distance,
 ) -> Number:
     """Give the largest sum over the lists that the normaliser looks at."""
 
@@ -70,7 +100,9 @@ def worst_list(
         counts = {length: Fraction(sum(p <= length for p in places)) for length in cuts(n, step, k)}
         sums.append(
             total(
-                product([cut_weight(length, discount), distance(counts[length], length, members, n)])
+                product(
+                    [cut_weight(length, discount), distance(counts[length], length, members, n)]
+                )
                 for length in counts
             )
         )
@@ -78,21 +110,29 @@ def worst_list(
 
 
 def against_rest(
-    query: Query, group: str, step: int, k: int | None, normalizer: str, discount: str, ties: str,
+    query: Query,
+    group: str,
+    step: int,
+    k: int | None,
+    normalizer: str,
+    discount: str,
+    ties: str,
     distance: Distance,
-) -> Number | None:  # fmt: skip
+) -> Number | None:
     """Compare one group with everyone else over the prefixes."""
     n, members = query.n, len(query.members(group))
     lengths = cuts(n, step, k)
     if members in (0, n) or not lengths:
         return None
     value = total(
-        product([
-            cut_weight(length, discount),
-            distance(counts_in_prefix(query, ties, group, length), length, members, n),
-        ])
+        product(
+            [
+                cut_weight(length, discount),
+                distance(counts_in_prefix(query, ties, group, length), length, members, n),
+            ]
+        )
         for length in lengths
-    )  # fmt: skip
+    )
     if normalizer == "none":
         return value
     most = worst_list(n, members, step, k, discount, normalizer, distance)
@@ -110,34 +150,70 @@ def prefix_metric(
 
 @by_query
 def rnd(
-    query: Query, protected: str | None = None, step: int = 10, k: int | None = None,
-    normalizer: str = "extremes", discount: str = "paper", ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: str = "extremes",
+    discount: str = "paper",
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Sum of the differences of shares at the cut points, normalised."""
     return prefix_metric(
-        query, protected, share_distance, step=step, k=k, normalizer=normalizer, discount=discount, ties=ties
+        query,
+        protected,
+        share_distance,
+        step=step,
+        k=k,
+        normalizer=normalizer,
+        discount=discount,
+        ties=ties,
     )
 
 
 @by_query
 def rrd(
-    query: Query, protected: str | None = None, step: int = 10, k: int | None = None,
-    normalizer: str = "exact", discount: str = "paper", ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: str = "exact",
+    discount: str = "paper",
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Sum of the differences of ratios at the cut points, normalised."""
     return prefix_metric(
-        query, protected, ratio_distance, step=step, k=k, normalizer=normalizer, discount=discount, ties=ties
+        query,
+        protected,
+        ratio_distance,
+        step=step,
+        k=k,
+        normalizer=normalizer,
+        discount=discount,
+        ties=ties,
     )
 
 
 @by_query
 def rkl(
-    query: Query, protected: str | None = None, step: int = 10, k: int | None = None,
-    normalizer: str = "extremes", discount: str = "paper", ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
-    """Sum of the divergences at the cut points, normalised; of all groups at once if none is named."""
+    query: Query,
+    protected: str | None = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: str = "extremes",
+    discount: str = "paper",
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
+    """Sum of the divergences at the cut points, normalised; without protected of all groups."""
     value, groups = prefix_metric(
-        query, protected, two_group_kl, step=step, k=k, normalizer=normalizer, discount=discount, ties=ties
+        query,
+        protected,
+        two_group_kl,
+        step=step,
+        k=k,
+        normalizer=normalizer,
+        discount=discount,
+        ties=ties,
     )
     if protected is not None or len(query.all_groups) <= 2:
         return value, groups
@@ -152,12 +228,14 @@ def rkl(
 
     def summed(count: Callable[[str, int], Fraction]) -> Number:
         return total(
-            product([
-                cut_weight(length, discount),
-                divergence([count(group, length) for group in present], target, log2),
-            ])
+            product(
+                [
+                    cut_weight(length, discount),
+                    divergence([count(group, length) for group in present], target, log2),
+                ]
+            )
             for length in lengths
-        )  # fmt: skip
+        )
 
     value = summed(lambda group, length: counts_in_prefix(query, ties, group, length))
     if normalizer == "none":
@@ -186,9 +264,14 @@ def several(target: dict[str, Fraction]) -> bool:
 
 @by_query
 def skew(
-    query: Query, protected: str | None = None, k: int | None = None, extreme: str = "min",
-    smoothing: Any = 0, proportions: dict[str, Any] | None = None, ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    extreme: str = "min",
+    smoothing: Any = 0,
+    proportions: dict[str, Any] | None = None,
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Logarithm of a group's share of the first k over its target; none where the share is 0."""
     target, extra = targets(query, proportions), fraction(smoothing)
     length = query.n if k is None else min(k, query.n)
@@ -211,9 +294,12 @@ def skew(
 
 @by_query
 def ndkl(
-    query: Query, protected: str | None = None, k: int | None = None,
-    proportions: dict[str, Any] | None = None, ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    proportions: dict[str, Any] | None = None,
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Divergence of all prefixes in natural logarithms, weighted by 1/log2(i + 1)."""
     target = targets(query, proportions)
     lengths = range(1, (query.n if k is None else min(k, query.n)) + 1)
@@ -248,10 +334,15 @@ def ndkl(
 
 @by_query
 def awrf(
-    query: Query, protected: str | None = None, k: int | None = None, discount: Any = "log2",
-    stop: Any = Fraction(1, 10), distance: str = "difference",
-    proportions: dict[str, Any] | None = None, ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    discount: Any = "log2",
+    stop: Any = Fraction(1, 10),
+    distance: str = "difference",
+    proportions: dict[str, Any] | None = None,
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Share of all attention against the target share."""
     target = targets(query, proportions)
     if discount == "geometric":
@@ -263,8 +354,14 @@ def awrf(
     everything = total(seen)
     if everything == 0 or not several(target):
         return None, dict.fromkeys(query.all_groups)
-    share = {g: ratio(total(seen[i] for i in query.members(g)), everything) for g in query.all_groups}
-    groups: Groups = {g: difference(share[g], target[g]) for g in query.all_groups}
+    share = {
+        g: ratio(total(seen[i] for i in query.members(g)), everything) for g in query.all_groups
+    }
+    groups: Groups = {
+        g: difference(share[g], target[g]) if target[g] else None for g in query.all_groups
+    }
+    if protected is not None and target[protected] == 0:
+        return None, groups
     if distance == "js":
         names = query.all_groups if protected is None else [protected, None]
         pairs = []
@@ -275,7 +372,7 @@ def awrf(
                 pairs.append((share[g], target[g]))
         return jensen_shannon(pairs), groups
     wanted = query.all_groups if protected is None else [protected]
-    return largest(size(groups[g]) for g in wanted), groups  # type: ignore[arg-type]
+    return largest(size(difference(share[g], target[g])) for g in wanted), groups
 
 
 def jensen_shannon(pairs: list[tuple[Number, Number]]) -> Number:
@@ -289,9 +386,13 @@ def jensen_shannon(pairs: list[tuple[Number, Number]]) -> Number:
 
 @by_query
 def infeasible_index(
-    query: Query, protected: str | None = None, k: int | None = None, per_group: bool = False,
-    proportions: dict[str, Any] | None = None, ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    per_group: bool = False,
+    proportions: dict[str, Any] | None = None,
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Prefixes in which a group has fewer than its target share of the places, rounded down."""
     target = targets(query, proportions)
     if not several(target):
@@ -309,6 +410,3 @@ def infeasible_index(
     if protected is not None:
         return groups[protected], groups
     return Fraction(len(short) if per_group else len({length for _, length in short})), groups
-
-
-_ = smallest

@@ -1,7 +1,6 @@
 """Relevance: what stands near the top."""
 
 from fractions import Fraction
-from math import prod
 from typing import Any
 
 from .lists import Query, attention, by_query, mean_attention, orders
@@ -33,7 +32,11 @@ def plain_dcg(query: Query, k: int | None, kind: str, discount: Any, ties: str) 
 
 @by_query
 def dcg(
-    query: Query, k: int | None = None, gain: str = "exp2", discount: Any = "log2", ties: str = "average"
+    query: Query,
+    k: int | None = None,
+    gain: str = "exp2",
+    discount: Any = "log2",
+    ties: str = "average",
 ) -> Number:
     """DCG of one list."""
     return plain_dcg(query, k, gain, discount, ties)
@@ -41,7 +44,11 @@ def dcg(
 
 @by_query
 def ndcg(
-    query: Query, k: int | None = None, gain: str = "exp2", discount: Any = "log2", ties: str = "average"
+    query: Query,
+    k: int | None = None,
+    gain: str = "exp2",
+    discount: Any = "log2",
+    ties: str = "average",
 ) -> Number | None:
     """DCG over the best there is: the largest gains at the places with the largest weights."""
     best = ideal(query, k, gain, discount)
@@ -83,7 +90,7 @@ def hits(query: Query, k: int | None, threshold: Any, ties: str) -> Fraction:
 def average_precision(
     query: Query, k: int | None = None, threshold: Any = 1, ties: str = "average"
 ) -> Number | None:
-    """Precision at each relevant item of the first k, over all relevant items; mean of all orders."""
+    """Precision at the relevant items of the first k, over all relevant; mean of all orders."""
     wanted = sum(y >= threshold for y in query.y)
     if wanted == 0:
         return None
@@ -112,9 +119,7 @@ def reciprocal_rank(
 
 
 @by_query
-def err(
-    query: Query, k: int | None = None, max_grade: Any = None, ties: str = "average"
-) -> Number:
+def err(query: Query, k: int | None = None, max_grade: Any = None, ties: str = "average") -> Number:
     """Chance to stop at each place over the place, added up; mean of all orders."""
     top = query.top_grade if max_grade is None else Fraction(max_grade)
     stop = [ratio(difference(exp2(y), Fraction(1)), exp2(top)) for y in query.y]
@@ -155,6 +160,3 @@ def auc(query: Query, threshold: Any = 1, ties: str = "average") -> Number | Non
         if query.y[a] >= threshold > query.y[b]
     ]
     return mean(values) if values else None
-
-
-_ = prod

@@ -6,8 +6,18 @@ from itertools import product as every
 from math import comb
 from typing import Any
 
-from .lists import BadInput, Groups, Query, attention, by_query, mean_attention, orders, queries, worst
-from .numbers import Number, decimal, difference, fraction, largest, ratio, size, smallest, total
+from .lists import (
+    BadInput,
+    Groups,
+    Query,
+    attention,
+    by_query,
+    mean_attention,
+    orders,
+    queries,
+    worst,
+)
+from .numbers import Number, difference, fraction, largest, ratio, size, smallest, total
 
 __all__ = [
     "adverse_impact_ratio",
@@ -39,17 +49,19 @@ def adverse_impact_ratio(
     known = [r for r in rates.values() if r is not None]
     if len(known) < 2 or largest(known) == 0:
         return None, dict.fromkeys(query.all_groups)
-    groups: Groups = {
-        g: None if r is None else ratio(r, largest(known)) for g, r in rates.items()
-    }
+    groups: Groups = {g: None if r is None else ratio(r, largest(known)) for g, r in rates.items()}
     return (worst(groups, "higher") if protected is None else groups[protected]), groups
 
 
 @by_query
 def recall_gap(
-    query: Query, protected: str | None = None, k: int | None = None, threshold: Any = 1,
-    rate: str = "recall", ties: str = "average",
-) -> tuple[Number | None, Groups]:  # fmt: skip
+    query: Query,
+    protected: str | None = None,
+    k: int | None = None,
+    threshold: Any = 1,
+    rate: str = "recall",
+    ties: str = "average",
+) -> tuple[Number | None, Groups]:
     """Difference between the rates at which a group's items and everyone else's are found."""
     inside = chances(query, ties, k)
     wanted = query.all_groups if protected is None else [protected]
@@ -94,7 +106,9 @@ def calibration_gap(
 
         def relevance(items: list[int], chance: list[Fraction] = chance) -> Fraction | None:
             count = sum((chance[i] for i in items), Fraction(0))
-            return sum((chance[i] * query.y[i] for i in items), Fraction(0)) / count if count else None
+            return (
+                sum((chance[i] * query.y[i] for i in items), Fraction(0)) / count if count else None
+            )
 
         means = {g: relevance(query.members(g)) for g in query.all_groups}
         known = [m for m in means.values() if m is not None]
@@ -228,6 +242,3 @@ def fa_star_ir_test(inputs: dict[str, Any], options: dict[str, Any]) -> dict[str
         "p_value": chance_of(k, p, as_extreme),
         "minimum": list(table),
     }
-
-
-_ = decimal

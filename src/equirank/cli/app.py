@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .conformance import conformance
 from .datasets import datasets
 from .evaluate import evaluate
 from .json_option import JsonCommand
@@ -43,6 +44,7 @@ def start(
 
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
+app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
 
 

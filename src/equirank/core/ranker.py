@@ -226,7 +226,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             ):
                 wrong = [n for n, k in zip(X.feature_names, names, strict=False) if n != k]
                 raise DataError(
-                    f"X must have the feature names of fit in their order ({', '.join(names[:10])}), "
+                    f"X must have the feature names of fit ({', '.join(names[:10])}) in order, "
                     f"got {wrong[0] if wrong else X.feature_names[-1]!r}"
                 )
             if X.n_features != self.n_features_in_:

@@ -10,7 +10,7 @@ from ..core.columns import choose
 from ..core.table import Table
 from ._fetch import AnyPath, find
 from .catalogue import dataset
-from .encoding import Encoding, choose_attributes, encode, people
+from .encoding import Column, Encoding, choose_attributes, encode, people
 from .sheet import Sheet
 
 __all__ = ["load_adult"]
@@ -23,7 +23,7 @@ _COLUMNS = (
 _NUMBERS = (*("age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours_per_week"),)
 _ATTRIBUTES = ("sex", "race")
 _NO_FEATURES = ("fnlwgt", "education", "income")
-_MISSING = "?"
+_MISSING = ", ?"  # never the first cell, which is the age
 
 
 def load_adult(
@@ -78,7 +78,7 @@ def load_adult(
         _read(find(entry, f"adult/adult.{end}", path=_folder(path)), drop_missing)
         for end in ("data", "test")
     ]
-    sheet = Sheet(sheets[0].path, _COLUMNS, sheets[0].rows + sheets[1].rows)
+    sheet = sheets[0].above(sheets[1])
     rows = {
         "all": slice(None),
         "train": slice(0, len(sheets[0])),
@@ -92,18 +92,23 @@ def load_adult(
     left_out = {*_NO_FEATURES, *(() if keep_sensitive else names)}
     kept = {name: _column(sheet, name) for name in _COLUMNS if name not in left_out}
     X, features = encode(kept, encoding)
-    groups = {name: sheet.words(name)[rows] for name in names}
-    return people(X[rows], features, rich[rows].astype(np.float64), groups)
+    groups = {name: sheet.column(name) for name in names}
+    y = rich.astype(np.float64)
+    found = {name: values[rows] for name, values in groups.items()}
+    return people(X[rows], features, y[rows], found, categories=groups)
 
 
-def _column(sheet: Sheet, name: str) -> np.ndarray:
-    return sheet.integers(name) if name in _NUMBERS else sheet.words(name)
+def _column(sheet: Sheet, name: str) -> Column:
+    return sheet.integers(name) if name in _NUMBERS else sheet.column(name)
 
 
 def _read(file: Path, drop_missing: bool) -> Sheet:
     """Read one of the two files; the test begins with a comment."""
-    sheet = Sheet.read(file, _COLUMNS, delimiter=", ", quoted=False, comment="|")
-    return sheet.where([_MISSING not in row for row in sheet.rows]) if drop_missing else sheet
+
+    def keep(line: str) -> bool:
+        return not (line.startswith("|") or (drop_missing and _MISSING in line))
+
+    return Sheet.read(file, _COLUMNS, delimiter=", ", quoted=False, keep=keep)
 
 
 def _folder(path: AnyPath | None) -> AnyPath | None:

@@ -1,28 +1,36 @@
 """From columns of people to features: numbers as they are, categories as indicators or integers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
-from ..core.data import RankingData, as_ranking_data
+from ..core.columns import choose, frozen
+from ..core.data import Attribute, RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.names import suggest
 from ..core.table import Table
 
-__all__ = ["Encoding", "choose_attributes", "encode", "frame_of", "keep_share", "people"]
+__all__ = [
+    "Encoding",
+    "choose_attributes",
+    "encode",
+    "frame_of",
+    "keep_share",
+    "labels_of",
+    "people",
+]
 
 Encoding = Literal["onehot", "ordinal"]
+Column = np.ndarray | Sequence[str]
 
 
-def encode(
-    columns: Mapping[str, np.ndarray], encoding: Encoding
-) -> tuple[np.ndarray, tuple[str, ...]]:
+def encode(columns: Mapping[str, Column], encoding: Encoding) -> tuple[np.ndarray, tuple[str, ...]]:
     """Give a matrix and the names of its columns.
 
-    Categories, sorted by name, become one indicator each or the integers 0, 1, ...
+    Columns of text, arrays of objects or lists, are categories: sorted by name, they become one
+    indicator each or the integers 0, 1, ...
 
     Examples
     --------
@@ -36,7 +44,7 @@ def encode(
     parts: list[np.ndarray] = []
     names: list[str] = []
     for name, values in columns.items():
-        if values.dtype != object:
+        if isinstance(values, np.ndarray) and values.dtype != object:
             parts.append(values[:, None])
             names.append(name)
             continue
@@ -50,30 +58,42 @@ def encode(
     return np.concatenate(parts, axis=1, dtype=np.float64, casting="unsafe"), tuple(names)
 
 
-def _codes(values: np.ndarray) -> tuple[np.ndarray, list[Any]]:
-    labels = sorted(set(values.tolist()))
+def _codes(values: Column, categories: Iterable[Any] | None = None) -> tuple[np.ndarray, list[Any]]:
+    cells = values.tolist() if isinstance(values, np.ndarray) else values
+    labels = sorted(set(cells if categories is None else categories))
     code = {label: at for at, label in enumerate(labels)}
-    return np.array([code[value] for value in values.tolist()]), labels
+    return np.array([code[cell] for cell in cells]), labels
 
 
 def people(
     X: Any,
     names: tuple[str, ...] | None,
     y: np.ndarray,
-    sensitive: Mapping[str, np.ndarray] | None,
+    sensitive: Mapping[str, Column] | None,
     *,
+    categories: Mapping[str, Iterable[str]] | None = None,
     qid: Any = None,
     ids: Any = None,
 ) -> RankingData:
-    """Put features with names, relevance and attributes together."""
-    groups = {name: _as_strings(values) for name, values in (sensitive or {}).items()}
-    data = as_ranking_data(X, y, qid=qid, sensitive_features=groups or None, ids=ids)
-    return replace(data, feature_names=names)
+    """Put features with names, relevance and attributes together.
 
+    Attributes named in ``categories`` have these, whether or not somebody is in them, so that the
+    codes of train and test mean the same.
 
-def _as_strings(values: np.ndarray) -> np.ndarray:
-    """Give an array that NumPy compares as a whole, which it does not with objects."""
-    return np.array(values.tolist()) if values.dtype == object else values
+    Examples
+    --------
+    >>> sex = {"sex": np.array(["m", "m"])}
+    >>> data = people(np.eye(2), None, np.ones(2), sex, categories={"sex": ("m", "f")})
+    >>> data.attribute("sex")
+    Attribute(codes=array([1, 1], dtype=int32), categories=('f', 'm'))
+    """
+    data = as_ranking_data(X, y, qid=qid, ids=ids)
+    rows = slice(None) if data.rows is None else data.rows
+    attributes = {}
+    for name, values in (sensitive or {}).items():
+        codes, labels = _codes(values, (categories or {}).get(name))
+        attributes[name] = Attribute(frozen(codes[rows].astype(np.int32)), tuple(labels))
+    return replace(data, sensitive=attributes, feature_names=names)
 
 
 def choose_attributes(
@@ -113,15 +133,20 @@ def keep_share(cells: Sequence[np.ndarray], share: float, rng: np.random.Generat
     return kept
 
 
+def labels_of(attribute: Attribute) -> np.ndarray:
+    """Give the category of each row."""
+    labels = np.empty(len(attribute.categories), dtype=object)
+    labels[:] = attribute.categories
+    return labels[attribute.codes]
+
+
 def frame_of(data: RankingData) -> Any:
     """Give the rows as a native data frame: qid, id, relevance, attributes, features."""
     columns: dict[str, Any] = {"qid": data.qids[data.query_of_rows()]}
     columns |= {} if data.ids is None else {"id": data.ids}
     columns |= {} if data.y is None else {"relevance": data.y}
     for name, attribute in data.sensitive.items():
-        labels = np.empty(len(attribute.categories), dtype=object)
-        labels[:] = attribute.categories
-        columns[name] = labels[attribute.codes]
+        columns[name] = labels_of(attribute)
     names = data.feature_names or [f"feature_{j + 1}" for j in range(data.n_features)]
     if data.X is not None:
         dense = data.X.toarray() if hasattr(data.X, "toarray") else data.X

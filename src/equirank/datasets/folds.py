@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
+from .encoding import labels_of, people
 
 __all__ = ["Fold", "stack", "widen"]
 
@@ -32,6 +33,7 @@ def stack(parts: list[RankingData]) -> RankingData:
 
     Examples
     --------
+    >>> from equirank import as_ranking_data
     >>> a = as_ranking_data([[1.0]], [0], qid=[7])
     >>> b = as_ranking_data([[2.0]], [1], qid=[8])
     >>> stack([a, b])
@@ -45,17 +47,23 @@ def stack(parts: list[RankingData]) -> RankingData:
         values = [getattr(part, name) for part in parts]
         return None if any(value is None for value in values) else np.concatenate(values)
 
-    data = as_ranking_data(
+    sensitive = {
+        name: np.concatenate([labels_of(part.sensitive[name]) for part in parts])
+        for name in first.sensitive
+    }
+    categories = {
+        name: {label for part in parts for label in part.sensitive[name].categories}
+        for name in sensitive
+    }
+    return people(
         _stacked([part.X for part in parts]),
+        first.feature_names,
         joined("y"),
+        sensitive,
+        categories=categories,
         qid=np.concatenate([part.qids[part.query_of_rows()] for part in parts]),
         ids=joined("ids"),
     )
-    sensitive = {
-        name: replace(a, codes=np.concatenate([part.sensitive[name].codes for part in parts]))
-        for name, a in first.sensitive.items()
-    }
-    return replace(data, sensitive=sensitive, feature_names=first.feature_names)
 
 
 def widen(parts: list[RankingData]) -> list[RankingData]:

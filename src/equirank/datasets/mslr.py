@@ -6,12 +6,11 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core.columns import choose
-from ..core.data import as_ranking_data
 from ..core.errors import DataError
 from ..core.params import Integer, Number, check_params
 from ._fetch import AnyPath, find
 from .catalogue import dataset
-from .encoding import frame_of
+from .encoding import frame_of, people
 from .letor import read_letor
 
 __all__ = ["load_mslr"]
@@ -90,8 +89,13 @@ def load_mslr(
     names = tuple(f"feature_{number}" for number in range(1, _N_FEATURES + 1))
     if drop_quality:
         X, names = np.delete(X, column, axis=1), names[:column] + names[_QUALITY:]
-    grouped = as_ranking_data(
-        X, data.y, qid=data.qids[data.query_of_rows()], sensitive_features={"quality": quality}
+    grouped = people(
+        X,
+        names,
+        np.asarray(data.y),
+        {"quality": quality},
+        categories={"quality": ("high", "low")},
+        qid=data.qids[data.query_of_rows()],
     )
-    grouped = replace(grouped, feature_names=names, rows=data.rows)
+    grouped = replace(grouped, rows=data.rows)
     return frame_of(grouped) if as_frame else grouped

@@ -92,5 +92,6 @@ def _read(name: str, path: AnyPath | None) -> RankingData:
         _FEATURES,
         sheet.numbers("score"),
         {"sex": np.where(female, "female", "male")},
+        categories={"sex": ("female", "male")},
         qid=sheet.integers("session"),
     )

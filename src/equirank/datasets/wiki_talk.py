@@ -95,7 +95,8 @@ def load_wiki_talk(
         return Table(columns).to_frame()
     X = _hashed(texts, n_features) if embedding is None else embedding(texts)
     qid = mentions if query_by_term else None
-    return people(X, None, y, {"mentions": mentions}, qid=qid, ids=ids)
+    known = {"mentions": ("other", "term")}
+    return people(X, None, y, {"mentions": mentions}, categories=known, qid=qid, ids=ids)
 
 
 def _hashed(texts: list[str], n_features: int) -> Any:

@@ -24,9 +24,10 @@ def ideal_exposure(y: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> n
     order = sort_within(y, offsets)
     start = np.repeat(offsets[:-1], np.diff(offsets))
     begin, end = tie_blocks(y[order], offsets)
-    if begin is None or end is None:
-        begin = np.arange(len(y))
-        end = begin + 1
     result = np.empty(len(y))
-    result[order] = block_means(weights, begin - start + 1, end - start)
+    if begin is None or end is None:
+        result[order] = weights[np.arange(len(y)) - start]
+        return result
+    means = block_means(weights, begin - start + 1, end - start)
+    result[order] = np.where(end - begin > 1, means, weights[begin - start])
     return result

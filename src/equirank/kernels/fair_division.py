@@ -25,11 +25,10 @@ def uniform_impacts(relevance: np.ndarray, attention: np.ndarray) -> np.ndarray:
 def item_envy(relevance: np.ndarray, attention: np.ndarray) -> np.ndarray:
     """Give by how much each item would gain most from another's attention; 0 where from none's."""
     n_items = relevance.shape[1]
-    own = item_impacts(relevance, attention)
     envy = np.empty(n_items)
     step = max(1, CELLS // n_items)
     for at in range(0, n_items, step):
-        some = slice(at, at + step)
-        best = (relevance[:, some].T @ attention).max(axis=1)
-        envy[some] = np.maximum(best - own[some], 0.0)
+        some = np.arange(at, min(at + step, n_items))
+        worth = relevance[:, some].T @ attention
+        envy[some] = worth.max(axis=1) - worth[some - at, some]
     return envy

@@ -1,4 +1,4 @@
-"""Sums over pairs of one list without listing pairs (compiled: sums over lower grades as rows come in).
+"""Sums over pairs of one list without listing pairs (compiled).
 
 Rows stand best first; ``end`` is one behind the last row of each row's tie block, ``grade`` counts
 up from 0 with relevance. A pair is (a, b) with the grade of a above that of b.
@@ -81,16 +81,6 @@ def separable_sums(
 
 
 @compiled
-def _worse(cells: np.ndarray, counts: np.ndarray, n_grades: int, result: np.ndarray) -> None:
-    """Add up pairs of cells (group x grade) by group where the first has the higher grade."""
-    for a in range(len(cells)):
-        if counts[a] > 0:
-            for b in range(len(cells)):
-                if b % n_grades < a % n_grades:
-                    result[a // n_grades, b // n_grades] += cells[a, b]
-
-
-@compiled
 def cell_pair_counts(
     cell: np.ndarray, n_groups: int, n_grades: int, end: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -110,33 +100,33 @@ def cell_pair_counts(
     for q in range(n_lists):
         seen[:] = 0
         behind[:] = 0
-        any_tied = False
+        beside[:] = 0
         i = offsets[q]
         while i < offsets[q + 1]:
             j = end[i]
             for a in range(i, j):
+                row = cell[a]
                 for c in range(n_cells):
-                    behind[cell[a], c] += seen[c]
+                    behind[row, c] += seen[c]
             if j - i > 1:
-                if not any_tied:
-                    beside[:] = 0
-                    any_tied = True
                 here[:] = 0
                 for b in range(i, j):
                     here[cell[b]] += 1
                 for a in range(i, j):
+                    row = cell[a]
                     for c in range(n_cells):
-                        beside[cell[a], c] += here[c]
+                        beside[row, c] += here[c]
             for b in range(i, j):
                 seen[cell[b]] += 1
             i = j
-        _worse(behind, seen, n_grades, above[q])
-        if any_tied:
-            _worse(beside, seen, n_grades, tied[q])
-        for a in range(n_cells):
-            for b in range(n_cells):
-                if b % n_grades < a % n_grades:
-                    total[q, a // n_grades, b // n_grades] += seen[a] * seen[b]
+        for g in range(n_groups):
+            for h in range(n_groups):
+                for a in range(n_grades):
+                    better = g * n_grades + a
+                    for worse in range(h * n_grades, h * n_grades + a):
+                        above[q, g, h] += behind[better, worse]
+                        total[q, g, h] += seen[better] * seen[worse]
+                        tied[q, g, h] += beside[better, worse]
     return above, tied, total
 
 

@@ -27,7 +27,6 @@ from .fairness.exposure_gap import exposure_gap as exposure_gap
 from .fairness.fa_star_ir_test import FAStarIRTest as FAStarIRTest
 from .fairness.fa_star_ir_test import fa_star_ir_test as fa_star_ir_test
 from .fairness.group_benefit import GroupBenefit as GroupBenefit
-from .fairness.group_benefit import GroupPreferences as GroupPreferences
 from .fairness.group_benefit import group_benefit as group_benefit
 from .fairness.group_benefit import group_preferences as group_preferences
 from .fairness.group_disparity import GroupDisparity as GroupDisparity
@@ -86,7 +85,6 @@ from .relevance.dcg import dcg as dcg
 from .relevance.err import ERR as ERR
 from .relevance.err import err as err
 from .relevance.kendall_loss import KendallLoss as KendallLoss
-from .relevance.kendall_loss import WeightAxioms as WeightAxioms
 from .relevance.kendall_loss import check_weight_axioms as check_weight_axioms
 from .relevance.kendall_loss import kendall_loss as kendall_loss
 from .relevance.ndcg import NDCG as NDCG

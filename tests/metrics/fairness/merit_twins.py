@@ -6,6 +6,9 @@ from math import log2, nan
 
 import numpy as np
 
+from equirank import Ranking, as_ranking_data
+from equirank.core.measuring import resampled
+
 from ..agreement import batches, positions
 
 OPTIONS = [{}, {"k": 2}, {"discount": "zipf"}, {"discount": (1.0, 0.5, 0.25), "k": 3}]
@@ -58,6 +61,18 @@ def expected(case, draws, **options):
     for weight, blocks in draws:
         total += weight * np.array(exposures(blocks, len(case.y), **options))
     return total.tolist()
+
+
+def copies_stay_tied(metric):
+    """Rows of an untied list drawn several times share their places, as a list of copies would."""
+    y, score = np.array([3.0, 1.0, 2.0, 1.0]), np.array([4.0, 1.0, 3.0, 2.0])
+    counts = np.array([[1, 1, 1, 1], [2, 0, 1, 1], [0, 3, 1, 0], [4, 0, 0, 0], [1, 2, 0, 1]])
+    ranking = Ranking.from_scores(as_ranking_data(y=y), score)
+    (got,) = resampled([metric], ranking, counts)
+    for value, times in zip(got.value, counts, strict=True):
+        rows = np.repeat(np.arange(4), times)
+        copied = Ranking.from_scores(as_ranking_data(y=y[rows]), score[rows])
+        assert np.isclose(value, metric.per_query(copied).value[0], atol=1e-12), times
 
 
 def mean(values):

@@ -128,7 +128,8 @@ def test_evaluates_with_interval_and_test():
     )
     result = evaluate(data, [DisparateTreatment(protected="a")], n_boot=50, n_permutations=50)
     row = result.summary().to_dict()
-    assert row["lower"][0] <= row["value"][0] <= row["upper"][0]
+    assert row["low"][0] < row["value"][0] < row["high"][0]
+    assert 0 < row["p_value"][0] <= 1
 
 
 def test_bad_input():

@@ -9,7 +9,7 @@ from equirank.metrics import IndividualDisparity, individual_disparity
 from equirank.testing import check_metric
 
 from ..cases import same
-from .merit_twins import OPTIONS, drawn_of, expected, lists_of
+from .merit_twins import OPTIONS, copies_stay_tied, drawn_of, expected, lists_of
 
 V = [1 / log2(1 + place) for place in range(1, 7)]
 
@@ -50,6 +50,7 @@ def test_agrees_with_twin_on_long_lists():
 def test_keeps_the_promises():
     check_metric(IndividualDisparity())
     check_metric(IndividualDisparity(discount="zipf") @ 2)
+    copies_stay_tied(IndividualDisparity())
 
 
 def test_by_hand():

@@ -67,11 +67,8 @@ class CalibrationGap(GroupMetric):
             self._in_bins(slots, np.where(codes == code, worth, 0.0)) for code in range(len(labels))
         ]
         n, sums = np.stack(people), np.stack(total)
-        n[n < 1e-9] = 0.0
         means = divide(sums, n)
-        rest_n = n.sum(axis=0) - n
-        rest_n[rest_n < 1e-9] = 0.0
-        rest = divide(sums.sum(axis=0) - sums, rest_n)
+        rest = divide(sums.sum(axis=0) - sums, n.sum(axis=0) - n)
         groups = np.fmax.reduce(np.abs(means - rest), axis=2).T
         if self.protected is not None:
             value = groups[:, slots.data.attribute(self.by).code(self.protected)]

@@ -45,7 +45,6 @@ class Consistency(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     takes_k: ClassVar[bool] = False
-    individual: ClassVar[bool] = True
     of_expectation: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it holds a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
@@ -57,7 +56,7 @@ class Consistency(Metric):
         score = scaled_scores(slots)
         means = np.empty(len(score))
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
-            points = features_of(slots.data.X, slots.order[begin:end])
+            points = features_of(slots.data, slots.order[begin:end])
             means[begin:end] = neighbour_means(points, score[begin:end], self.n_neighbors)
         away = segment_sum(np.abs(score - means), slots.offsets)
         return Values(1.0 - away / slots.sizes)

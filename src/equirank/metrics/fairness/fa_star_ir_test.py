@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from ...core.metric import GroupMetric
 from ...core.params import Constraint, Flag, Number, Optional
 from ...core.ranking import Ranking
 from ...core.slots import Slots
-from ...kernels.fa_star_ir import Minimum, adjusted_table, p_value, table
 from ...kernels.representation import least_counts, prefix_places
 from ...kernels.segments import segment_sum
+
+if TYPE_CHECKING:
+    from ...kernels.fa_star_ir import Minimum
 
 __all__ = ["FAStarIRResult", "FAStarIRTest", "fa_star_ir_test"]
 
@@ -113,8 +115,10 @@ class FAStarIRTest(GroupMetric):
                 f"protected of {type(self).__name__} must name the group whose share p is, got None"
             )
 
-    def minimum(self, k: int, p: float) -> Minimum:
+    def minimum(self, k: int, p: float) -> "Minimum":
         """Give the table of minimum counts of prefixes 1 to k, and the levels that give it."""
+        from ...kernels.fa_star_ir import adjusted_table, table
+
         make = adjusted_table if self.adjusted else table
         return make(k, p, float(self.alpha))
 
@@ -171,6 +175,8 @@ class FAStarIRTest(GroupMetric):
         >>> FAStarIRTest(protected="f").result(data.ranking()).p_value
         0.25
         """
+        from ...kernels.fa_star_ir import p_value
+
         if self.protected is None:
             raise DataError(f"protected of {self} must name the group to test, got None")
         self.check(ranking.data)

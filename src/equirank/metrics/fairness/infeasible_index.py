@@ -71,7 +71,7 @@ class InfeasibleIndex(ShareMetric):
         columns = []
         for group in range(len(labels)):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            short = count < np.floor(target[query, group] * place + 1e-9) - 1e-9
+            short = count < np.floor(target[query, group] * place + 1e-9)
             some |= short
             columns.append(segment_sum(short.astype(np.float64), offsets))
         groups = np.where(mixed[:, None], np.stack(columns, axis=1), np.nan)

@@ -44,7 +44,6 @@ class LipschitzViolations(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
-    individual: ClassVar[bool] = True
     of_expectation: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it holds a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
@@ -55,7 +54,7 @@ class LipschitzViolations(Metric):
         """Give the value of each query."""
         from ...kernels.broken_pairs import broken_pairs  # numba only where it is needed
 
-        points = features_of(slots.data.X, slots.order)
+        points = features_of(slots.data, slots.order)
         broken = broken_pairs(points, scaled_scores(slots), slots.offsets, float(self.slope))
         pairs = slots.sizes * (slots.sizes - 1.0) / 2.0
         return Values(divide(broken, np.asarray(pairs)))

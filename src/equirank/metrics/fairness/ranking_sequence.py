@@ -57,7 +57,7 @@ def joined_rankings(
     if len(parts) == 1:
         return replace(parts[0], data=data)
     columns = [part.data.to_original(part.position).reshape(data.n_rows, -1) for part in parts]
-    weights = [_weights(part) / len(parts) for part in parts]
+    weights = [_weights(part) for part in parts]
     return Ranking.from_positions(
         data, np.concatenate(columns, axis=1), weights=np.concatenate(weights, axis=1)
     )

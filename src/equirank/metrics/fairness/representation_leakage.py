@@ -73,6 +73,9 @@ def representation_leakage(
     data = as_ranking_data(Z, sensitive_features=sensitive_features)
     if data.X is None:
         raise DataError("Z must be given: one row of the representation per item")
+    stored = data.X.data if hasattr(data.X, "tocsr") else data.X
+    if not np.isfinite(stored).all():
+        raise DataError("Z must be finite numbers, to learn from, and is not")
     groups = data.attribute(by)
     if len(np.unique(groups.codes)) < 2:
         warnings.warn(

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from ...core.data import RankingData
+from ...core.errors import DataError
 from ...core.slots import Slots
 from ...kernels.division import divide
 
@@ -18,8 +20,17 @@ def scaled_scores(slots: Slots) -> np.ndarray:
     return np.nan_to_num(divide(score - low, high - low))
 
 
-def features_of(X: Any, rows: np.ndarray) -> np.ndarray:
-    """Give some rows as a dense array of float64."""
-    some = X[rows]
+def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
+    """Give the features of some stored rows as a dense array of float64."""
+    some: Any = data.X[rows]
     dense = some.toarray() if hasattr(some, "toarray") else some
-    return np.ascontiguousarray(dense, dtype=np.float64)
+    points = np.ascontiguousarray(dense, dtype=np.float64)
+    bad = ~np.isfinite(points)
+    if bad.any():
+        at, column = np.argwhere(bad)[0]
+        row = data.place(int(rows[at]))[1]
+        raise DataError(
+            "X must be finite numbers, to measure distances, got "
+            f"{points[at, column].item()!r} in row {row}, column {column}"
+        )
+    return points

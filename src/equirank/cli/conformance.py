@@ -1,0 +1,53 @@
+"""``equirank conformance``: the metrics against the vectors that any library can be held to."""
+
+from typing import Annotated
+
+import typer
+
+from .failing import errors_in_one_line
+from .json_option import JsonOption, write_json
+from .showing import show_table
+
+__all__ = ["conformance"]
+
+
+def _complete_metric(incomplete: str) -> list[str]:
+    """Complete the name of a metric function."""
+    from ..metrics.conformance import vector_names
+
+    return [name for name in vector_names() if name.startswith(incomplete)]
+
+
+def conformance(
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Function of a metric, such as ndcg; may be repeated. All without it.",
+            autocompletion=_complete_metric,
+        ),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Check the metrics against the published test vectors.
+
+    Each case of the vectors states inputs, options and the exact result. A number that differs from
+    it by more than the tolerance its file states, one that is missing, or bad input that is not
+    refused makes the exit code 1.
+
+    --json lists objects with metric, cases, passed, deviation (the largest, null where nothing
+    could be computed) and first failure.
+    """
+    with errors_in_one_line():
+        from ..core.table import Table
+        from ..metrics.conformance import run_conformance
+
+        found = run_conformance(metric or None)
+        if json is not None:
+            write_json(json, found.to_json())
+        if json != "-":
+            deviations = [f"{value:.1e}" for value in found["deviation"]]
+            show_table(Table({**found.columns, "deviation": deviations}))
+            typer.echo(f"{found['passed'].sum()} of {found['cases'].sum()} cases passed")
+    if (found["passed"] < found["cases"]).any():
+        raise typer.Exit(1)
