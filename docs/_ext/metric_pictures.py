@@ -9,7 +9,6 @@ each group also has its own shape. Needs no plotting library.
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from dataclasses import dataclass
 from html import escape
@@ -94,7 +93,7 @@ def _inputs(picture: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
             "X": [[x] for x in row.get("x", [])],
             "sensitive_features": row.get("groups", "").split(),
         }
-    points, groups = cloud(row["shift"])
+    points, groups = cloud(row)
     return {"Z": points, "sensitive_features": groups}
 
 
@@ -110,13 +109,15 @@ def _window_values(function: Any, picture: dict[str, Any]) -> list[Any]:
     return [value[row["first"]] for row in picture["rows"]]
 
 
-def cloud(shift: float, n: int = 120) -> tuple[list[list[float]], list[str]]:
-    """Scatter points evenly over a square, those of group a moved to the right by ``shift``."""
+def cloud(row: dict[str, Any], n: int = 120) -> tuple[list[list[float]], list[str]]:
+    """Scatter points evenly: group a moved to the right by ``shift``, or both in ``stripes``."""
     points, groups = [], []
     for at in range(n):
         x, y = (0.5 + at * 0.7548776662) % 1, (0.5 + at * 0.5698402910) % 1
-        group = "ab"[at % 2]
-        points.append([x + (shift if group == "a" else 0.0), y])
+        stripes = row.get("stripes", 0)
+        group = "ab"[int(x * stripes) % 2] if stripes else "ab"[at % 2]
+        left = 2 * x if stripes else x + (row["shift"] if group == "a" else 0.0)
+        points.append([left, y])
         groups.append(group)
     return points, groups
 
@@ -200,6 +201,8 @@ def _words(picture: dict[str, Any], row: dict[str, Any]) -> str:
         named = row.get("groups", "").upper().split() or [f"at {x:g}" for x in row["x"]]
         pairs = zip(named, row["score"], strict=True)
         return "scores " + ", ".join(f"{who} {score:g}" for who, score in pairs)
+    if "stripes" in row:
+        return f"the groups in {row['stripes']} stripes"
     return f"points of group A moved {row['shift']:g} of the width of group B"
 
 
@@ -237,16 +240,18 @@ def _window_row(picture: dict[str, Any], row: dict[str, Any]) -> tuple[str, floa
 
 
 def _sequence_row(picture: dict[str, Any], row: dict[str, Any]) -> tuple[str, float]:
-    """Draw several rankings one below the other."""
+    """Draw several rankings side by side, each from its top down."""
     parts, merit = [], picture["merit"]
-    for line, ranking in enumerate(row["lists"]):
+    for time, ranking in enumerate(row["lists"]):
+        left = EDGE + 46 * time
+        parts.append(
+            f'<rect x="{left}" y="0" width="38" height="{25 * len(merit) + 4}" rx="5" fill="none" '
+            'stroke="currentColor" stroke-opacity="0.35"/>'
+        )
         for at, who in enumerate(ranking.split()):
             item = Item("", merit[who], 1.0, who.upper())
-            parts.append(_dot(EDGE + 26 * (at + 0.5), 10 + 25 * line, 10, item))
-        parts.append(
-            _text(EDGE + 26 * len(merit) + 8, 14 + 25 * line, f"time {line + 1}", size=10, faint=True)
-        )
-    return "".join(parts), 25 * len(row["lists"]) - 5
+            parts.append(_dot(left + 19, 14.5 + 25 * at, 10, item))
+    return "".join(parts), 25 * len(merit) + 4
 
 
 def _policy_row(picture: dict[str, Any], row: dict[str, Any]) -> tuple[str, float]:
@@ -296,7 +301,7 @@ def _point_row(picture: dict[str, Any], row: dict[str, Any]) -> tuple[str, float
         f'<rect x="{EDGE}" y="0" width="240" height="66" rx="4" fill="none" '
         'stroke="currentColor" stroke-opacity="0.35"/>'
     ]
-    for (x, y), group in zip(*cloud(row["shift"]), strict=True):
+    for (x, y), group in zip(*cloud(row), strict=True):
         left = EDGE + 8 + 224 * x / 2.05
         parts.append(_dot(left, 6 + 54 * y, 2.6, Item(group)))
     return "".join(parts), 66
@@ -432,8 +437,3 @@ def _line(x1: float, y1: float, x2: float, y2: float) -> str:
 def _group(inner: str, y: float) -> str:
     """Move a part down."""
     return f'<g transform="translate(0 {y:g})">{inner}</g>'
-
-
-def finite(value: Any) -> bool:
-    """Say whether a value is a number that can be compared."""
-    return isinstance(value, (int, float)) and math.isfinite(value)

@@ -198,3 +198,11 @@ def test_p_value_of_an_extreme_list_keeps_its_digits():
     # no protected among 300: F = 2^-300 is reached by this list alone
     assert p_value(np.zeros(300, dtype=int), 0.5) == pytest.approx(0.5**300, rel=1e-9)
     assert p_value(np.arange(1, 301), 0.5) == 1.0
+
+
+def test_p_value_far_in_the_tail_agrees_with_fractions():
+    p, counts = Fraction(1, 2), np.arange(1, 201) // 25
+    level = min(cdf(int(c), j, p) for j, c in enumerate(counts, 1))
+    wanted = exact_fail(exact_table(200, p, level), p)
+    assert wanted < 1e-40
+    assert p_value(counts, 0.5) == pytest.approx(float(wanted), rel=1e-9, abs=0)

@@ -43,7 +43,9 @@ def test_ordered_pairs_lists_each_once(most, monkeypatch):
 
 
 def test_ordered_pairs_of_single_rows():
-    assert [pair for a, b in ordered_pairs(np.array([0, 1, 2])) for pair in zip(a, b, strict=True)] == []
+    assert [
+        pair for a, b in ordered_pairs(np.array([0, 1, 2])) for pair in zip(a, b, strict=True)
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -80,9 +82,20 @@ def test_match_pairs_with_rows_repeated_and_absent():
     query = np.array([0, 0, 0, 1, 1])
     a, b = np.array([3, 3, 5, 7, 7, 9]), np.array([5, 7, 3, 3, 7, 3])
     cost = np.arange(6.0)
-    slots = {(int(x), int(y)): c for x, y, c in zip(*match_pairs(row, query, a, b, cost), strict=True)}
+    slots = {
+        (int(x), int(y)): c for x, y, c in zip(*match_pairs(row, query, a, b, cost), strict=True)
+    }
     # 3 over 7 in query 0 (two copies), 7 over 3, a row over its copy; 3 over 5 and 5 over 3 in query 1
-    wanted = {(1, 0): 1, (1, 2): 1, (0, 1): 3, (2, 1): 3, (0, 2): 4, (2, 0): 4, (4, 3): 0, (3, 4): 2}
+    wanted = {
+        (1, 0): 1,
+        (1, 2): 1,
+        (0, 1): 3,
+        (2, 1): 3,
+        (0, 2): 4,
+        (2, 0): 4,
+        (4, 3): 0,
+        (3, 4): 2,
+    }
     assert slots == wanted
 
 

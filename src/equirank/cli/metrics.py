@@ -57,7 +57,7 @@ def _rows() -> list[dict[str, Any]]:
             {
                 "name": name,
                 "direction": kind.direction,
-                "bounds": [bound if math.isfinite(bound) else None for bound in kind.bounds],
+                "bounds": [bound if math.isfinite(bound) else None for bound in kind().bounds],
                 "needs": sorted(kind.needs),
                 "options": {option: defaults[option] for option in kind.options()},
                 "by_group": kind.additive,

@@ -22,9 +22,7 @@ def agree(function, kind, labels, groups_twin, value_twin, protected_twin, *, tr
         batch = lists.batch
 
         def averaged(twin, *more, lists=lists):
-            return lists.twin(
-                lambda case, rows, blocks, hidden: twin(case, blocks, hidden, *more)
-            )
+            return lists.twin(lambda case, rows, blocks, hidden: twin(case, blocks, hidden, *more))
 
         metric = kind(**options)
         found = metric.per_query(lists.ranking)

@@ -260,9 +260,7 @@ def test_a_pair_that_costs_nothing_never_counts():
     assert pair_loss([1, 0, 0], [0.0, 1.0, 1e5], kind="E1", cost=cost) == pytest.approx(math.e)
     table = [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert pair_loss([2, 1, 0], [0.0, 1.0, 1e5], kind="E1", cost=table) == math.inf
-    assert pair_loss([2, 1, 0], [1e5, 1.0, 2.0], kind="E1", cost=table) == pytest.approx(
-        math.e / 2
-    )
+    assert pair_loss([2, 1, 0], [1e5, 1.0, 2.0], kind="E1", cost=table) == pytest.approx(math.e / 2)
 
 
 def test_exponential_loss_bounds_the_share():
@@ -283,7 +281,9 @@ def test_single_precision_scores():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_undefined_without_a_pair(kind):
-    values = pair_loss([1, 2, 2, 0, 1], [1, 1, 2, 1, 2], qid=[1, 2, 2, 3, 3], kind=kind, per_query=True)
+    values = pair_loss(
+        [1, 2, 2, 0, 1], [1, 1, 2, 1, 2], qid=[1, 2, 2, 3, 3], kind=kind, per_query=True
+    )
     assert np.isnan(values[:2]).all()
     assert not np.isnan(values[2])
     listed = pair_loss([1, 0], [1, 2], kind=kind, cost={(1, 0): 5.0}, per_query=True)
