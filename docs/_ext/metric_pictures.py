@@ -17,7 +17,7 @@ from typing import Any
 from equirank import metrics
 
 WIDTH, EDGE, RIGHT = 360, 8, 352
-COLOURS = {"": "#1F8F6F", "a": "#D55E00", "b": "#2B7FC3"}
+COLOURS = {"": "#1F8F6F", "a": "#D55E00", "b": "#2B7FC3", "either": "#7A7A7A"}
 TOKEN = re.compile(r"^(?P<group>[ab]?)(?P<number>\d*\.?\d*)(:(?P<cost>\d+))?$")
 GROUPS = {"a": "group A", "b": "group B"}
 
@@ -122,7 +122,7 @@ def cloud(row: dict[str, Any], n: int = 120) -> tuple[list[list[float]], list[st
     return points, groups
 
 
-def shown(value: Any) -> str:
+def shown(value: Any, digits: int = 2) -> str:
     """Write a value as it stands in the picture."""
     if hasattr(value, "first_failing_prefix"):
         failing = value.first_failing_prefix
@@ -130,36 +130,42 @@ def shown(value: Any) -> str:
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list):
-        return ", ".join(shown(part) for part in value)
+        return ", ".join(shown(part, digits) for part in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value + 0.0:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
+        return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "\N{MINUS SIGN}")
     return str(value)
+
+
+def _value(picture: dict[str, Any], value: Any) -> str:
+    return shown(value, picture.get("digits", 2))
 
 
 # ---------------------------------------------------------------------------------- the drawing
 
 
-def draw(name: str, picture: dict[str, Any]) -> str:
-    """Draw the picture of a metric: SVG with a title and a description for screen readers."""
+def draw(name: str, picture: dict[str, Any], better: str = "") -> str:
+    """Draw the picture of a metric: SVG with a title and a description for screen readers.
+
+    ``better`` says which values are, in a few words; it stands above them.
+    """
     values = row_values(name, picture)
     body = ROWS[picture["kind"]]
-    parts, y = [_text(EDGE, 14, _call(name, picture), size=11, mono=True)], 24.0
+    head, y = _head(_call(name, picture), better)
+    parts = [head]
     if picture["kind"] in ("lists", "windows"):
         places, height = _places(picture)
         parts.append(_group(places, y))
         y += height
-    top = y
     for row, value in zip(picture["rows"], values, strict=True):
         lines = [_text(EDGE, 12, row["label"], italic=row.get("blind", False))]
         inner, height = body(picture, row)
-        lines.append(_group(inner, 18))
+        lines.append(_group(inner + _cuts(picture, height), 18))
         middle = 18 + height / 2 + 5
-        lines.append(_text(RIGHT, middle, shown(value), size=14, bold=True, anchor="end"))
+        lines.append(_text(RIGHT, middle, _value(picture, value), size=14, bold=True, anchor="end"))
         parts.append(_group("".join(lines), y))
         y += height + 30
-    parts.append(_cuts(picture, top, y - 8))
     legend, height = _legend(picture)
     parts.append(_group(legend, y))
     ids = f"picture-{name.replace('_', '-')}"
@@ -179,7 +185,7 @@ def describe(name: str, picture: dict[str, Any], values: list[Any]) -> str:
     """Say in words what the picture shows."""
     said = [f"{_call(name, picture)}, from best to worst."]
     for row, value in zip(picture["rows"], values, strict=True):
-        said.append(f"{row['label']}: {_words(picture, row)}: {shown(value)}.")
+        said.append(f"{row['label']}: {_words(picture, row)}: {_value(picture, value)}.")
     return " ".join(said)
 
 
@@ -334,17 +340,38 @@ def _places(picture: dict[str, Any]) -> tuple[str, float]:
         _text(EDGE + pitch * (at + 0.5), 10, str(at + 1), size=9, anchor="middle", faint=True)
         for at in range(longest)
     ]
-    return "".join(parts), 14
+    return "".join(parts), 18
 
 
-def _cuts(picture: dict[str, Any], top: float, bottom: float) -> str:
+def _cuts(picture: dict[str, Any], height: float) -> str:
     """Mark the ends of the prefixes that count."""
     pitch = _pitch(picture) if picture.get("cuts") else 0.0
     return "".join(
-        f'<line x1="{EDGE + pitch * cut:.1f}" y1="{top - 12:.0f}" x2="{EDGE + pitch * cut:.1f}" '
-        f'y2="{bottom:.0f}" stroke="currentColor" stroke-opacity="0.55" stroke-dasharray="3 3"/>'
+        f'<line x1="{EDGE + pitch * cut:.1f}" y1="-4" x2="{EDGE + pitch * cut:.1f}" '
+        f'y2="{height + 4:.0f}" stroke="currentColor" stroke-width="1.5" stroke-dasharray="3 2"/>'
         for cut in picture.get("cuts", [])
     )
+
+
+def _head(call: str, better: str) -> tuple[str, float]:
+    """Write the call, broken where it is too long, and which values are better."""
+    lines, line = [], ""
+    for word in call.replace(", ", ", \0").split("\0"):
+        if line and len(line + word) > 50:
+            lines.append(line.rstrip())
+            line = "    "
+        line += word
+    lines.append(line)
+    if better and len(line) + len(better) > 46:
+        lines.append("")
+    parts = [
+        _text(EDGE + 6.6 * (len(text) - len(text.lstrip())), 14 + 14 * at, text.lstrip(), size=11, mono=True)
+        for at, text in enumerate(lines)
+        if text
+    ]
+    if better:
+        parts.append(_text(RIGHT, 14 * len(lines), better, size=11, anchor="end", faint=True))
+    return "".join(parts), 14.0 * len(lines) + 10
 
 
 def _dot(x: float, y: float, size: float, item: Item) -> str:
@@ -364,7 +391,8 @@ def _dot(x: float, y: float, size: float, item: Item) -> str:
     if not item.text:
         return shape
     fill = "#fff" if filled else "currentColor"
-    word = _text(x, y + 4, item.text, size=11, bold=True, anchor="middle", fill=fill)
+    font = {1: 11, 2: 10.5}.get(len(item.text), 9)
+    word = _text(x, y + 0.36 * font, item.text, size=font, bold=True, anchor="middle", fill=fill)
     return shape + word
 
 
@@ -380,7 +408,7 @@ def _legend(picture: dict[str, Any]) -> tuple[str, float]:
         entries = [(GROUPS[group], Item(group)) for group in "ab"]
     hollow = picture["kind"] == "sequences" and 0 in picture["merit"].values()
     if picture.get("relevance_shown", bool(re.search(r"\d", text)) or hollow):
-        group = "a" if grouped else ""
+        group = "either" if grouped else ""
         worth = picture.get("worth", "relevant")
         entries.append((worth, Item(group)))
         entries.append((f"not {worth}", Item(group, 0.0)))

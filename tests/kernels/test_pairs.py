@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -25,7 +27,7 @@ def listed(offsets):
     """All ordered pairs of each list."""
     return [
         (a, b)
-        for first, last in zip(offsets[:-1], offsets[1:], strict=True)
+        for first, last in pairwise(offsets)
         for a in range(first, last)
         for b in range(first, last)
         if a != b
@@ -85,7 +87,7 @@ def test_match_pairs_with_rows_repeated_and_absent():
     slots = {
         (int(x), int(y)): c for x, y, c in zip(*match_pairs(row, query, a, b, cost), strict=True)
     }
-    # 3 over 7 in query 0 (two copies), 7 over 3, a row over its copy; 3 over 5 and 5 over 3 in query 1
+    # query 0: 3 over 7 (two copies), 7 over 3, a row over its copy; query 1: 3 over 5, 5 over 3
     wanted = {
         (1, 0): 1,
         (1, 2): 1,
@@ -177,7 +179,7 @@ def test_group_pair_counts_both_ways(n_grades, tied):
 def test_exponential_sums():
     for seed in range(20):
         grade, _, _, _, rng = random_case(seed, 4)
-        for first, last in zip(OFFSETS[:-1], OFFSETS[1:], strict=True):
+        for first, last in pairwise(OFFSETS):
             grade[first:last].sort()
         u, v, score = rng.random(30), rng.random(30) * (rng.random(30) < 0.8), rng.normal(size=30)
         query = np.repeat(np.arange(5), np.diff(OFFSETS))

@@ -1,7 +1,7 @@
 """Slow, obvious twins of the pair metrics: every pair of a list is looked at, one by one.
 
-As in `twins`, a list is written as ``blocks`` of tied items, best first, and ``hidden`` items, which
-are one more block behind. The arithmetic is plain Python and nothing of the library.
+As in `twins`, a list is written as ``blocks`` of tied items, best first, and ``hidden`` items,
+which are one more block behind. The arithmetic is plain Python and nothing of the library.
 """
 
 from fractions import Fraction

@@ -102,7 +102,7 @@ def fail_probability(counts: np.ndarray, p: float, scale: float = 1e-260) -> flo
     Parameters
     ----------
     counts : ndarray of int
-        The minimum count of each prefix 1, 2, ..., not falling.
+        The minimum count of each prefix 1, 2, ....
     p : float
         The chance.
     scale : float
@@ -113,8 +113,7 @@ def fail_probability(counts: np.ndarray, p: float, scale: float = 1e-260) -> flo
     >>> fail_probability(np.array([0, 1]), 0.5)  # only the list without any
     0.25
     """
-    rising = np.maximum.accumulate(np.asarray(counts, dtype=np.int64))
-    return float(_miss(rising, p, max(1e-290, 1e-30 * scale)))
+    return float(_miss(np.asarray(counts, dtype=np.int64), p, max(1e-290, 1e-30 * scale)))
 
 
 @lru_cache(maxsize=1024)

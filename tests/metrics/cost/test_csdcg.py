@@ -186,7 +186,7 @@ def test_undefined():
 
 
 def test_rounding_makes_no_difference_of_orders():
-    """The sums of equal costs over the other items differ in the last digit, but no order is best."""
+    """Sums of equal costs over the other items differ in the last digit, yet no order is best."""
     for n in range(3, 40, 2):
         value = csdcg([1] * n, np.arange(n), cost=[1.1] * n, normalized=True, per_query=True)
         assert np.isnan(value).all()

@@ -32,7 +32,7 @@ def test_agrees_with_twin(labels, denominator):
 
 def test_worked_example():
     """B9 A0 A2 B1 B3 A5 B4 A8 B6 B7, the number being the true position: 4/24 both ways."""
-    ranked = "B9 A0 A2 B1 B3 A5 B4 A8 B6 B7".split()
+    ranked = ["B9", "A0", "A2", "B1", "B3", "A5", "B4", "A8", "B6", "B7"]
     groups = [word[0] for word in ranked]
     truth = [9 - int(word[1]) for word in ranked]
     score = list(range(10, 0, -1))

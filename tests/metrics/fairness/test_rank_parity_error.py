@@ -21,7 +21,7 @@ def test_agrees_with_twin(labels):
 
 def test_worked_example():
     """A0 A2 B1 B3 B4 B6 B7 B9 A5 A8: parity although the As stand at both ends."""
-    groups = [word[0] for word in "A0 A2 B1 B3 B4 B6 B7 B9 A5 A8".split()]
+    groups = [word[0] for word in ["A0", "A2", "B1", "B3", "B4", "B6", "B7", "B9", "A5", "A8"]]
     score = list(range(10, 0, -1))
     for group in "AB":
         assert rank_parity_error(score, groups, protected=group) == 1 / 2
