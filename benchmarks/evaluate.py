@@ -44,9 +44,10 @@ def against_ranx():
     y, s = given["y"].astype(int).reshape(Q, N), given["score"].reshape(Q, N)
 
     def build():
-        qrels = {f"q{i}": {f"d{j}": g for j, g in enumerate(row)} for i, row in enumerate(y.tolist())}
-        run = {f"q{i}": {f"d{j}": g for j, g in enumerate(row)} for i, row in enumerate(s.tolist())}
-        return Qrels(qrels), Run(run)
+        def named(rows):
+            return {f"q{i}": {f"d{j}": v for j, v in enumerate(r)} for i, r in enumerate(rows)}
+
+        return Qrels(named(y.tolist())), Run(named(s.tolist()))
 
     begin = time.perf_counter()
     qrels, run = build()
@@ -75,8 +76,10 @@ def bootstrap():
         return evaluate(equirank.Ranking.from_scores(data), names, n_boot=n_boot)
 
     plain, full = best(lambda: run(0)), best(lambda: run(1000))
-    print(f"1,000 bootstrap replicates of 5 metrics over {Q} queries add "
-          f"{(full - plain) / plain:.2f}x the evaluation")
+    print(
+        f"1,000 bootstrap replicates of 5 metrics over {Q} queries add "
+        f"{(full - plain) / plain:.2f}x the evaluation"
+    )
 
 
 def one_list():
@@ -93,8 +96,10 @@ def one_list():
         begin = time.perf_counter()
         evaluate(data, names, n_boot=1000, n_permutations=0)
         full = time.perf_counter() - begin
-        print(f"one list of {n}, 1,000 replicates of items, {names}: {full:.1f} s, "
-              f"{full / plain / 1000:.2f}x the evaluation per replicate")
+        print(
+            f"one list of {n}, 1,000 replicates of items, {names}: {full:.1f} s, "
+            f"{full / plain / 1000:.2f}x the evaluation per replicate"
+        )
 
 
 def growth():
@@ -131,7 +136,8 @@ def memory():
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         print(f"{rows:,} rows: peak beside the input arrays {peak / size:.2f}x their size")
-    print(f"peak of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"peak of the process {peak:.1f} GiB")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """How often the 95 % intervals hold the truth, by simulation.
 
 A population of lists is made; the truth is a metric's mean over it. Each trial draws some lists (or
-one list of many people) from it and asks for an interval. Run: python benchmarks/interval_coverage.py
+one list of many people) from it and asks for an interval.
+Run: python benchmarks/interval_coverage.py
 """
 
 import argparse

@@ -11,7 +11,8 @@ FIRST = """
 import equirank
 from equirank.datasets import load_hiring
 data = load_hiring()
-equirank.evaluate(data, "NDCG@10, AveragePrecision, Precision@10, RND(by='sex'), ExposureGap(by='sex')")
+names = "NDCG@10, AveragePrecision, Precision@10, RND(by='sex'), ExposureGap(by='sex')"
+equirank.evaluate(data, names)
 """
 EVERY = """
 import warnings
@@ -20,9 +21,14 @@ from equirank.core.names import metric_names
 from equirank.datasets import load_hiring
 warnings.simplefilter("ignore")
 data = load_hiring()
-names = [n + "(by='sex')" if "by" in getattr(equirank.metrics, n).options() else n for n in metric_names()]
-kept = [n for n in names if "cost" not in getattr(equirank.metrics, n.split("(")[0]).needs]
-equirank.evaluate(data, kept)
+chosen = []
+for name in metric_names():
+    kind = getattr(equirank.metrics, name)
+    options = {"by": "sex"} if "by" in kind.options() else {}
+    options |= {"protected": "female"} if name == "FAStarIRTest" else {}
+    if "cost" not in kind.needs and name not in ("IGFRatio", "IGFAggregated"):
+        chosen.append(kind(**options))
+equirank.evaluate(data, chosen)
 """
 
 

@@ -1,76 +1,220 @@
 """Write a page per metric and a page per public module, from the public lists.
 
-Nothing here names a metric: whatever stands in ``equirank/metrics/__init__.pyi`` gets a page,
-and whatever stands in the other public lists stands in the reference.
+Nothing here names a metric: whatever stands in ``equirank/metrics/__init__.pyi`` gets a page, made
+of its docstring, its picture and its notes in ``docs/metric_notes.toml``; whatever stands in the
+other public lists stands in the reference.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sphinx.application import Sphinx
+from metric_notes import (
+    FAMILIES,
+    better,
+    definition,
+    is_metric,
+    join,
+    lies_in,
+    metric_functions,
+    object_of,
+    read_notes,
+    references,
+    sections,
+    sentence,
+    siblings,
+    summary,
+    title_of,
+    vectors,
+    with_links,
+)
+from metric_pictures import draw
 
 import equirank
 from equirank import metrics
-from equirank.core.names import metric_names, parse_metric
+from equirank.core.names import parse_metric
 
-FAMILIES = {
-    "relevance": "Relevance",
-    "cost": "Costs",
-    "fairness": "Fairness",
-    "properties": "Properties",
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+NEEDS = {"sensitive": "sensitive attributes", "cost": "costs", "score": "scores"}
+INPUTS = {
+    "Z": "a representation",
+    "attention": "the attention of places",
+    "metric": "a metric",
+    "others": "other policies",
+    "policy": "a policy (user by item by place)",
+    "relevance": "relevance (user by item)",
+    "sensitive_features": "sensitive attributes",
+    "window": "the size of the window",
+    "y_score": "scores",
+    "y_true": "relevance",
 }
-NEEDS = {"sensitive": "sensitive attributes", "cost": "costs"}
 
 
 def write_pages(app: Sphinx) -> None:
     """Write the folders ``metrics`` and ``api`` beside the other pages."""
     here = Path(app.srcdir)
-    write_folder(here / "metrics", metric_files())
+    write_folder(here / "metrics", metric_files(here))
     write_folder(here / "api", reference_files())
 
 
-def metric_files() -> dict[str, str]:
+def metric_files(here: Path) -> dict[str, str]:
     """Return the text of every metric's page and of their index, by file name."""
-    files, families = {}, defaultdict(list)
-    for name in metric_names():
-        kind = class_of(getattr(metrics, name))
-        *_, family, function = kind.__module__.split(".")
-        files[f"{function}.rst"] = metric_page(name, function)
-        families[family].append(function)
-    parts = [heading("Metrics", "=")]
-    for family in sorted(families, key=list(FAMILIES).index):
-        names = sorted(families[family])
-        parts += [heading(FAMILIES[family], "-"), toctree(names)]
-    files["index.rst"] = "\n".join(parts)
-    return files
+    notes = read_notes()
+    names = metric_functions()
+    missing = sorted(set(names) - set(notes))
+    if missing:
+        raise ValueError(f"docs/metric_notes.toml has nothing on {', '.join(missing)}")
+    pages = {f"{name}.rst": metric_page(name, notes[name], here) for name in names}
+    return pages | {"index.rst": metric_index({name: notes[name] for name in names})}
 
 
-def metric_page(name: str, function: str) -> str:
-    """Return one metric's page: its facts, its object with the formula, its plain function."""
-    metric = parse_metric(name)
-    low, high = metric.bounds
-    needs = [NEEDS.get(need, need) for need in sorted(metric.needs)]
-    facts = [
-        f":Better: {metric.direction}",
-        f":Lies in: [{low:g}, {high:g}]",
-        f":Needs: {', '.join(needs) or 'nothing but the order'}",
+def metric_index(notes: dict[str, dict[str, Any]]) -> str:
+    """Return the list of all metrics by family, with one sentence each."""
+    parts = [
+        heading("Metrics", "="),
+        "One sentence each; the page of a metric has its formula, a picture, what it cannot see",
+        "and when to use it. No single number sees every harm: take one of relevance and at least",
+        "one of fairness, from families that see different things. A group metric sees the",
+        "attribute it is given: cross several, as in ``by=('sex', 'race')``, to see subgroups.",
+        "Metrics that use relevance or merit trust it: a bias in the labels stays unseen.\n",
     ]
-    return "\n".join(
-        [
-            heading(name, "="),
-            *facts,
-            "",
-            heading("As an object", "-"),
-            f".. autoclass:: equirank.metrics.{name}\n",
-            heading("On arrays", "-"),
-            f".. autofunction:: equirank.metrics.{function}\n",
+    for family, words in FAMILIES.items():
+        names = sorted((name for name in notes if notes[name]["family"] == family), key=str.lower)
+        parts.append(heading(words, "-"))
+        parts += [
+            f":doc:`{title_of(name)} <{name}>`\n   {sentence(name, notes[name])}" for name in names
         ]
-    )
+        parts.append(f"\n.. toctree::\n   :hidden:\n   :caption: {words}\n")
+        parts += [f"   {title_of(name)} <{name}>" for name in names]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def metric_page(name: str, notes: dict[str, Any], here: Path) -> str:
+    """Return one metric's page."""
+    title = title_of(name)
+    doc = sections(inspect.getdoc(getattr(metrics, title)) or "")
+    picture = notes["picture"]
+    svg = draw(name, picture, picture.get("better", better(name, notes)))
+    parts = [
+        heading(title, "="),
+        ".. currentmodule:: equirank.metrics\n",
+        sentence(name, notes) + "\n",
+        ".. raw:: html\n",
+        indent(f'<figure style="margin:1.5rem 0">\n{svg}</figure>') + "\n",
+        caption(picture) + "\n",
+        heading("Definition", "-"),
+        definition(doc) + "\n",
+        heading("What it cannot see", "-"),
+        with_links(notes["cannot_see"]) + "\n",
+        heading("When to use it", "-"),
+        with_links(notes["when"]) + "\n",
+        heading("In short", "-"),
+        *facts(name, notes),
+        *spellings(name),
+        heading("Reference", "-"),
+        *(f"* {reference}" for reference in references(doc)),
+        "",
+        *conformance(name, here),
+    ]
+    return "\n".join(parts)
+
+
+def caption(picture: dict[str, Any]) -> str:
+    """Say how to read the picture."""
+    order = ", from best to worst," if picture.get("ordered", True) else ""
+    words = [f"Each row is an example{order} with the value the library gives it."]
+    if any(row.get("blind") for row in picture["rows"]):
+        words.append("A row in italics has the same value as the one above it:")
+        words.append("that is something the metric misses.")
+    return " ".join(words)
+
+
+def facts(name: str, notes: dict[str, Any]) -> list[str]:
+    """Say which values are better, where they lie, what is needed and which options there are."""
+    title = object_of(name)
+    taken = inspect.signature(getattr(metrics, name)).parameters.values()
+    if title:
+        metric = parse_metric(title)
+        needs = [NEEDS.get(need, need) for need in sorted(metric.needs)]
+        options = [f"``{option}={getattr(metric, option)!r}``" for option in metric.options()]
+    else:
+        needs = [INPUTS.get(p.name, p.name) for p in taken if p.default is p.empty]
+        options = [f"``{p.name}={p.default!r}``" for p in taken if p.default is not p.empty]
+    return [
+        f":Direction: {better(name, notes)}",
+        f":Lies in: {lies_in(name, notes)}",
+        f":Needs: {', '.join(needs) or 'nothing but the order'}",
+        f":Options: {', '.join(options) or 'none'}",
+        "",
+    ]
+
+
+def spellings(name: str) -> list[str]:
+    """Describe the object with its string, the function, and what else stands in the file."""
+    title = object_of(name)
+    parts = []
+    if title:
+        word = f"{title}@10" if getattr(metrics, title).takes_k else title
+        parts += [
+            heading("As an object", "-"),
+            f'In Python ``evaluate(data, "{word}")`` or ``{word}``'
+            f'{"" if "@" in word else "()"}, on the command line ``--metrics "{word}"``.\n',
+            f".. autoclass:: equirank.metrics.{title}",
+            *own_methods(title),
+            "",
+        ]
+    parts += [heading("On arrays", "-"), f".. autofunction:: equirank.metrics.{name}\n"]
+    others = [other for other in siblings(name) if other != title]
+    if others:
+        parts.append(heading("Beside it", "-"))
+    for other in others:
+        kind = "autoclass" if isinstance(getattr(metrics, other), type) else "autofunction"
+        parts.append(f".. {kind}:: equirank.metrics.{other}\n")
+    return parts
+
+
+def own_methods(title: str) -> list[str]:
+    """Name the public methods that a metric has and its bases have not."""
+    kind = getattr(metrics, title)
+    own = [
+        name
+        for name, member in vars(kind).items()
+        if inspect.isfunction(member)
+        and not name.startswith("_")
+        and not any(hasattr(base, name) for base in kind.__mro__[1:])
+    ]
+    return [f"   :members: {', '.join(own)}"] if own else []
+
+
+def conformance(name: str, here: Path) -> list[str]:
+    """Point to the conformance vectors of a metric, where there are any."""
+    found = vectors(name)
+    if not found:
+        return []
+    page = " See :doc:`/conformance`." if (here / "conformance.md").exists() else ""
+    return [
+        heading("Conformance", "-"),
+        f"``vectors/{name}.json`` holds {len(found['cases'])} cases with exact values, to check "
+        f"this or any other library.{page}\n",
+    ]
+
+
+def trim(app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
+    """Leave out of a metric's docstring what stands further up on its page."""
+    short = name.removeprefix("equirank.metrics.")
+    plain = short in metric_functions() and object_of(short) is None
+    if name == short or not (plain or (short in metrics.__all__ and is_metric(short))):
+        return
+    parts = sections("\n".join(lines))
+    parts.pop("References", None)
+    parts[""] = [summary(parts), ""] if plain else []
+    lines[:] = join(parts)
 
 
 def reference_files() -> dict[str, str]:
@@ -110,14 +254,14 @@ def public_modules(package: ModuleType) -> list[ModuleType]:
     return [member for member in members if inspect.ismodule(member) and hasattr(member, "__all__")]
 
 
-def class_of(metric: Any) -> type:
-    """Return the class of a metric's public name, be it a class or a ready object."""
-    return metric if isinstance(metric, type) else type(metric)
-
-
 def heading(text: str, line: str) -> str:
     """Return an underlined heading."""
     return f"{text}\n{line * len(text)}\n"
+
+
+def indent(text: str) -> str:
+    """Return a text moved to the right, as a directive wants it."""
+    return "\n".join(f"   {line}" for line in text.splitlines())
 
 
 def toctree(names: list[str]) -> str:
@@ -146,4 +290,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Hook into the build: pages are written before Sphinx looks for them."""
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-skip-member", leave_out)
+    app.connect("autodoc-process-docstring", trim, priority=100)  # before numpydoc reads it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -8,6 +8,7 @@ from equirank.kernels.representation import (
     jensen_shannon,
     least_counts,
     log_ratio_interval,
+    log_shares,
     prefix_places,
     wilson_interval,
 )
@@ -33,14 +34,18 @@ def test_least_counts_put_tied_members_last():
 
 def test_divergence_is_added_up_per_query():
     share, weight = np.array([1.0, 0.5, 0.0, 0.25]), np.array([1.0, 0.5, 2.0, 3.0])
-    got = discounted_divergence(share, weight, np.array([0.5, 0.1]), np.array([0, 2, 4]))
+    got = discounted_divergence(
+        share, np.log(np.maximum(share, 1e-300)), weight, np.array([0.5, 0.1]), np.array([0, 2, 4])
+    )
     wanted = [log(1 / 0.5) + 0.5 * 0.5 * log(0.5 / 0.5), 3 * 0.25 * log(0.25 / 0.1)]
     assert got == pytest.approx(wanted)
 
 
 def test_divergence_from_a_target_of_zero():
     offsets, target = np.array([0, 1, 2]), np.zeros(2)
-    got = discounted_divergence(np.array([0.0, 0.5]), np.ones(2), target, offsets)
+    got = discounted_divergence(
+        np.array([0.0, 0.5]), np.array([0.0, np.log(0.5)]), np.ones(2), target, offsets
+    )
     assert got.tolist() == [0.0, np.inf]
 
 
@@ -93,3 +98,11 @@ def test_log_ratio_interval():
 def test_log_ratio_interval_where_there_is_none(numbers):
     ends = log_ratio_interval(*(np.array([float(value)]) for value in numbers), 2.0)
     assert np.isnan(ends).all()
+
+
+def test_whole_counts_look_their_logarithms_up():
+    count, place = np.array([0.0, 1.0, 2.0, 3.0]), np.array([1, 2, 3, 7])
+    looked_up = log_shares(count, place, whole=True)
+    computed = log_shares(count, place, whole=False)
+    assert np.allclose(looked_up[1:], computed[1:])
+    assert np.isfinite(looked_up).all()

@@ -39,7 +39,23 @@ class Batch:
     case: np.ndarray  # the case of each row
 
     def data(self):
-        return as_ranking_data(y=self.y, qid=self.qid, sensitive_features=self.groups)
+        return as_ranking_data(
+            self.X,
+            self.y,
+            qid=self.qid,
+            sensitive_features=self.groups,
+            cost=self.cost,
+            score=self.score,
+        )
+
+    @property
+    def X(self):
+        """Two features per row, some rows equal."""
+        return np.stack([self.item % 3, self.case % 2 + self.y], axis=1).astype(float)
+
+    @property
+    def cost(self):
+        return 1.0 + self.item % 4
 
     def twin(self, value, *args, **options):
         """Give the twin's value of every query, ties averaged."""

@@ -1,6 +1,7 @@
 """Whatever the list: values within the declared bounds, or NaN."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,6 +29,11 @@ def metrics(draw, name):
 
 
 def within_bounds(metric, ranking):
+    rng = np.random.default_rng(ranking.data.n_rows)
+    n = ranking.data.n_rows
+    score = rng.integers(0, 3, n) if ranking.data.score is None else ranking.data.score
+    extra = {"X": rng.integers(0, 3, (n, 2)).astype(float), "cost": rng.integers(1, 4, n) * 1.0}
+    ranking = replace(ranking, data=replace(ranking.data, score=score * 1.0, **extra))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquirankWarning)
         values = metric.per_query(ranking)
@@ -69,7 +75,7 @@ def test_best_order_is_best(data):
     given_order = data.ranking()
     for name in metric_names():
         metric = getattr(equirank.metrics, name)()
-        if metric.needs == {"relevance"}:
+        if metric.needs == {"relevance"} and ".relevance." in type(metric).__module__:
             top, value = metric.per_query(best).value, metric.per_query(given_order).value
             sign = 1 if metric.direction == "higher" else -1
             defined = ~np.isnan(value)

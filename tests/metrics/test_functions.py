@@ -27,7 +27,6 @@ from equirank.metrics import (
 
 from .cases import make_batch, same
 
-
 #: Functions with arguments or results of their own kind; their own files test them.
 ODD = {"fa_star_ir_test", "expected_exposure_loss", "individual_amortised_attention"}
 

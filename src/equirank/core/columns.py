@@ -353,8 +353,11 @@ def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
     codes = np.full(len(values), -1, dtype=np.int32)
     seen: list[Any] = []
     row = 0
+    signs = values
+    if values.dtype.kind == "U" and values.dtype.itemsize in (4, 8) and values.flags.c_contiguous:
+        signs = values.view(f"u{values.dtype.itemsize}")  # short words compare faster as numbers
     while len(values) and len(seen) < 64:
-        codes[values == values[row]] = len(seen)
+        codes[signs == signs[row]] = len(seen)
         seen.append(values[row].item() if isinstance(values[row], np.generic) else values[row])
         rest = codes[row:] < 0
         step = int(rest.argmax()) if rest.any() else -1

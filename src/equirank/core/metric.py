@@ -48,6 +48,27 @@ class Metric(metaclass=MetricType):
     A metric writes `values` (slots to values) and says what it needs. Its string is its repr, its
     key, the word on the command line and the column head, and parses back to it.
 
+    Attributes
+    ----------
+    needs : frozenset of str
+        Of ``"relevance", "sensitive", "cost", "score", "features"``.
+    direction : {"higher", "lower"}
+        Which is better.
+    bounds : tuple of float
+        Between which two numbers values lie.
+    additive : bool
+        Whether it is a sum over items, which `split` gives by group.
+    of_expectation : bool
+        Whether draws are averaged before it is computed (exposure), not after.
+    individual : bool
+        Whether it tells two copies of one item apart.
+    exact_ties : bool
+        Whether tied items are worth the mean over their orders.
+    takes_k : bool
+        Whether it has a cutoff.
+    why_undefined : str
+        When it is not defined, for messages.
+
     Parameters
     ----------
     k : int, optional
@@ -70,6 +91,7 @@ class Metric(metaclass=MetricType):
     additive: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = False
     individual: ClassVar[bool] = False
+    exact_ties: ClassVar[bool] = True
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
     params: ClassVar[Mapping[str, Constraint]] = {}

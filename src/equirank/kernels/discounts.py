@@ -1,6 +1,7 @@
 """Gains of relevance and discounts of position."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -23,14 +24,21 @@ def gains(y: np.ndarray, kind: str) -> np.ndarray:
 def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.ndarray:
     """Give the weights of places 1 to n, 0 behind the cutoff and behind a given vector's end."""
     if isinstance(kind, str):
-        place = np.arange(1, n + 1, dtype=np.float64)
-        weights = _DISCOUNTS[kind](place)
+        weights = _table(n, kind)
     else:
         weights = np.zeros(n)
         known = np.asarray(kind, dtype=np.float64)[:n]
         weights[: len(known)] = known
-    if k is not None:
-        weights[k:] = 0.0
+    if k is not None and k < n:
+        weights = np.where(np.arange(n) < k, weights, 0.0)
+    return weights
+
+
+@lru_cache(maxsize=16)
+def _table(n: int, kind: str) -> np.ndarray:
+    """Keep the last tables: metrics ask for the same ones, block after block."""
+    weights = _DISCOUNTS[kind](np.arange(1, n + 1, dtype=np.float64))
+    weights.flags.writeable = False
     return weights
 
 

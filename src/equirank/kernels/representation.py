@@ -1,5 +1,7 @@
 """Shares of groups in prefixes and among the selected, and how far they lie from a target."""
 
+from functools import lru_cache
+
 import numpy as np
 
 from .segments import segment_sum
@@ -9,6 +11,7 @@ __all__ = [
     "jensen_shannon",
     "least_counts",
     "log_ratio_interval",
+    "log_shares",
     "prefix_places",
     "wilson_interval",
 ]
@@ -40,14 +43,35 @@ def least_counts(
     return before[low] - before[first] + np.maximum(0, slot + 1 - low - others)
 
 
+def log_shares(count: np.ndarray, place: np.ndarray, whole: bool) -> np.ndarray:
+    """Give ``ln(count / place)``, with any finite number where the count is 0.
+
+    Whole counts look their logarithms up, which is several times as fast.
+    """
+    if not whole:
+        return np.log(np.maximum(count / place, np.finfo(np.float64).tiny))
+    table = _logarithms(int(place.max(initial=0)))
+    return table[count.astype(np.int64)] - table[place]
+
+
+@lru_cache(maxsize=4)
+def _logarithms(n: int) -> np.ndarray:
+    """Keep ln 1, ..., ln n behind a 0."""
+    return np.log(np.maximum(np.arange(n + 1), 1))
+
+
 def discounted_divergence(
-    share: np.ndarray, weight: np.ndarray, target: np.ndarray, offsets: np.ndarray
+    share: np.ndarray,
+    logs: np.ndarray,
+    weight: np.ndarray,
+    target: np.ndarray,
+    offsets: np.ndarray,
 ) -> np.ndarray:
     """Add up ``weight * share * ln(share / target)`` over each query's prefixes.
 
-    ``target`` is one number per query; where it is 0 only a share of 0 counts, as 0.
+    ``logs`` are the logarithms of the shares, ``target`` is one number per query; where it is 0
+    only a share of 0 counts, as 0.
     """
-    logs = np.log(np.maximum(share, np.finfo(np.float64).tiny))
     weighted = weight * share
     mass = segment_sum(weighted, offsets)
     base = np.log(target, out=np.zeros(len(target)), where=target > 0)

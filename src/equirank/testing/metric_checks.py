@@ -15,13 +15,18 @@ from ..core.metric import Metric
 from ..core.names import metric_names, parse_metric, parse_metrics
 from ..core.random import generator
 from ..core.ranking import Ranking
-from ..metrics.fairness.prefix_metric import PrefixMetric
 from .lists import constant, tie_orders
 from .trial import Trial
 
 __all__ = ["CHECKS", "check_metric"]
 
-NEEDS = {"relevance": "y", "sensitive": "sensitive_features", "cost": "cost", "features": "X"}
+NEEDS = {
+    "relevance": "y",
+    "sensitive": "sensitive_features",
+    "cost": "cost",
+    "features": "X",
+    "score": "score",
+}
 
 
 def check_name(trial: Trial) -> None:
@@ -63,8 +68,9 @@ def check_declarations(trial: Trial) -> None:
 def check_needs(trial: Trial) -> None:
     """Data that lacks what the metric needs is refused with its name."""
     rows = trial.rows()
+    places = rows.data().to_original(Ranking.from_scores(rows.data()).position)
     for need in trial.metric.needs:
-        ranking = rows.data(**{NEEDS[need]: None}).ranking()
+        ranking = Ranking.from_positions(rows.data(**{NEEDS[need]: None}), places)
         try:
             trial.values(ranking)
         except DataError as error:
@@ -100,7 +106,9 @@ def check_rows(trial: Trial) -> None:
 
 
 def check_scores(trial: Trial) -> None:
-    """Only the order of scores counts."""
+    """Only the order of scores counts, unless the metric says that it reads them."""
+    if "score" in trial.metric.needs:
+        return
     rows = trial.rows()
     wanted = trial.values(rows.ranking()).value
     for score in (np.exp(rows.score), 7.0 * rows.score - 100.0, rows.score**3):
@@ -167,7 +175,7 @@ def check_draws(trial: Trial) -> None:
     places = trial.rng.random((len(rows.qid), 1))
     single = Ranking.from_scores(data, places[:, 0])
     column = data.to_original(single.position)
-    thrice = Ranking.from_positions(data, np.stack([column] * 3, axis=1), weights=[1, 2, 5])
+    thrice = Ranking.from_positions(single.data, np.stack([column] * 3, axis=1), weights=[1, 2, 5])
     wanted = trial.values(single).value
     trial.same(trial.values(thrice).value, wanted, "the same draw again must not matter")
 
@@ -307,7 +315,7 @@ def check_metric(
     if unknown:
         raise DataError(f"skip must name checks ({', '.join(CHECKS)}), got {unknown[0]!r}")
     (given,) = parse_metrics(metric)
-    left_out = {*skip, "ties"} if isinstance(given, PrefixMetric) else set(skip)
+    left_out = set(skip) if given.exact_ties else {*skip, "ties"}
     for number, (name, check) in enumerate(CHECKS.items()):
         if name not in left_out:
             check(Trial(given, generator(random_state, number), n_groups))

@@ -372,6 +372,7 @@ def test_declarations():
 def test_keeps_every_promise(cost):
     check_metric(PairLoss(kind="R2", cost=cost))
     check_metric(PairLoss(kind="R1", cost=cost), skip={"ties"})
+    check_metric(PairLoss(kind="E1", cost=cost))
 
 
 def test_resampled_rows_keep_their_listed_costs():

@@ -27,14 +27,14 @@ class CSDCG(Metric):
     is the mean, over the other items of the query (equal relevance included), of the cost of the
     pair (i, other), as given and not scaled. ``sign_i`` is +1 for the better half by relevance,
     positions 1 to floor(n/2), and -1 for the rest; items of equal relevance across that border
-    share it, so theirs lies between. (The paper's formula mixes two indices; the position of the
-    item is meant.) Items of relevance 0 carry no weight, whatever they cost.
+    share it, so theirs lies between. (As published, the formula mixes two indices; the position of
+    the item is meant.) Items of relevance 0 carry no weight, whatever they cost.
 
     ``normalized``: ``(value - worst) / (best - worst)``, best and worst by sorting the signed
     weights, among lists that show as many items; it lies in [0, 1] and the scale of the costs
-    cancels. The paper names no normalisation. Tied items share their places, so this is exact in
-    expectation over ties and draws. Undefined for a single item, normalised also where best equals
-    worst.
+    cancels. The published text names no normalisation. Tied items share their places, so this is
+    exact in expectation over ties and draws. Undefined for a single item, normalised also where
+    best equals worst.
 
     Parameters
     ----------

@@ -29,7 +29,8 @@ class AWRF(ShareMetric):
     shows geometric attention and a binomial test for two groups.
 
     Tied items share their places; over the draws of a policy the expected attention counts: a
-    metric of the expectation. Undefined where a query holds one group only or draws no attention.
+    metric of the expectation. A group without items in a query has no value there. Undefined where
+    a query holds one group only or draws no attention.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.division import divide
 from ...kernels.prefixes import expected_counts
-from ...kernels.representation import discounted_divergence, prefix_places
+from ...kernels.representation import discounted_divergence, log_shares, prefix_places
 from .share_metric import Proportions, ShareMetric, several
 
 __all__ = ["NDKL", "ndkl"]
@@ -64,8 +64,9 @@ class NDKL(ShareMetric):
         first = slots.offsets[:-1][query]
         slot = first + place - 1
 
-        def mean(share: np.ndarray, base: np.ndarray) -> np.ndarray:
-            return discounted_divergence(share, weight, base, offsets)
+        def mean(count: np.ndarray, base: np.ndarray) -> np.ndarray:
+            logs = log_shares(count, place, slots.lo is None)
+            return discounted_divergence(count / place, logs, weight, base, offsets)
 
         code = self.code(slots)
         wanted = list(range(len(labels))) if code is None else [code]
@@ -74,10 +75,9 @@ class NDKL(ShareMetric):
         apart: list[np.ndarray] = []
         for group in wanted:
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            share = count / place
-            own = mean(share, target[:, group])
+            own = mean(count, target[:, group])
             if not apart or not single:
-                apart.append(own + mean(1.0 - share, 1.0 - target[:, group]))
+                apart.append(own + mean(place - count, 1.0 - target[:, group]))
             else:
                 apart.append(apart[0])
             together += own

@@ -43,6 +43,7 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
 class AccuracyGap(GroupMetric):
     """Base of gaps between how often one group's better items win and how often the other's do."""
 
+    exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "no two groups have pairs to compare in both directions"

@@ -60,6 +60,7 @@ class PrefixMetric(GroupMetric):
         "normalizer": Choice("extremes", "exact", "last", "none"),
         "discount": Choice("paper", "code"),
     }
+    exact_ties: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "it holds one group only, or is too short for a prefix to differ"
 
     step: int = 10

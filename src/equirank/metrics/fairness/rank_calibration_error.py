@@ -45,6 +45,7 @@ class RankCalibrationError(GroupMetric):
     RankCalibrationError(denominator="comparable")
     """
 
+    exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "it holds no pair to compare"

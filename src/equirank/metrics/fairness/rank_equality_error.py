@@ -45,6 +45,7 @@ class RankEqualityError(GroupMetric):
     RankEqualityError(protected="f")
     """
 
+    exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "it holds one group only, or no pair to compare"

@@ -36,6 +36,7 @@ class RankParityError(GroupMetric):
     RankParityError(protected="f")
     """
 
+    exact_ties: ClassVar[bool] = False
     takes_k: ClassVar[bool] = False
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:

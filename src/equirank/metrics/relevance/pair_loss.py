@@ -61,8 +61,8 @@ class PairLoss(Metric):
     ----------
     Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
     JMLR 2003 (R1 and E1).
-    Rudin and Schapire, Margin-based ranking and an equivalence between AdaBoost and RankBoost,
-    JMLR 2009 (ties).
+    Connamacher, Pancha, Liu and Ray, RankBoost+: an improvement to RankBoost, Machine Learning
+    2020 (R2).
 
     Examples
     --------
@@ -71,6 +71,7 @@ class PairLoss(Metric):
     PairLoss(cost="product", kind="R2")
     """
 
+    exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
