@@ -78,7 +78,9 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize(("metric", "twin", "options"), TABLE, ids=str)
+@pytest.mark.parametrize(
+    ("metric", "twin", "options"), TABLE, ids=lambda value: getattr(value, "__name__", str(value))
+)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 def test_agrees_with_twin(metric, twin, options, labels):
     lists = [(Ranking.from_scores(b.data(), b.score), b) for b in batches(labels)]
