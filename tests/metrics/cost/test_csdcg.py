@@ -228,6 +228,6 @@ def test_normalised_values_lie_between_zero_and_one(ranking, costs, word, k):
     data = replace(ranking.data, cost=np.array(costs[: ranking.data.n_rows]))
     value = CSDCG(cost=word, normalized=True, k=k).per_query(replace(ranking, data=data)).value
     known = value[~np.isnan(value)]
-    assert ((known >= 0) & (known <= 1)).all()
+    assert ((known >= -1e-12) & (known <= 1 + 1e-12)).all()  # weights of draws sum to 1 or so
     plain = CSDCG(cost=word, k=k).per_query(replace(ranking, data=data)).value
     assert np.isfinite(plain[~np.isnan(plain)]).all()
