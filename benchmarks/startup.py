@@ -7,6 +7,8 @@ import subprocess
 import sys
 import time
 
+from equirank.core.names import metric_names
+
 FIRST = """
 import equirank
 from equirank.datasets import load_hiring
@@ -14,7 +16,8 @@ data = load_hiring()
 names = "NDCG@10, AveragePrecision, Precision@10, RND(by='sex'), ExposureGap(by='sex')"
 equirank.evaluate(data, names)
 """
-EVERY = """
+SOME = """
+import sys
 import warnings
 import equirank
 from equirank.core.names import metric_names
@@ -22,13 +25,14 @@ from equirank.datasets import load_hiring
 warnings.simplefilter("ignore")
 data = load_hiring()
 chosen = []
-for name in metric_names():
+for name in sys.argv[1:] or metric_names():
     kind = getattr(equirank.metrics, name)
     options = {"by": "sex"} if "by" in kind.options() else {}
     options |= {"protected": "female"} if name == "FAStarIRTest" else {}
     if "cost" not in kind.needs and name not in ("IGFRatio", "IGFAggregated"):
         chosen.append(kind(**options))
-equirank.evaluate(data, chosen)
+if chosen:
+    equirank.evaluate(data, chosen)
 """
 
 
@@ -46,7 +50,7 @@ def python(code):
 
 
 if __name__ == "__main__":
-    seconds(python(EVERY), 1)  # compiles what is compiled, once
+    seconds(python(SOME), 1)  # compiles what is compiled, once
     bare = seconds(python("pass"))
     numpy = seconds(python("import numpy")) - bare
     ours = seconds(python("import equirank")) - bare
@@ -57,5 +61,10 @@ if __name__ == "__main__":
     print(f"equirank --help {help_:.2f} s, {help_ / numpy:.1f}x import numpy")
     first = seconds(python(FIRST))
     print(f"five metrics of the bundled data, fresh process {first:.2f} s, {first / numpy:.1f}x")
-    every = seconds(python(EVERY))
+    every = seconds(python(SOME))
     print(f"every metric of the bundled data, fresh process {every:.2f} s, {every / numpy:.1f}x")
+    alone = {name: seconds([*python(SOME), name], 2) for name in metric_names()}
+    slowest = max(alone, key=lambda name: alone[name])
+    print(
+        f"the slowest metric alone, {slowest} {alone[slowest]:.2f} s, {alone[slowest] / numpy:.1f}x"
+    )
