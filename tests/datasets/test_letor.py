@@ -480,6 +480,7 @@ def test_a_link_is_followed(tmp_path):
 # Real files
 
 
+FOLDER = os.environ.get("EQUIRANK_DATA")
 REAL = [
     ("MQ2008/S1.txt.gz", (2933, 157, 46)),
     ("MSLR-WEB10K-sample/msn1.fold1.train.5k.txt.gz", (5000, 43, 136)),
@@ -487,12 +488,12 @@ REAL = [
 ]
 
 
-@pytest.mark.skipif("EQUIRANK_DATA" not in os.environ, reason="EQUIRANK_DATA names no folder")
+@pytest.mark.skipif(not FOLDER, reason="EQUIRANK_DATA names no folder")
 @pytest.mark.parametrize(("name", "shape"), REAL)
 def test_real_files(name, shape):
     from sklearn.datasets import load_svmlight_file
 
-    path = os.path.join(os.environ["EQUIRANK_DATA"], "ltr", name)
+    path = os.path.join(FOLDER, "ltr", name)
     data = read_letor(path)
     assert (data.n_rows, data.n_queries, data.n_features) == shape
     X, y = load_svmlight_file(path)

@@ -1,5 +1,6 @@
 """The public list of checks."""
 
+from . import strategies as strategies
 from .metric_checks import check_metric as check_metric
 from .ranker_checks import check_ranker as check_ranker
 from .ranker_checks import check_reranker as check_reranker
