@@ -341,3 +341,17 @@ def test_the_base_is_abstract():
 
     with pytest.raises(TypeError, match="_scores"):
         Half().fit(X, Y).predict(X)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_ranking_data_with_features_that_are_no_numbers_is_refused(bad):
+    values = np.array(X, dtype=float)
+    values[4, 1] = bad
+    order = np.argsort(QID, kind="stable")[::-1]
+    data = as_ranking_data(values[order], np.asarray(Y)[order], qid=np.asarray(QID)[order])
+    row = int(np.flatnonzero(order == 4)[0])
+    with pytest.raises(DataError, match=rf"X must hold finite numbers.*row {row}$"):
+        RidgeRanker().fit(data)
+    fitted = RidgeRanker().fit(X, Y)
+    with pytest.raises(DataError, match=rf"row {row}$"):
+        fitted.predict(as_ranking_data(values[order]))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -138,8 +139,17 @@ class RankingData:
         if self.rows is None:
             return values
         result = np.empty_like(values)
-        result[np.argsort(np.argsort(self.rows))] = values
+        result[self.caller_rank] = values
         return result
+
+    @cached_property
+    def caller_rank(self) -> np.ndarray:
+        """Where each stored row stands among the rows in the caller's order."""
+        if self.rows is None:
+            return np.arange(self.n_rows)
+        if int(self.rows.max()) == self.n_rows - 1:
+            return self.rows
+        return np.argsort(np.argsort(self.rows))
 
     def query_of_rows(self) -> np.ndarray:
         """Give the query's index of each stored row."""

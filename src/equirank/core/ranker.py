@@ -97,7 +97,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
         for need, there in _present(data).items():
-            if need in self.fit_needs and not there and need not in ("qid", "query_weight"):
+            if need in self.fit_needs and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
         self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         self.data_fingerprint_ = data.fingerprint()
@@ -186,6 +186,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             self.n_features_in_ = X.n_features
             if X.feature_names is not None:
                 self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            self._check_finite(X)
             return self._hide(X, self.fit_needs)
         if y is not None:
             door.numbers("y", y)  # names the row, which scikit-learn does not
@@ -234,6 +235,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
                     f"X has {X.n_features} features, but {type(self).__name__} is expecting "
                     f"{self.n_features_in_} features as input"
                 )
+            self._check_finite(X)
             return X
         tags = self.__sklearn_tags__()
         checked = validate_data(
@@ -245,6 +247,19 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True,
         )
         return as_ranking_data(checked, y, qid=qid, sensitive_features=sensitive_features)
+
+    def _check_finite(self, data: RankingData) -> None:
+        """Refuse infinite features, and missing ones where the class does not allow them."""
+        sparse = hasattr(data.X, "tocsr")
+        values = data.X.data if sparse else data.X
+        missing = self.__sklearn_tags__().input_tags.allow_nan
+        bad = np.isinf(values) if missing else ~np.isfinite(values)
+        if bad.any():
+            stored = int(np.flatnonzero(bad if sparse else bad.any(axis=1))[0])
+            if sparse:
+                stored = int(np.searchsorted(data.X.indptr, stored, side="right")) - 1
+            row = data.place(stored)[1]
+            raise DataError(f"X must hold finite numbers, got NaN or infinity in row {row}")
 
     def _blind(self, data: RankingData) -> RankingData:
         """Hide from the ranker what it does not declare to need when predicting."""

@@ -240,8 +240,11 @@ class Ranking:
     def top(self, k: int, draw: int = 0) -> Table:
         """List the first k rows of every query: query, row, position (id and score if known)."""
         check_params("top", {"k": k}, {"k": Integer(1)})
-        rows = [self.order(query, draw)[:k] for query in self.data.qids]
-        return self._table(np.concatenate(rows), draw)
+        check_params("top", {"draw": draw}, {"draw": Integer(0, self.n_draws - 1)})
+        chosen = next(ranking for at, (_, ranking) in enumerate(self.draws()) if at == draw)
+        head = chosen.slots().head(k)
+        stored = head.order[head.position <= k]
+        return self._table(stored if self.data.rows is None else self.data.rows[stored], draw)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Give query, row and position (and id and score if known) as a native data frame."""
@@ -277,7 +280,7 @@ def _stored(data: RankingData, name: str, values: Any) -> np.ndarray:
         raise DataError(f"{name} must have one value per row ({data.n_rows}), got {len(values)}")
     if data.rows is None:
         return np.asarray(values)
-    return np.asarray(values)[np.argsort(np.argsort(data.rows))]
+    return np.asarray(values)[data.caller_rank]
 
 
 def _check_places(
