@@ -147,9 +147,8 @@ class RankingData:
         """Where each stored row stands among the rows in the caller's order."""
         if self.rows is None:
             return np.arange(self.n_rows)
-        if int(self.rows.max()) == self.n_rows - 1:
-            return self.rows
-        return np.argsort(np.argsort(self.rows))
+        whole = int(self.rows.max()) == self.n_rows - 1 and np.bincount(self.rows).min() == 1
+        return self.rows if whole else np.argsort(np.argsort(self.rows))
 
     def query_of_rows(self) -> np.ndarray:
         """Give the query's index of each stored row."""
