@@ -140,7 +140,7 @@ class Metric(metaclass=MetricType):
     @classmethod
     def summary(cls) -> str:
         """Give the first sentence of the docstring."""
-        return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ")
+        return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())
 
     def check(self, data: RankingData) -> None:
         """Raise where the data lacks what the metric needs."""
