@@ -9,6 +9,8 @@ import pytest
 import equirank
 from equirank import DataError, Ranking, as_ranking_data, evaluate
 from equirank import metrics as m
+from equirank.core.by_group import difference, ratio
+from equirank.core.measuring import permuted
 
 
 def make(n_queries=30, n_items=20, seed=0, shift=0.0, ties=False):
@@ -320,3 +322,33 @@ def test_a_query_of_one_item_is_named_when_asked():
     with pytest.raises(DataError, match=r"AUC.* is undefined for query 'b' \(row 2\)"):
         evaluate(values, "AUC(undefined='raise')")
     assert evaluate(values, "AUC", n_boot=0).results[0].n_skipped == 1
+
+
+def test_permuted_groups_of_a_later_block_go_to_its_own_rows():
+    values = data(n_queries=5, n_items=8)
+    ranking = values.ranking()
+    rows = slice(int(values.offsets[2]), int(values.offsets[4]))
+    codes = values.sensitive["sex"].codes[rows]
+    labels = np.stack([codes, 1 - codes])
+    metric = m.ExposureGap(by="sex", protected="f")
+    drawn = permuted(metric, ranking, slice(2, 4), "sex", labels)
+    whole = metric.per_query(ranking)
+    assert np.allclose(drawn.value[0], whole.value[2:4])
+    assert np.allclose(drawn.groups[1], whole.groups[2:4, ::-1])
+
+
+def test_the_ratio_to_the_whole_looks_both_ways():
+    table = np.array([[0.9, 2.0, 1.0]])  # two groups and the whole
+    assert ratio(table, "to_overall").tolist() == [0.5]
+    assert ratio(np.array([[0.4, 2.0, 1.0]]), "to_overall").tolist() == [0.4]
+    assert difference(table, "to_overall").tolist() == [1.0]
+    assert np.isnan(difference(np.array([[0.9, np.nan, 1.0]]), "between_groups")).all()
+
+
+def test_versus_leaves_out_what_is_undefined_on_either_side():
+    one = as_ranking_data(None, [1, 0, 1, 0], qid=list("aabb"), score=[2, 1, 1, 2])
+    two = as_ranking_data(None, [1, 0, 0, 0], qid=list("aabb"), score=[1, 2, 1, 2])
+    for first, second in ((one, two), (two, one)):
+        row = next(iter(evaluate(first, "NDCG").versus(evaluate(second, "NDCG"))))
+        assert row["queries"] == 1
+        assert not math.isnan(row["difference"])

@@ -174,3 +174,22 @@ def test_holm_against_its_definition():
     corrected = inference.holm(p)
     assert np.isnan(corrected[1])
     assert corrected[[0, 3, 2, 4]].tolist() == pytest.approx([0.04, 0.09, 0.09, 0.5])
+
+
+def test_the_observed_value_is_one_of_its_pool():
+    """Two queries, one weaker permutation each: all picks are the observed in 1 draw of 4."""
+    observed, pool = np.ones((2, 1)), np.zeros((1, 2, 1))
+    p = inference.permutation_p(observed, pool, False, _spread, np.random.default_rng(0), 4000)
+    assert p == pytest.approx(0.25, abs=0.03)
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "n_items", "size"), [(1, 300, 1000), (3, 100, 99), (40, 100, 99), (4, 20_000, 19)]
+)
+def test_pools_shrink_with_the_data(n_queries, n_items, size):
+    data = as_ranking_data(None, qid=np.repeat(np.arange(n_queries), n_items))
+    codes = np.arange(data.n_rows) % 2
+    plan = inference.PermutationPlan(data, codes, None, 1000)
+    assert plan.pool_size == (size if data.n_rows < 80_000 else max(19, 4 * 2**18 // data.n_rows))
+    drawn = sum(len(labels) for queries, labels in plan.draws(0) if queries.start == 0)
+    assert drawn == plan.pool_size
