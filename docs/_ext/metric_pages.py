@@ -36,6 +36,7 @@ from metric_pictures import draw
 import equirank
 from equirank import metrics
 from equirank.core.names import parse_metric
+from equirank.metrics import properties
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -219,7 +220,7 @@ def trim(app: Sphinx, what: str, name: str, member: Any, options: Any, lines: li
 
 def reference_files() -> dict[str, str]:
     """Return the text of the reference, one page for each public module."""
-    modules = [equirank, *public_modules(equirank)]
+    modules = [equirank, *public_modules(equirank), properties]
     files = {
         f"{module.__name__}.rst": reference_page(module) for module in modules if module != metrics
     }

@@ -91,7 +91,8 @@ def complete(words, index):
 
 
 def test_completion():
-    assert set(complete("equirank ", 1)) == {"conformance", "datasets", "evaluate", "metrics"}
+    commands = {"conformance", "datasets", "evaluate", "metrics", "properties"}
+    assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]
     assert complete("equirank evaluate a.csv --metrics NDCG@10,RK", 4) == ["NDCG@10,RKL"]

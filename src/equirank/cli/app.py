@@ -9,6 +9,7 @@ from .datasets import datasets
 from .evaluate import evaluate
 from .json_option import JsonCommand
 from .metrics import metrics
+from .properties import properties
 
 __all__ = ["app", "main"]
 
@@ -46,6 +47,7 @@ app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evalu
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
+app.command(cls=JsonCommand, short_help="Say which metric sees which property.")(properties)
 
 
 def main() -> None:

@@ -1,0 +1,105 @@
+"""``equirank properties``: which metric sees what."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failing import CommandError, errors_in_one_line
+from .json_option import JsonOption, write_json
+from .showing import show_table
+
+if TYPE_CHECKING:
+    from ..core.table import Table
+
+__all__ = ["properties"]
+
+
+def _complete_metric(incomplete: str) -> list[str]:
+    """Complete the name of a metric or a check."""
+    from ..core.names import metric_names
+    from ..metrics.properties.check_metric import CHECKS
+
+    return [name for name in (*metric_names(), *CHECKS) if name.startswith(incomplete)]
+
+
+def properties(
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Metric such as RND@50, check such as smoothness.ks, or my.module:metric; "
+            "may be repeated. All of ours without it.",
+            autocompletion=_complete_metric,
+        ),
+    ] = None,
+    repetitions: Annotated[
+        int, typer.Option(min=2, help="Number of repetitions; under 11 nothing can be detected.")
+    ] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the scenarios and tests.")] = 0,
+    json: JsonOption = None,
+) -> None:
+    """Say which metric sees which property, on pairs of a fair and a bad version of lists.
+
+    The numbers are effect sizes: the mean difference of the two versions divided by its standard
+    deviation, above 0 where the bad version scores worse. A star marks what is detected: p < 0.01
+    after Holm's correction, in the right direction.
+
+    my.module:metric is a Metric, object or class, in a module that Python finds from here.
+
+    --json lists objects with metric, property, effect (null where undefined or infinite), p,
+    detected and repetitions.
+    """
+    with errors_in_one_line():
+        from ..metrics.properties import bench
+
+        chosen = [_load(name) if _is_path(name) else name for name in metric or ()]
+        found = bench(chosen or None, n_repetitions=repetitions, random_state=seed)
+        if json is not None:
+            write_json(json, found.to_json())
+        if json != "-":
+            show_table(_wide(found))
+            typer.echo("effect sizes; * detected: p < 0.01 after correction, bad version worse")
+
+
+def _is_path(name: str) -> bool:
+    module, colon, thing = name.partition(":")
+    return bool(colon) and thing.isidentifier() and module.replace(".", "_").isidentifier()
+
+
+def _load(path: str) -> Any:
+    """Import a metric of the user's, also from the folder the command is run in."""
+    import os
+    import sys
+    from importlib import import_module
+
+    module, _, name = path.partition(":")
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        raise CommandError(f"metric {path!r} cannot be imported: {error}") from None
+    except AttributeError:
+        raise CommandError(f"metric {path!r} cannot be found: {module} has no {name}") from None
+    finally:
+        sys.path.remove(here)
+
+
+def _wide(found: "Table") -> "Table":
+    """Turn the rows into one row per metric, one column per property."""
+    from ..core.table import Table
+
+    rows = list(found)
+    metrics, heads = (list(dict.fromkeys(row[key] for row in rows)) for key in _KEYS)
+    cells = {(row["metric"], row["property"]): _cell(row) for row in rows}
+    columns = {head: [cells[metric, head] for metric in metrics] for head in heads}
+    return Table({"metric": metrics, **columns})
+
+
+_KEYS = ("metric", "property")
+
+
+def _cell(row: dict[str, Any]) -> str:
+    if row["effect"] != row["effect"]:
+        return "-"
+    return f"{row['effect'] + 0.0:.2f}" + ("*" if row["detected"] else "")

@@ -1,0 +1,5 @@
+"""Properties: how one group's places are distributed, and which metric sees what."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

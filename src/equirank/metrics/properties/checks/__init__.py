@@ -1,0 +1,1 @@
+"""Distributional checks of one group's places, one check in one file."""
