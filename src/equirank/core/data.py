@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.segments import sort_within, tie_blocks
 from . import columns as door
 from .errors import DataError
+from .labels import encode, group_rows, query_weights
 from .names import suggest
 
 if TYPE_CHECKING:
@@ -408,14 +409,14 @@ def as_ranking_data(
     given |= {"score": scores, "position": places}
     given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
     n_rows = door.same_length(given)
-    order, offsets, qids = door.group_rows(queries, n_rows)
+    order, offsets, qids = group_rows(queries, n_rows)
 
     def sort(values: Any) -> Any:
         if values is None:
             return None
         return door.frozen(values if order is None else values[order])
 
-    coded = {n: door.encode(n, v, missing_sensitive == "category") for n, v in people.items()}
+    coded = {n: encode(n, v, missing_sensitive == "category") for n, v in people.items()}
     return RankingData(
         X=features if order is None or features is None else door.frozen_matrix(features[order]),
         y=sort(relevance),
@@ -423,7 +424,7 @@ def as_ranking_data(
         qids=door.frozen(qids),
         sensitive={name: Attribute(sort(codes), seen) for name, (codes, seen) in coded.items()},
         cost=sort(costs),
-        query_weight=door.query_weights(query_weight, qids, offsets, order, n_rows),
+        query_weight=query_weights(query_weight, qids, offsets, order, n_rows),
         ids=sort(labels),
         score=sort(scores),
         position=sort(places),

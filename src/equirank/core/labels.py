@@ -1,0 +1,153 @@
+"""Labels of queries and groups to codes: rows grouped by query, categories coded once."""
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from .columns import frozen, is_missing, numbers, refuse, same_length, shown
+from .errors import DataError
+
+__all__ = ["encode", "group_rows", "query_weights"]
+
+MISSING = "(missing)"
+MAX_NUMERIC_GROUPS = 20
+
+
+def group_rows(
+    queries: np.ndarray | None, n_rows: int
+) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """Sort rows by query, queries by first appearance; the order is None where nothing moves."""
+    if queries is None:
+        return None, np.array([0, n_rows]), np.array([0])
+    refuse("qid", queries, _missing_mask(queries), "the label of a query")
+    starts = np.concatenate([[0], np.flatnonzero(queries[1:] != queries[:-1]) + 1])
+    heads = queries[starts]
+    codes, labels = _factorize(heads)
+    if len(labels) == len(heads):
+        return None, np.concatenate([starts, [n_rows]]).astype(np.int64), heads
+    code_of_row = np.repeat(codes, np.diff(np.concatenate([starts, [n_rows]])))
+    order = np.argsort(code_of_row, kind="stable")
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=len(labels)))])
+    return order, offsets, labels
+
+
+def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Code values by the order of their first appearance."""
+    if values.dtype.kind == "O":
+        seen: dict[Any, int] = {}
+        codes = np.array([seen.setdefault(value, len(seen)) for value in values.tolist()])
+        labels = np.empty(len(seen), dtype=object)
+        labels[:] = list(seen)
+        return codes, labels
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse], values[np.sort(first)]
+
+
+def encode(
+    name: str, values: np.ndarray, missing_category: bool
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Code one attribute: codes follow the sorted categories, a missing one comes last."""
+    bad = _missing_mask(values)
+    if bad.any() and not missing_category:
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"sensitive_features[{name!r}] must name a group, got {shown(values[row])} in row "
+            f'{row}; missing_sensitive="category" keeps such rows as a group of their own'
+        )
+    present = values[~bad] if bad.any() else values
+    codes, seen = _categories(present)
+    numeric = present.dtype.kind in "iuf" or all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) for v in seen
+    )
+    if numeric and len(seen) > MAX_NUMERIC_GROUPS:
+        raise DataError(
+            f"sensitive_features[{name!r}] must be a category, got a number with {len(seen)} "
+            f"values (more than {MAX_NUMERIC_GROUPS}); cut it into bins first"
+        )
+    if not bad.any():
+        return codes, seen
+    full = np.full(len(values), len(seen), dtype=np.int32)
+    full[~bad] = codes
+    return full, (*seen, MISSING)
+
+
+def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Code values by sorted category, in a few passes while the categories are few."""
+    codes = np.full(len(values), -1, dtype=np.int32)
+    seen: list[Any] = []
+    row = 0
+    signs = values
+    if values.dtype.kind == "U" and values.dtype.itemsize in (4, 8) and values.flags.c_contiguous:
+        signs = values.view(f"u{values.dtype.itemsize}")  # short words compare faster as numbers
+    while len(values) and len(seen) < 64:
+        codes[signs == signs[row]] = len(seen)
+        seen.append(values[row].item() if isinstance(values[row], np.generic) else values[row])
+        rest = codes[row:] < 0
+        step = int(rest.argmax()) if rest.any() else -1
+        if step < 0:
+            break
+        row += step
+    else:
+        codes, labels = _factorize(values)
+        seen = labels.tolist()
+    try:
+        order = sorted(range(len(seen)), key=lambda j: seen[j])
+    except TypeError:
+        order = sorted(range(len(seen)), key=lambda j: str(seen[j]))
+    rank = np.empty(len(seen), dtype=np.int32)
+    rank[order] = np.arange(len(seen))
+    return rank[codes], tuple(seen[j] for j in order)
+
+
+def _missing_mask(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind == "O":
+        return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def query_weights(
+    values: Any, qids: np.ndarray, offsets: np.ndarray, order: np.ndarray | None, n_rows: int
+) -> np.ndarray | None:
+    """Give one weight per query, from a dict or from equal weights on its rows."""
+    if values is None:
+        return None
+    if isinstance(values, Mapping):
+        found = [_weight_of(values, query) for query in qids]
+        for query, weight in zip(qids, found, strict=True):
+            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+                raise DataError(
+                    f"query_weight must be a number >= 0, got {shown(weight)} "
+                    f"for query {shown(query)}"
+                )
+        return frozen(np.array(found, dtype=np.float64))
+    rows = numbers("query_weight", values)
+    same_length({"qid": np.empty(n_rows), "query_weight": rows})
+    refuse("query_weight", rows, rows is not None and ~(rows >= 0), "a number >= 0")
+    per_row = np.asarray(rows)[slice(None) if order is None else order]
+    weights = per_row[offsets[:-1]]
+    uneven = np.asarray(per_row != np.repeat(weights, np.diff(offsets)))
+    if uneven.any():
+        stored = int(np.flatnonzero(uneven)[0])
+        row = stored if order is None else int(order[stored])
+        raise DataError(f"query_weight must be equal within a query, and changes in row {row}")
+    return frozen(weights)
+
+
+def _weight_of(values: Mapping[Any, Any], query: Any) -> Any:
+    """Look a query's weight up by its label, dates in any of their forms."""
+    keys = [query, query.item() if isinstance(query, np.generic) else query]
+    if isinstance(query, np.datetime64):
+        keys += [query.astype(f"datetime64[{unit}]") for unit in ("D", "s", "us", "ns")]
+        keys += [key.item() for key in keys[2:5]]
+    for key in keys:
+        if key in values:
+            return values[key]
+    raise DataError(f"query_weight must name every query, and lacks {shown(query)}")
