@@ -4,7 +4,11 @@ __version__: str
 
 from . import datasets as datasets
 from . import metrics as metrics
+from . import plots as plots
+from . import rankers as rankers
+from . import rerankers as rerankers
 from . import testing as testing
+from . import theory as theory
 from .core.data import RankingData as RankingData
 from .core.data import as_ranking_data as as_ranking_data
 from .core.errors import DataError as DataError

@@ -1,0 +1,1 @@
+"""Auditing: from a ranking to tables, a verdict and a page."""

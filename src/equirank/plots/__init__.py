@@ -1,0 +1,5 @@
+"""Plots: one picture, one function; each returns an Altair chart and computes nothing."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,1 @@
+"""The public list of this room."""

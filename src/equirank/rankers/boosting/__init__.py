@@ -1,0 +1,1 @@
+"""Boosting: weak rankers added up, with costs."""

@@ -1,0 +1,1 @@
+"""LambdaMART and its kin, on LightGBM."""

@@ -1,0 +1,1 @@
+"""Re-rankers that decide as candidates arrive."""

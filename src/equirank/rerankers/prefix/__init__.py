@@ -1,0 +1,1 @@
+"""Re-rankers that promise something of every prefix."""

@@ -1,0 +1,1 @@
+"""Re-rankers that move scores."""
