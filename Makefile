@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types contract check bench docs clean
+.PHONY: help demo browser test lint types contract check bench docs clean
 
 help:  ## list the targets
 	@echo "equirank: make <target>"
@@ -32,17 +32,24 @@ $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@$(PIP) install -qq -c constraints.txt -e ".[$*]"
 	@touch $@
 
-demo: $(VENV)/.stamp-base  ## evaluate a ranking of job applicants and say where the result is
+demo: $(VENV)/.stamp-report  ## audit a ranking of job applicants and say where the report is
 	@mkdir -p $(DEMO)
-	@echo ">> evaluating the bundled hiring data, by sex"
+	@echo ">> auditing the bundled hiring data, by sex and by age"
 	@data="$$($(BIN)/python -c 'from equirank.datasets import hiring_path; print(hiring_path())')" && \
-	set -- "$$data" $(DEMO_OPTIONS) && \
-	$(BIN)/equirank evaluate "$$@" && \
-	$(BIN)/equirank evaluate "$$@" --json $(DEMO)/evaluation.json > /dev/null
-	@echo ">> the same numbers as JSON: $(DEMO)/evaluation.json"
+	$(BIN)/equirank audit "$$data" $(DEMO_OPTIONS) --out $(DEMO)/audit.html --json $(DEMO)/audit.json
+	@echo ">> open the report in a browser: $(DEMO)/audit.html"
+	@echo ">> the same as JSON: $(DEMO)/audit.json"
 
-DEMO_OPTIONS = --query vacancy --score score --relevance suitability --sensitive sex \
-	--by sex --metrics "NDCG@10,Recall@10,RND(step=5)@50,ExposureGap"
+DEMO_OPTIONS = --query vacancy --score score --relevance suitability --sensitive sex --sensitive age_group \
+	--k 10,20
+
+browser:  ## say how to get the Chromium that the tests of the page look for
+	@echo "The tests of the audit page drive a Chromium; without one they are skipped, with a reason."
+	@echo "  Debian, Ubuntu:  sudo apt-get install chromium"
+	@echo "  Fedora:          sudo dnf install chromium"
+	@echo "  macOS:           brew install --cask chromium"
+	@echo "  anywhere:        $(BIN)/python -m playwright install chromium"
+	@echo "One on PATH is found by itself; name any other with EQUIRANK_CHROMIUM=/path/to/chromium."
 
 test: $(VENV)/.stamp-test  ## run the tests and the examples in the docstrings
 	@echo ">> testing on $(JOBS) processes"
