@@ -35,6 +35,12 @@ def test_json_is_the_specification_and_html_needs_no_network(chart, tmp_path):
     assert "cdn.jsdelivr.net" not in page
 
 
+def test_names_cannot_end_the_script(tmp_path):
+    points = {"name": ["</script><script>alert(1)</script>\u2028"], "x": [0.3], "y": [0.8]}
+    save_chart(tradeoff(points, mixture=(0, 0, 1, 1)), tmp_path / "a.html")
+    assert "<script>alert" not in (tmp_path / "a.html").read_text()
+
+
 def test_another_ending_is_refused(chart, tmp_path):
     with pytest.raises(DataError, match=r"must end in one of \.png, .* got 'a\.gif'"):
         save_chart(chart, "a.gif")

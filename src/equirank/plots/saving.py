@@ -1,5 +1,6 @@
 """A picture as a file."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,15 @@ from ..core.extras import require
 from ..datasets.opening import replacing
 from .theme import altair
 
-__all__ = ["save_chart"]
+__all__ = ["save_chart", "script_safe", "vega_script"]
 
+PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Chart</title></head>
+<body><div id="chart"></div>
+<script>%s</script>
+<script>vegaEmbed("#chart", %s, {renderer: "svg", actions: false});</script>
+</body></html>
+"""
 ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
 
 
@@ -51,10 +59,31 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) 
         if ending == ".png":
             options["scale"] = scale
         if ending == ".html":
-            options["bundle"] = True
-        content = getattr(convert, f"vegalite_to_{ending[1:]}")(chart.to_dict(), **options)
+            content = PAGE % (vega_script(), script_safe(chart.to_dict()))
+        else:
+            content = getattr(convert, f"vegalite_to_{ending[1:]}")(chart.to_dict(), **options)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def vega_script() -> str:
+    """Give the script that draws charts (Vega, Vega-Lite and Vega-Embed), to be put into a page."""
+    bundle = require("vl_convert", "report").javascript_bundle(vl_version=vega_lite_version())
+    return str(bundle).replace("</script", "<\\/script")
+
+
+def script_safe(value: Any) -> str:
+    """Write JSON that can stand inside a script element, whatever the texts in it.
+
+    Examples
+    --------
+    >>> script_safe({"name": "</script>"})
+    '{"name":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
 
 
 def vega_lite_version() -> str:

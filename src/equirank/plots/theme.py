@@ -8,8 +8,8 @@ from ..core.errors import DataError
 from ..core.extras import require
 
 __all__ = [
-    "DASHES", "FONT", "GROUPS", "INK", "MUTED", "PALETTE", "SHAPES", "altair", "attribute_rows",
-    "colours", "data", "dress", "shorten",
+    "DASHES", "FOCUS", "FONT", "INK", "MUTED", "OVERLAID", "PALETTE", "SHAPES", "altair",
+    "attribute_rows", "colours", "configuration", "data", "dress", "group_scale", "shorten",
 ]  # fmt: skip
 
 #: Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, in an order
@@ -17,14 +17,16 @@ __all__ = [
 PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b58900", "#8f8f8f", "#7b5ea7",
 )  # fmt: skip
+#: The group that the pictures look at.
+FOCUS = "#d55e00"
 #: Colour is never alone: lines differ in dashes and points in shape as well.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 2), (10, 4), (1, 2), (6, 2, 1, 2))
 SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",
 )  # fmt: skip
-#: How many groups one picture tells apart; beyond, each group gets a small picture of its own.
-GROUPS = 8
+#: How many groups lie over each other in one picture; beyond, each has a small one of its own.
+OVERLAID = 3
 INK, MUTED, GRID = "#1f2933", "#5f6c7b", "#e4e8ed"
 FONT = '"Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
@@ -60,6 +62,19 @@ def attribute_rows(
         listed = ", ".join(repr(shorten(name)) for name in names)
         raise DataError(f"attribute must be one of {listed}, got {shorten(attribute)!r}")
     return str(attribute), [row for row in rows if row["attribute"] == attribute]
+
+
+def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:
+    """Give each group of an attribute its colour: the same in all pictures, the focus in vermilion.
+
+    Returns the domain and range of a scale: the group looked at first, the others in their order.
+    """
+    _, rows = attribute_rows(result, "groups", attribute)
+    names = [row["group"] for row in sorted(rows, key=lambda row: not row["focus"])]
+    others = [colour for colour in PALETTE if colour != FOCUS]
+    if not any(row["focus"] for row in rows):
+        return colours(names)
+    return {"domain": names, "range": [FOCUS, *(others[i % 7] for i in range(len(names) - 1))]}
 
 
 def colours(names: Iterable[Any]) -> dict[str, list[Any]]:
