@@ -18,7 +18,7 @@ from .checks.statistical_independence import statistical_independence
 from .checks.tokenisation_index import tokenisation_index
 from .scenarios import PROTECTED
 
-__all__ = ["CHECKS", "CheckMetric"]
+__all__ = ["CHECKS", "CheckMetric", "true_places"]
 
 Check = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
@@ -78,12 +78,12 @@ class CheckMetric(Metric):
         found = []
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
             some = slice(int(begin), int(end))
-            places, truth = np.arange(1, end - begin + 1), _true_places(slots.y[some])
+            places, truth = np.arange(1, end - begin + 1), true_places(slots.y[some])
             found.append(measured(places, truth, group[some]))
         return Values(np.array(found))
 
 
-def _true_places(y: np.ndarray) -> np.ndarray:
+def true_places(y: np.ndarray) -> np.ndarray:
     """Give the place of each item in the order by relevance; tied items share their mean."""
     _, level, size = np.unique(-y, return_inverse=True, return_counts=True)
     last = np.cumsum(size)
