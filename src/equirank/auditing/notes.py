@@ -1,0 +1,191 @@
+"""The notes of an audit: what a reader must know about the data before trusting a number."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..core.labels import MISSING
+from ..core.table import Table
+from .measuring import MOST_PAIRED, Measured
+from .plan import Plan
+from .tables.prefix_shares import MOST_GROUPS
+from .wording import joined, number, percent
+
+__all__ = ["arbitrary_share", "make_notes"]
+
+#: From this share of the first places on, which ties decide, a warning is given.
+MANY_TIES = 0.2
+
+
+def make_notes(
+    measured: Measured, facts: dict[str, Any], tables: dict[str, Table]
+) -> list[dict[str, str]]:
+    """Give the notes, warnings first."""
+    found = [
+        {"kind": kind, "text": text}
+        for kind, text in (
+            *_ties(measured.plan, facts),
+            *_cutoffs(facts),
+            *_missing(facts),
+            *_skipped(tables, facts),
+            *_small(tables),
+            *_sample(facts),
+            *_kept(measured, facts),
+            *_four_fifths(),
+        )
+    ]
+    return sorted(found, key=lambda note: note["kind"] != "warning")
+
+
+Notes = Iterable[tuple[str, str]]
+
+
+def arbitrary_share(plan: Plan, k: int) -> float:
+    """Give the share of the first k places that are filled from a tie block reaching beyond them.
+
+    Who of the block is among the first k is arbitrary there. The mean over lists longer than k.
+    """
+    shares = []
+    for _, draw in plan.ranking.draws():
+        slots = draw.slots()
+        inside = np.flatnonzero(slots.sizes > k)
+        if slots.lo is None or len(inside) == 0:
+            shares.append(0.0)
+            continue
+        last = slots.offsets[inside] + k - 1
+        begin, end = slots.lo[last], slots.end()[last]
+        across = np.where(end > last + 1, last + 1 - begin, 0)
+        shares.append(float((across / k).mean()))
+    return float(np.mean(shares))
+
+
+def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
+    if facts["tie_share"] == 0:
+        return
+    yield (
+        "ties",
+        f"{percent(facts['tie_share'])} of the items share their place with others. They stand at "
+        "the middle of the places they share, and count by their chance to be among the first.",
+    )
+    worst = max((arbitrary_share(plan, k), k) for k in plan.ks)
+    if worst[0] >= MANY_TIES:
+        yield (
+            "warning",
+            f"{percent(worst[0])} of the first {worst[1]} places are filled from ties that reach "
+            "beyond them: who stands there is arbitrary. Measures of the first places (selection "
+            "rates, RND, shares by prefix) spread such people evenly and look even for that "
+            "reason alone, not because of how people were ranked.",
+        )
+
+
+def _cutoffs(facts: dict[str, Any]) -> Notes:
+    longest = facts["list_length"]["max"]
+    too_long = [str(k) for k in facts["ks"] if k >= longest]
+    if too_long:
+        yield (
+            "warning",
+            f"k = {joined(too_long)} is as long as every list: everybody is selected there, and "
+            "selection rates at it say nothing.",
+        )
+    positions = facts["positions_given"]
+    if positions and facts["has_score"]:
+        yield "data", "The order audited is that of the given positions; scores are only shown."
+    elif positions:
+        yield "data", "The order audited is that of the given positions; there are no scores."
+
+
+def _missing(facts: dict[str, Any]) -> Notes:
+    for name, rows in facts["missing_rows"].items():
+        if rows:
+            yield (
+                "missing",
+                f"{number(rows)} of {number(facts['n_rows'])} rows have no value of {name}. They "
+                f'are kept as a group of their own, "{MISSING}".',
+            )
+
+
+def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
+    skipped: dict[str, list[str]] = {}
+    for name in ("gaps", "metrics"):
+        for row in tables[name]:
+            if row["n_skipped"]:
+                what = row["metric"]
+                what += f" ({row['attribute']})" if row.get("attribute") else ""
+                skipped.setdefault(number(row["n_skipped"]), []).append(what)
+    for count, what in skipped.items():
+        shown = list(dict.fromkeys(what))
+        words = joined(shown) if len(shown) <= 6 else f"{len(shown)} measures"
+        yield (
+            "skipped",
+            f"{count} of {number(facts['n_queries'])} lists are left out of {words}, which "
+            "cannot be measured there (one group only, or nothing relevant).",
+        )
+
+
+def _small(tables: dict[str, Table]) -> Notes:
+    small: dict[str, None] = {}
+    for row in tables["selection"]:
+        if row["small_cell"]:
+            small[f"{row['group']} ({row['attribute']})"] = None
+    if small:
+        shown = list(small)
+        words = joined(shown) if len(shown) <= 8 else f"{joined(shown[:7])} and others"
+        yield (
+            "small",
+            f"Too few people for a rate of their own: {words}. Their numbers are shown, but they "
+            "are not the group others are compared with.",
+        )
+
+
+def _sample(facts: dict[str, Any]) -> Notes:
+    if facts["n_queries"] == 1:
+        yield (
+            "sample",
+            "There is one list. Intervals resample its items within each group, and say nothing "
+            "about other lists.",
+        )
+    elif facts["n_queries"] < 20:
+        yield (
+            "sample",
+            f"There are {facts['n_queries']} lists only: intervals over so few lists are rough.",
+        )
+    if facts["n_boot"] == 0:
+        yield "sample", "No intervals were asked for."
+
+
+def _kept(measured: Measured, facts: dict[str, Any]) -> Notes:
+    kept, total = facts["drilldown_kept"], facts["drilldown_total"]
+    if kept < total:
+        yield (
+            "drilldown",
+            f"The table of lists keeps the {number(kept)} most unequal of {number(total)} lists "
+            "for each attribute.",
+        )
+    if facts["checks_lists"] < total:
+        yield (
+            "drilldown",
+            f"The distributional checks look at {facts['checks_lists']} lists, spread evenly over "
+            "all.",
+        )
+    for each in measured.plan.audited:
+        if each.n_groups > MOST_PAIRED and facts["has_relevance"]:
+            yield (
+                "drilldown",
+                f"{each.name} has {each.n_groups} groups: they are not compared pair by pair.",
+            )
+        if each.n_groups > MOST_GROUPS:
+            yield (
+                "drilldown",
+                f"{each.name} has {each.n_groups} groups: shares by prefix and scores show the "
+                f"{MOST_GROUPS} largest.",
+            )
+
+
+def _four_fifths() -> Notes:
+    yield (
+        "four_fifths",
+        "An impact ratio of four fifths (0.8) is a rule of thumb of one agency in the United "
+        "States. Several laws that ask for impact ratios set no threshold. The ratios here are "
+        "facts about these lists, and no judgement.",
+    )
