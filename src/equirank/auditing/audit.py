@@ -30,7 +30,7 @@ from .tables.pictures import scores_table, strip_table
 from .tables.prefix_shares import prefix_shares_table
 from .tables.queries import queries_table
 from .tables.selection import selection_table
-from .verdict import make_verdict
+from .verdict.making import make_verdict
 
 __all__ = ["audit"]
 
@@ -54,7 +54,7 @@ def audit(
     level: float = 0.95,
     random_state: Any = 0,
     title: str = "ranking",
-    against_title: str = "other ranking",
+    against_title: str = "the other ranking",
     created: str | None = None,
 ) -> AuditResult:
     """Audit a ranking of people: who stands higher, by how much, how sure that is.
@@ -136,7 +136,7 @@ def audit(
     tables = _tables(measured, other)
     facts = make_facts(measured, other, title, against_title, created)
     notes = make_notes(measured, facts, tables)
-    verdict = make_verdict(facts, tables)
+    verdict = make_verdict(facts, tables, notes)
     return AuditResult(facts, verdict, tables, notes, measured.plan)
 
 

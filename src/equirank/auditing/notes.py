@@ -124,18 +124,19 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
 
 
 def _small(tables: dict[str, Table]) -> Notes:
-    small: dict[str, None] = {}
-    for row in tables["selection"]:
-        if row["small_cell"]:
-            small[f"{row['group']} ({row['attribute']})"] = None
-    if small:
-        shown = list(small)
-        words = joined(shown) if len(shown) <= 8 else f"{joined(shown[:7])} and others"
-        yield (
-            "small",
-            f"Too few people for a rate of their own: {words}. Their numbers are shown, but they "
-            "are not the group others are compared with.",
-        )
+    for k in dict.fromkeys(tables["selection"]["k"].tolist()):
+        small = [
+            f"{row['group']} ({row['attribute']})"
+            for row in tables["selection"]
+            if row["small_cell"] and row["k"] == k
+        ]
+        if small:
+            words = joined(small) if len(small) <= 6 else f"{', '.join(small[:5])} and others"
+            yield (
+                "small",
+                f"Too few people for a rate of their own among the first {k}: {words}. Their "
+                "numbers are shown, but others are not compared with them.",
+            )
 
 
 def _sample(facts: dict[str, Any]) -> Notes:
@@ -152,6 +153,15 @@ def _sample(facts: dict[str, Any]) -> Notes:
         )
     if facts["n_boot"] == 0:
         yield "sample", "No intervals were asked for."
+    most = max(len(each["groups"]) for each in facts["attributes"])
+    if facts["n_permutations"] and most > 2:
+        finest = most / (facts["n_permutations"] + 1)
+        if finest >= 1 - facts["level"]:
+            yield (
+                "warning",
+                f"{number(facts['n_permutations'])} permutations are too few for {most} groups: no "
+                "difference can be told from chance. Ask for more with n_permutations.",
+            )
 
 
 def _kept(measured: Measured, facts: dict[str, Any]) -> Notes:

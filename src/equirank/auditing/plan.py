@@ -112,7 +112,7 @@ def make_plan(
     data = ranking.data
     if not data.sensitive:
         raise DataError("sensitive must name at least one attribute of people, got none")
-    keys = [(name,) for name in data.sensitive]
+    keys: list[tuple[str, ...]] = [(name,) for name in data.sensitive]
     if cross:
         keys += list(combinations(data.sensitive, 2))
     audited = [Audited(by, data.attribute(by[0] if len(by) == 1 else by)) for by in keys]

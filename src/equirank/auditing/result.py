@@ -45,7 +45,7 @@ class AuditResult:
     >>> from equirank import audit
     >>> result = audit(score=[4, 3, 2, 1], sensitive={"sex": list("mmff")}, protected="sex=f")
     >>> result.verdict[0]
-    '4 people in one list of 4 were audited by sex.'
+    '4 entries in one list were audited by sex.'
     >>> result.tables["groups"]["mean_position"]
     array([3.5, 1.5])
     >>> result.fails("PositionDifference>3")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-__all__ = ["chance", "joined", "number", "percent", "places", "ratio", "spread"]
+__all__ = ["chance", "joined", "number", "percent", "places", "ratio", "span"]
 
 
 def number(value: float, digits: int = 1) -> str:
@@ -71,16 +71,22 @@ def chance(p: float) -> str:
     return f"p = {p:.3f}" if p < 0.0095 else f"p = {p:.2f}"
 
 
-def spread(low: str, high: str, level: float) -> str:
-    """Write an interval.
+def span(low: float, high: float, level: float, unit: str = "places") -> str:
+    """Write an interval of places, percentages or ratios with equal digits at both ends.
 
     Examples
     --------
-    >>> spread("5 places", "7 places", 0.95)
-    '95 % interval 5 to 7 places'
+    >>> span(5.12, 7.3, 0.95), span(9.7, 12.4, 0.9)
+    ('95 % interval 5.1 to 7.3 places', '90 % interval 10 to 12 places')
+    >>> span(0.386, 0.42, 0.95, "%"), span(0.438, 0.6, 0.95, "times")
+    ('95 % interval 39 to 42 %', '95 % interval 0.44 to 0.60')
     """
-    unit = " " + high.split(" ", 1)[1] if " " in high else ""
-    return f"{100 * level:g} % interval {low.split(' ', 1)[0]} to {high.split(' ', 1)[0]}{unit}"
+    if unit == "times":
+        return f"{100 * level:g} % interval {ratio(low)} to {ratio(high)}"
+    scale = 100.0 if unit == "%" else 1.0
+    digits = 0 if max(abs(low), abs(high)) * scale >= 10 else 1
+    ends = (f"{scale * end:,.{digits}f}" for end in (low, high))
+    return f"{100 * level:g} % interval {' to '.join(ends)} {unit}"
 
 
 def joined(words: Sequence[str], last: str = "and") -> str:

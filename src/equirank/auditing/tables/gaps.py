@@ -10,7 +10,7 @@ from ...core.table import Table
 from ..measures.position_difference import PositionDifference
 from ..measuring import Measured
 from ..plan import Audited
-from .groups import POWER, detectable_difference
+from .groups import POWER, detectable_difference, detectable_places
 from .rows import make_table
 
 __all__ = ["detectable_gap", "gap_rows", "gaps_table", "metrics_table"]
@@ -71,8 +71,7 @@ def _place_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     result = measured.places(each)
     means = np.asarray(result.summary[1])
     low, high = measured.interval(result.group_replicates, means.shape)
-    n = measured.evaluation.sample_size
-    able = detectable_difference(result.group_replicates, measured.plan.level, n, means.shape)
+    able = detectable_places(measured, each)
     there = (~np.isnan(np.asarray(result.values.groups))).sum(axis=0)
     chosen = [each.focus] if each.n_groups == 2 else range(each.n_groups)
     p = result.group_p_values

@@ -11,7 +11,7 @@ from ..measuring import Measured
 from ..plan import Audited
 from .rows import make_table
 
-__all__ = ["POWER", "detectable_difference", "groups_table"]
+__all__ = ["POWER", "detectable_difference", "detectable_places", "groups_table"]
 
 #: The chance with which the detectable difference would have been seen.
 POWER = 0.8
@@ -51,9 +51,7 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "p_value": p,
         # of two groups the one is the mirror of the other: one test
         "p_holm": p if each.n_groups <= 2 else holm(p),
-        "detectable": detectable_difference(
-            places.group_replicates, measured.plan.level, measured.evaluation.sample_size, n
-        ),
+        "detectable": detectable_places(measured, each),
         "exposure": totals.exposure,
         "exposure_per_item": totals.exposure / (totals.people / totals.people.sum()),
         "merit": totals.relevance if known else empty,
@@ -67,6 +65,15 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     for name, values in replicates.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = measured.interval(values, n)
     return [{name: values[code] for name, values in columns.items()} for code in range(*n)]
+
+
+def detectable_places(measured: Measured, each: Audited) -> np.ndarray:
+    """Give each group's detectable position difference, at a level shared out over the groups."""
+    level = measured.plan.level
+    if each.n_groups > 2:
+        level = 1.0 - (1.0 - level) / each.n_groups
+    replicates, n = measured.places(each).group_replicates, measured.evaluation.sample_size
+    return detectable_difference(replicates, level, n, (each.n_groups,))
 
 
 def detectable_difference(

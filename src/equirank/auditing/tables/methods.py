@@ -69,9 +69,9 @@ PROCEDURES = (
     ),
     (
         "Intervals",
-        "bootstrap over lists, for one list over its items within each group; percentiles, widened "
-        "for small samples",
-        "Would the audit be repeated on other such lists, about so many of the intervals would hold "
+        "bootstrap over lists, for one list over its items within each group; percentiles, "
+        "widened for small samples",
+        "Were the audit repeated on other such lists, about so many of the intervals would hold "
         "the true value.",
         "Hesterberg, What teachers should know about the bootstrap, The American Statistician "
         "2015.",

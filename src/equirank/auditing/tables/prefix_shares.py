@@ -120,7 +120,7 @@ def _band(k: np.ndarray, p: np.ndarray, n_lists: np.ndarray) -> tuple[np.ndarray
     the places of all lists together, the level shared out over the prefixes.
     """
     nothing = np.full(len(k), np.nan)
-    if not (0.0 < p.min() and p.max() < 1.0):
+    if p.min() <= 0.0 or p.max() >= 1.0:
         return nothing, nothing, ""
     if n_lists.max() > 1:
         places, level = k * n_lists, BAND_ALPHA / len(k)
