@@ -1,16 +1,15 @@
 """A hand-made audit result, of the shape that pictures and page read; its numbers mean nothing."""
 
-from types import SimpleNamespace
-
 import numpy as np
 
+from equirank.auditing.result import AuditResult
 from equirank.core.table import Table
 
 HOSTILE = {
     "script": "</script><script>window.hacked = 1</script>",
     "quotes": """"><img src=x onerror='window.hacked = 2'>""",
     "emoji": "👩‍🚀 🏳️‍🌈",
-    "rtl": "\u202eنساء\u202c עברית",
+    "rtl": "\u202e\u0646\u0633\u0627\u0621\u202c \u05e2\u05d1\u05e8\u05d9\u05ea",
     "long": "column " + "x" * 10_000,
     "formula": '=HYPERLINK("http://example.org")',
 }
@@ -30,10 +29,11 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
     rng = np.random.default_rng(0)
     tables: dict[str, list[dict]] = {
         name: []
-        for name in (
-            "groups selection gaps metrics prefix_shares exposure_merit pairwise scores strip "
-            "checks queries blind_spots methods comparison"
-        ).split()
+        for name in [
+            *("groups", "selection", "gaps", "metrics", "prefix_shares", "exposure_merit"),
+            *("pairwise", "scores", "strip", "checks", "queries", "blind_spots", "methods"),
+            "comparison",
+        ]
     }
     for attribute, groups in names.items():
         fill(tables, rng, attribute, groups, n_queries, against, relevance)
@@ -70,7 +70,7 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
         {"kind": "four_fifths", "text": "The four-fifths rule is a rule of thumb of one agency."},
     ]
     built = {name: Table(_columns(name, rows)) for name, rows in tables.items()}
-    return SimpleNamespace(facts=facts, verdict=verdict, notes=notes, tables=built)
+    return AuditResult(facts=facts, verdict=verdict, notes=notes, tables=built)
 
 
 def _columns(name, rows):

@@ -73,12 +73,12 @@ def vega_script() -> str:
 
 
 def script_safe(value: Any) -> str:
-    """Write JSON that can stand inside a script element, whatever the texts in it.
+    r"""Write JSON that can stand inside a script element, whatever the texts in it.
 
     Examples
     --------
     >>> script_safe({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
+    '{"name":"\\u003c/script\\u003e"}'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":

@@ -8,8 +8,9 @@ from ..core.errors import DataError
 from ..core.extras import require
 
 __all__ = [
-    "DASHES", "FOCUS", "FONT", "INK", "MUTED", "OVERLAID", "PALETTE", "SHAPES", "altair",
-    "attribute_rows", "colours", "configuration", "data", "dress", "group_scale", "shorten",
+    "DASHES", "FOCUS", "FONT", "INK", "MOST_GROUPS", "MUTED", "OVERLAID", "PALETTE", "SHAPES",
+    "altair", "attribute_rows", "colours", "configuration", "data", "dress", "group_scale",
+    "shorten",
 ]  # fmt: skip
 
 #: Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, in an order
@@ -25,6 +26,8 @@ SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",
 )  # fmt: skip
+#: Groups in one picture, the largest ones; tables have them all.
+MOST_GROUPS = 24
 #: How many groups lie over each other in one picture; beyond, each has a small one of its own.
 OVERLAID = 3
 INK, MUTED, GRID = "#1f2933", "#5f6c7b", "#e4e8ed"
@@ -61,7 +64,18 @@ def attribute_rows(
     if attribute not in names:
         listed = ", ".join(repr(shorten(name)) for name in names)
         raise DataError(f"attribute must be one of {listed}, got {shorten(attribute)!r}")
-    return str(attribute), [row for row in rows if row["attribute"] == attribute]
+    rows = [row for row in rows if row["attribute"] == attribute]
+    if len({row.get("group") for row in rows}) > MOST_GROUPS:
+        keep = _largest(result, attribute)
+        rows = [r for r in rows if r["group"] in keep and r.get("other", r["group"]) in keep]
+    return str(attribute), rows
+
+
+def _largest(result: Any, attribute: str) -> set[str]:
+    """Choose the groups that are drawn where there are many: the focus and the largest."""
+    rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
+    rows.sort(key=lambda row: (not row["focus"], -row["size"]))
+    return {row["group"] for row in rows[:MOST_GROUPS]}
 
 
 def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:

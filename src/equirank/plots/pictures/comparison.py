@@ -55,7 +55,11 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     ]  # fmt: skip
     sides = {"domain": ["against", "audited"], "range": [MUTED, FOCUS]}
     shapes = {"domain": ["against", "audited"], "range": ["diamond", "circle"]}
-    x = alt.X("value:Q", title=None).scale(zero=False, nice=True, padding=14).axis(tickCount=4)
+    x = (
+        alt.X("value:Q", title=None)
+        .scale(zero=False, nice=True, padding=14)
+        .axis(tickCount=4, labelSeparation=10)
+    )
     other = alt.X("other:Q", title=None)
     points = alt.Chart().mark_point(size=120, filled=True, opacity=1)
     layers = alt.layer(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..theme import altair, attribute_rows, dress, shorten
+from ..theme import attribute_rows, dress, shorten
 from .shares import two_shares
 
 __all__ = ["exposure"]
@@ -42,7 +42,7 @@ def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> 
     words = {"share": "share of everybody", "exposure": "share of exposure"}
     chart = two_shares(rows, "share", "exposure", words)
     return dress(
-        chart.properties(width=width, height=altair().Step(34)),
+        chart.properties(width=width, height=34 * len(rows)),
         f"Share of exposure, by {shorten(attribute, 40)}",
         f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
         "of everybody.",

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..theme import altair, attribute_rows, dress, shorten
+from ..theme import attribute_rows, dress, shorten
 from .shares import two_shares
 
 __all__ = ["exposure_merit"]
@@ -43,7 +43,7 @@ def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 64
     words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}
     chart = two_shares(rows, "merit_share", "exposure_share", words)
     return dress(
-        chart.properties(width=width, height=altair().Step(34)),
+        chart.properties(width=width, height=34 * len(rows)),
         f"Exposure against merit, by {shorten(attribute, 40)}",
         f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
         "of all relevance.",

@@ -55,13 +55,21 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
         .scale(domainMin=0)
         .axis(tickCount=6)
     )
-    shown = data({key: row[key] for key in keep} for row in rows if not row["reference"])
+    rows = [row for row in rows if not row["reference"]]
     ks = sorted({row["k"] for row in rows})
+    height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
     scale = group_scale(result, attribute)
     one = alt.Chart(data([{"one": 1}])).mark_rule(color=MUTED).encode(x="one:Q")
-    chart = one + intervals_by_k(shown, ks, scale, x, ("ratio_low", "ratio_high"), tips)
+    chart = one + intervals_by_k(
+        data({key: row[key] for key in keep} for row in rows),
+        ks,
+        scale,
+        x,
+        ("ratio_low", "ratio_high"),
+        tips,
+    )
     return dress(
-        chart.properties(width=width),
+        chart.properties(width=width, height=height),
         f"Impact ratios, by {shorten(attribute, 40)}",
         f"Selection rate of each group of {shorten(attribute)} divided by the highest rate, with "
         "its interval, for each k; 1 means equal rates.",

@@ -23,7 +23,7 @@ def intervals_by_k(
     legend = alt.Legend(labelExpr="'first ' + datum.label", symbolFillColor=MUTED) if many else None
     hue = alt.Color("group:N", legend=None).scale(**scale)
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(ks))]
-    shape = alt.Shape("k:O", legend=legend).scale(domain=ks, range=shapes)
+    shape = alt.Shape("k:N", legend=legend).scale(domain=ks, range=shapes)
     low, high = interval
     ends = x.copy()
     ends.shorthand = f"{low}:Q"
@@ -38,4 +38,4 @@ def intervals_by_k(
         fill=alt.condition("datum.small_cell", alt.value("transparent"), hue),
         tooltip=tips,
     )
-    return alt.layer(bars, points).properties(height={"step": 16 * len(ks) + 14, "for": "position"})
+    return alt.layer(bars, points)

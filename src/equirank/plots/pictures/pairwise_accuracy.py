@@ -46,12 +46,13 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     keep = ("group", "other", "accuracy", "n_pairs")
     shown = [{key: row[key] for key in keep} for row in rows if row["kind"] != "inter"]
     across = len({row["other"] for row in shown})
+    down = len({row["group"] for row in shown})
     angle = 0 if across <= 3 else -40
     base = alt.Chart(data(shown)).encode(
-        x=alt.X("other:N", title="the worse item is", sort=None).axis(
-            orient="top", labelAngle=angle, domain=False, ticks=False, labelLimit=110
-        ),
-        y=alt.Y("group:N", title="the better item is", sort=None),
+        x=alt.X("other:N", title="the worse item is", sort=None)
+        .scale(paddingInner=0.04)
+        .axis(orient="top", labelAngle=angle, domain=False, ticks=False, labelLimit=110),
+        y=alt.Y("group:N", title="the better item is", sort=None).scale(paddingInner=0.06),
     )
     tips = [
         alt.Tooltip("group:N", title="better item"),
@@ -59,7 +60,7 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
         alt.Tooltip("accuracy:Q", title="ranked right", format=".1%"),
         alt.Tooltip("n_pairs:Q", title="pairs", format=","),
     ]
-    cells = base.mark_rect(stroke="#ffffff", strokeWidth=2, cornerRadius=4).encode(
+    cells = base.mark_rect(cornerRadius=4).encode(
         color=alt.Color("accuracy:Q", legend=None).scale(
             domain=[0, 0.5, 1], range=["#b35806", "#f4f1ea", "#2c6fad"], interpolate="rgb"
         ),
@@ -71,7 +72,7 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
         color=alt.condition(strong, alt.value("#ffffff"), alt.value("#1f2933")),
     )
     layers = [cells, words] if across <= LEGIBLE else [cells]
-    chart = alt.layer(*layers).properties(width=width, height=alt.Step(52))
+    chart = alt.layer(*layers).properties(width=width, height=52 * down)
     return dress(
         chart,
         f"Pairwise accuracy, by {shorten(attribute, 40)}",

@@ -44,7 +44,7 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     base = alt.Chart(data({key: row[key] for key in keep} for row in rows))
     y = alt.Y("group:N", title=None, sort=None)
     hue = alt.Color("group:N").scale(**group_scale(result, attribute)).legend(None)
-    title = "places from the others (← stands higher · stands lower →)"
+    title = "places below the others (negative: above)"
     tips = [
         alt.Tooltip("group:N", title="group"),
         alt.Tooltip("position_difference:Q", title="places", format="+.2f"),
@@ -61,7 +61,7 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     points = base.mark_point(filled=True, size=110, opacity=1).encode(
         x=alt.X("position_difference:Q", title=title), y=y, color=hue, tooltip=tips
     )
-    chart = alt.layer(zero, bars, points).properties(width=width, height=alt.Step(34))
+    chart = alt.layer(zero, bars, points).properties(width=width, height=34 * len(rows))
     return dress(
         chart,
         f"Places from the others, by {shorten(attribute, 40)}",

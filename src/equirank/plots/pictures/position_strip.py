@@ -63,7 +63,7 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
                 alt.Tooltip("length:Q", title="of"),
             ],
         ),
-    ).properties(width=width, height=alt.Step(22))
+    ).properties(width=width, height=22 * len(lists))
     return dress(
         chart,
         f"Places of {shorten(group, 40)}, list by list",

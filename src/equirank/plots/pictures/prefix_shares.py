@@ -3,7 +3,16 @@
 from typing import Any
 
 from ..theme import (
-    DASHES, FOCUS, MUTED, OVERLAID, altair, attribute_rows, data, dress, group_scale, shorten,
+    DASHES,
+    FOCUS,
+    MUTED,
+    OVERLAID,
+    altair,
+    attribute_rows,
+    data,
+    dress,
+    group_scale,
+    shorten,
 )  # fmt: skip
 
 __all__ = ["prefix_shares"]

@@ -56,9 +56,10 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
     shown = data({key: row[key] for key in keep} for row in rows)
     ks = sorted({row["k"] for row in rows})
     scale = group_scale(result, attribute)
+    height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
     chart = intervals_by_k(shown, ks, scale, x, ("low", "high"), tips)
     return dress(
-        chart.properties(width=width),
+        chart.properties(width=width, height=height),
         f"Selection rates, by {shorten(attribute, 40)}",
         f"Share of each group of {shorten(attribute)} that is among the first k places, with its "
         "interval, for each k.",
