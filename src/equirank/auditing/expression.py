@@ -50,15 +50,20 @@ class Expression:
             return False
         return protected is None or row["group"] == str(protected)
 
-    def holds(self, rows: list[dict[str, Any]]) -> bool:
-        """Say whether it holds for any of the rows; a number that is unknown is an error."""
+    def held_by(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Say for which rows it holds; a number that is unknown is an error."""
+        found = []
         for row in rows:
-            if isnan(row[self.what]):
-                of = f" of {row['attribute']}" if row.get("attribute") else ""
+            value, of = float(row[self.what]), [row.get("attribute"), row.get("group")]
+            where = f" of {', '.join(filter(None, of))}" if any(of) else ""
+            if isnan(value):
                 raise DataError(
-                    f"{self.text!r} cannot be judged: {self.what} of {row['metric']}{of} is unknown"
+                    f"{self.text!r} cannot be judged: {self.what} of {row['metric']}{where} is "
+                    "unknown"
                 )
-        return any(SIGNS[self.sign](float(row[self.what]), self.limit) for row in rows)
+            if SIGNS[self.sign](value, self.limit):
+                found.append(f"{self.text}: {self.what}{where} is {value:.4g}")
+        return found
 
 
 def read_expression(text: str) -> Expression:

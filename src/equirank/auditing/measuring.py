@@ -27,7 +27,7 @@ from .measures.group_totals import GroupTotals, Totals
 from .measures.position_difference import PositionDifference
 from .plan import Audited, Plan
 
-__all__ = ["Gap", "Measured", "measure_all", "parse_wanted", "spoken"]
+__all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "spoken"]
 
 #: Attributes with more groups are not compared pair by pair.
 MOST_PAIRED = 12
@@ -82,23 +82,12 @@ class Measured:
 def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -> Measured:
     """Measure places, totals, gaps and relevance in one pass; with ``only`` just what is wanted."""
     wanted = list(wanted)
-    overall = [metric for metric in wanted if not isinstance(metric, GroupMetric)]
-    if plan.data.y is not None and not only:
-        usual: list[Metric] = [NDCG(k=10), Precision(k=10), AveragePrecision()]
-        overall = [*usual, *(metric for metric in overall if metric not in usual)]
+    overall = _overall(plan, wanted, only)
     gaps = list(_gaps(plan, [m for m in wanted if isinstance(m, GroupMetric)], only))
-    inner: list[Metric] = [
-        metric
-        for each in (() if only else plan.audited)
-        for metric in (
-            PositionDifference(by=each.key),
-            GroupTotals(by=each.key, ks=plan.ks),
-        )
-    ]
-    everything = list(dict.fromkeys([*overall, *inner, *(gap.metric for gap in gaps)]))
+    inner = [] if only else _inner(plan)
     found = evaluate(
         plan.ranking,
-        everything,
+        list(dict.fromkeys([*overall, *inner, *(gap.metric for gap in gaps)])),
         n_boot=plan.n_boot,
         n_permutations=plan.n_permutations,
         level=plan.level,
@@ -107,8 +96,37 @@ def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -
     return Measured(plan, found, tuple(gaps), tuple(overall))
 
 
+def measured_metrics(plan: Plan) -> list[Metric]:
+    """List everything an audit measures, for `evaluate`."""
+    gaps = (gap.metric for gap in _gaps(plan, [], False))
+    return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
+
+
+def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
+    """List the metrics that are not about groups."""
+    usual: list[Metric] = []
+    if plan.data.y is not None and not only:
+        usual = [NDCG(k=10), Precision(k=10), AveragePrecision()]
+    extra = [metric for metric in wanted if not isinstance(metric, GroupMetric)]
+    return list(dict.fromkeys([*usual, *extra]))
+
+
+def _inner(plan: Plan) -> list[Metric]:
+    """List what the tables of groups and selections are made of."""
+    return [
+        metric
+        for each in plan.audited
+        for metric in (PositionDifference(by=each.key), GroupTotals(by=each.key, ks=plan.ks))
+    ]
+
+
 def _gaps(plan: Plan, wanted: list[GroupMetric], only: bool) -> Iterable[Gap]:
     """List the gap metrics of each attribute: the usual ones, then those asked for."""
+    for metric in wanted:
+        if metric.by is not None and not any(_same(metric.by, each) for each in plan.audited):
+            plan.data.attribute(metric.by)
+            names = ", ".join(repr(each.name) for each in plan.audited)
+            raise DataError(f"{metric} must look at an attribute that is audited: {names}")
     for each in plan.audited:
         usual = [] if only else [*_usual(plan.data, each, plan.step)]
         extra = [m for m in wanted if m.by is None or _same(m.by, each)]

@@ -118,8 +118,9 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
         words = joined(shown) if len(shown) <= 6 else f"{len(shown)} measures"
         yield (
             "skipped",
-            f"{count} of {number(facts['n_queries'])} lists are left out of {words}, which "
-            "cannot be measured there (one group only, or nothing relevant).",
+            f"{count} of {number(facts['n_queries'])} lists {'is' if count == '1' else 'are'} left "
+            f"out of {words}, which cannot be measured there (one group only, or nothing "
+            "relevant).",
         )
 
 

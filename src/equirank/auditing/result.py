@@ -165,6 +165,16 @@ class AuditResult:
             pass in silence. A metric that the audit did not measure is measured now; a result read
             from a file cannot do that.
         """
+        return bool(self.failures(expression))
+
+    def failures(self, expression: str) -> list[str]:
+        """Say where an expression holds: one line for each attribute and group, none if nowhere.
+
+        Parameters
+        ----------
+        expression : str
+            As in `fails`.
+        """
         rule = read_expression(expression)
         rows = self._rows(rule)
         if not rows and self._plan is not None:
@@ -175,7 +185,7 @@ class AuditResult:
             raise DataError(
                 f"{expression!r}: this audit did not measure {rule.metric}, only {words}"
             )
-        return rule.holds(rows)
+        return rule.held_by(rows)
 
     def _rows(self, rule: Expression) -> list[dict[str, Any]]:
         both = [*self.tables["gaps"], *({"name": r["metric"], **r} for r in self.tables["metrics"])]

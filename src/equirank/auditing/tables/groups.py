@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.inference import holm
 from ...core.table import Table
+from ...kernels.division import divide
 from ..measuring import Measured
 from ..plan import Audited
 from .rows import make_table
@@ -53,7 +54,7 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "p_holm": p if each.n_groups <= 2 else holm(p),
         "detectable": detectable_places(measured, each),
         "exposure": totals.exposure,
-        "exposure_per_item": totals.exposure / (totals.people / totals.people.sum()),
+        "exposure_per_item": divide(totals.exposure * totals.people.sum(), totals.people),
         "merit": totals.relevance if known else empty,
         "merit_share": totals.merit if known else empty,
     }
