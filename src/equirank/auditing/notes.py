@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.labels import MISSING
 from ..core.table import Table
+from .measures.position_difference import PositionDifference
 from .measuring import MOST_PAIRED, Measured
 from .plan import Plan
 from .tables.prefix_shares import MOST_GROUPS
@@ -29,6 +30,7 @@ def make_notes(
             *_cutoffs(facts),
             *_missing(facts),
             *_skipped(tables, facts),
+            *_absent(tables, facts),
             *_small(tables),
             *_sample(facts),
             *_kept(measured, facts),
@@ -109,7 +111,7 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
     skipped: dict[str, list[str]] = {}
     for name in ("gaps", "metrics"):
         for row in tables[name]:
-            if row["n_skipped"]:
+            if row["n_skipped"] and row["metric"] != PositionDifference.__name__:
                 what = row["metric"]
                 what += f" ({row['attribute']})" if row.get("attribute") else ""
                 skipped.setdefault(number(row["n_skipped"]), []).append(what)
@@ -122,6 +124,24 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
             f"out of {words}, which cannot be measured there (one group only, or nothing "
             "relevant).",
         )
+
+
+def _absent(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
+    """Say where the places of a group could not be compared in every list."""
+    for each in facts["attributes"]:
+        rows = [
+            row
+            for row in tables["gaps"]
+            if row["attribute"] == each["name"] and row["metric"] == PositionDifference.__name__
+        ]
+        fewest = min(rows, key=lambda row: row["n_queries"])
+        if fewest["n_skipped"]:
+            yield (
+                "skipped",
+                f"Places of groups of {each['name']} are compared in the lists that hold the group "
+                f"and others: {number(fewest['n_queries'])} of {number(facts['n_queries'])} for "
+                f"{fewest['group']}" + (", the rarest." if len(rows) > 1 else "."),
+            )
 
 
 def _small(tables: dict[str, Table]) -> Notes:

@@ -149,8 +149,8 @@ class AuditResult:
         Parameters
         ----------
         expression : str
-            A metric, optionally ``.low``, ``.high`` or ``.p_value``, one of ``>``, ``>=``, ``<`` and
-            ``<=``, and a number. A metric of groups that names no attribute is looked at for every
+            A metric, optionally ``.low``, ``.high`` or ``.p_value``, one of ``>``, ``>=``, ``<``
+            and ``<=``, and a number. A metric of groups that names no attribute is looked at for every
             attribute, and holds where any of them does; a protected group given to the audit counts
             here too.
 

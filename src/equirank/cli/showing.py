@@ -14,16 +14,18 @@ if TYPE_CHECKING:
 __all__ = ["show_table"]
 
 
-def show_table(table: "Table", title: str | None = None, right: Collection[str] = ()) -> None:
+def show_table(
+    table: "Table", title: str | None = None, to_the_right: Collection[str] = ()
+) -> None:
     """Print a table with all its rows; what it holds is shown as it is, never read as markup.
 
     Columns that hold nothing are left out. Numbers stand to the right, and so do the columns named
-    in ``right``, for numbers that are written out already.
+    in ``to_the_right``, for numbers that are written out already.
     """
     columns = {
         printable(name): (
             [_cell(value) for value in values.tolist()],
-            values.dtype.kind in "fiu" or name in right,
+            values.dtype.kind in "fiu" or name in to_the_right,
         )
         for name, values in table.columns.items()
     }

@@ -123,6 +123,11 @@ class Totals:
         return _share(self._sum("exposure"))
 
     @cached_property
+    def exposure_per_item(self) -> np.ndarray:
+        """Share of all exposure over share of all rows: 1 is what everybody has on average."""
+        return divide(self.exposure * self.people.sum(axis=-1, keepdims=True), self.people)
+
+    @cached_property
     def merit(self) -> np.ndarray:
         """Share of all merit, over the lists that hold any."""
         return _share(self._sum("merit"))

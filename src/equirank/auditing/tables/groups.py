@@ -7,7 +7,6 @@ import numpy as np
 
 from ...core.inference import holm
 from ...core.table import Table
-from ...kernels.division import divide
 from ..measuring import Measured
 from ..plan import Audited
 from .rows import make_table
@@ -26,7 +25,11 @@ COLUMNS = (
 
 
 def groups_table(measured: Measured) -> Table:
-    """Give one row per attribute and group."""
+    """Give one row per attribute and group.
+
+    The interval of the exposure is that of the exposure per item, times the group's share: lists
+    differ in how many of a group they hold, and that is no part of how they are ranked.
+    """
     rows = [row for each in measured.plan.audited for row in _rows(measured, each)]
     return make_table(COLUMNS, rows)
 
@@ -38,14 +41,14 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     known = measured.plan.data.y is not None
     differences = np.asarray(places.summary[1])
     p = np.full(n, np.nan) if places.group_p_values is None else places.group_p_values
-    empty = np.full(n, np.nan)
+    empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
     columns: dict[str, Any] = {
         "attribute": [each.name] * each.n_groups,
         "group": each.groups,
         "protected": [code in each.protected for code in range(each.n_groups)],
         "focus": [code == each.focus for code in range(each.n_groups)],
         "size": totals.people,
-        "share": totals.people / totals.people.sum(),
+        "share": share,
         "n_queries": totals.lists,
         "mean_position": totals.mean_position,
         "position_difference": differences,
@@ -54,13 +57,13 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "p_holm": p if each.n_groups <= 2 else holm(p),
         "detectable": detectable_places(measured, each),
         "exposure": totals.exposure,
-        "exposure_per_item": divide(totals.exposure * totals.people.sum(), totals.people),
+        "exposure_per_item": totals.exposure_per_item,
         "merit": totals.relevance if known else empty,
         "merit_share": totals.merit if known else empty,
     }
     replicates = {
         "mean_position": None if drawn is None else drawn.mean_position,
-        "exposure": None if drawn is None else drawn.exposure,
+        "exposure": None if drawn is None else drawn.exposure_per_item * share,
         "position_difference": places.group_replicates,
     }
     for name, values in replicates.items():

@@ -22,7 +22,7 @@ def rule_positions(found: Findings) -> list[str]:
 
 
 def rule_intersections(found: Findings) -> list[str]:
-    """Say of each intersection which group stands farthest from the others, small cells left out."""
+    """Say of each intersection which group stands farthest from the others, but for small cells."""
     sentences = []
     for each in found.attributes(crossed=True):
         small = found.small(each["name"])
@@ -41,10 +41,8 @@ def rule_intersections(found: Findings) -> list[str]:
 
 
 def _of_attribute(found: Findings, each: Row) -> list[str]:
-    rows = found.rows("groups", attribute=each["name"])
-    small = found.small(each["name"])
-    rows = [row for row in rows if row["group"] not in small or row["protected"]]
-    if len(each["groups"]) == 2 or each["protected"]:
+    rows = [row for row in found.rows("groups", attribute=each["name"]) if row["size"] > 0]
+    if len(each["groups"]) <= 2 or each["protected"]:
         spoken = found.spoken_of(each)
         rows = [row for row in rows if row["group"] in spoken]
         return [_first_letter(position_sentence(found, row)) for row in rows]
@@ -101,7 +99,9 @@ def _together(found: Findings, rows: list[Row], attribute: str) -> list[str]:
     if len(rows) == 1:
         return [_first_letter(position_sentence(found, rows[0]))]
     shown = [row["group"] for row in rows]
-    words = joined(shown) if len(shown) <= 6 else f"{joined(shown[:5])} and {len(shown) - 5} more"
+    words = (
+        joined(shown) if len(shown) <= 6 else f"{', '.join(shown[:5])} and {len(shown) - 5} more"
+    )
     able = [row["detectable"] for row in rows if not isnan(row["detectable"])]
     seen = ""
     if able:

@@ -112,6 +112,8 @@ def sureness(row: Row, level: float, n_groups: int = 2) -> str:
         if excludes(low, high):
             nearest, farthest = sorted((abs(low), abs(high)))
             parts.append(span(nearest, farthest, level))
+        elif moved(low) == moved(high):
+            parts.append(span(0.0, 0.0, level))
         else:
             parts.append(f"{100 * level:g} % interval {moved(low)} to {moved(high)}")
     if not isnan(row["p_holm"]):

@@ -52,7 +52,9 @@ def rule_size(found: Findings) -> list[str]:
     crossed = list(found.attributes(crossed=True))
     if crossed:
         names.append("their intersection" if len(crossed) == 1 else "their intersections")
-    return [f"{number(facts['n_rows'])} entries in {lists} were audited by {joined(names)}."]
+    entries = "1 entry" if facts["n_rows"] == 1 else f"{number(facts['n_rows'])} entries"
+    were = "was" if facts["n_rows"] == 1 else "were"
+    return [f"{entries} in {lists} {were} audited by {joined(names)}."]
 
 
 def rule_warnings(found: Findings) -> list[str]:
@@ -61,15 +63,17 @@ def rule_warnings(found: Findings) -> list[str]:
 
 
 def rule_small(found: Findings) -> list[str]:
-    """Name the groups of single attributes that are too small to speak of."""
+    """Name the groups of single attributes that are too small for selection rates."""
     sentences = []
     for each in found.attributes():
         small = [g["name"] for g in each["groups"] if g["name"] in found.small(each["name"])]
         if small:
-            word = "groups" if len(small) > 1 else "group"
+            one = len(small) == 1
+            words = joined(small) if len(small) <= 6 else f"{', '.join(small[:5])} and others"
             sentences.append(
-                f"The {word} {joined(small)} ({each['name']}) {'are' if len(small) > 1 else 'is'} "
-                "too small to be compared; the tables show the numbers."
+                f"The {'group' if one else 'groups'} {words} ({each['name']}) "
+                f"{'is' if one else 'are'} too small for selection rates to be compared; the "
+                "tables show the numbers."
             )
     return sentences
 

@@ -17,7 +17,7 @@ def rule_attention(found: Findings) -> list[str]:
     sentences = []
     for each in found.attributes():
         for row in found.rows("groups", attribute=each["name"]):
-            if row["group"] not in found.spoken_of(each):
+            if row["group"] not in found.spoken_of(each) or row["share"] == 1.0:
                 continue
             low, high = row["exposure_low"], row["exposure_high"]
             p = _p_value(found, each["name"], "ExposureGap", row["group"])
