@@ -32,7 +32,9 @@ def prefix_shares_table(measured: Measured) -> Table:
     shown = _shown(measured)
     cuts = prefixes(int(np.median(shown)) if len(shown) > 1 else int(shown[0]))
     enough = [shown >= k for k in cuts]
-    rows = [row for each in plan.audited for row in _rows(measured, each, cuts, enough)]
+    rows = []
+    if enough[0].any():
+        rows = [row for each in plan.audited for row in _rows(measured, each, cuts, enough)]
     return make_table(COLUMNS, rows)
 
 

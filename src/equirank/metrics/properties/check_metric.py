@@ -27,7 +27,7 @@ CHECKS: dict[str, Check] = {
     "smoothness.ks": lambda p, t, g: smoothness(p[g], len(p)).ks,
     "smoothness.wasserstein": lambda p, t, g: smoothness(p[g], len(p)).wasserstein,
     "bimodality.coefficient": lambda p, t, g: bimodality(p[g], len(p)).coefficient,
-    "clustering.z": lambda p, t, g: -clustering(g).z,
+    "clustering.z": lambda p, t, g: -clustering(g, exact=False).z,
     "tokenisation_index.index": lambda p, t, g: tokenisation_index(p, t, g).index,
     "noisy_ranking.ratio": lambda p, t, g: noisy_ranking(p, t, g, n_boot=0).ratio,
     "arbitrary_treatment.difference": lambda p, t, g: arbitrary_treatment(p, t, g).difference,
