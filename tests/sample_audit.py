@@ -121,7 +121,7 @@ def fill(tables, rng, attribute, groups, n_queries, against, relevance):
                 for other in groups
             ]  # fmt: skip
         edges = np.linspace(20, 90, 41)
-        heights = np.exp(-((edges[:-1] - 50 - 4 * i) ** 2) / 200)
+        heights = np.exp(-((edges[:-1] - 50 - i % 9 * 4) ** 2) / 200)
         tables["scores"] += [
             here | {"left": left, "right": right, "share": height}
             for left, right, height in zip(

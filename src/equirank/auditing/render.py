@@ -155,14 +155,16 @@ def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         for key, function, table in PICTURES:
             if _rows(result.tables[table], entry["name"]):
                 draw: Callable[..., Any] = getattr(plots, function)
-                yield f"{key}-{index}", _for_page(draw(result, entry["name"]).to_dict())
+                yield f"{key}-{index}", _for_page(draw(result, entry["name"]))
     if _rows(result.tables["comparison"], ""):
-        yield "comparison-whole", _for_page(plots.comparison(result, "").to_dict())
+        yield "comparison-whole", _for_page(plots.comparison(result, ""))
 
 
-def _for_page(chart: dict[str, Any]) -> dict[str, Any]:
+def _for_page(chart: Any) -> dict[str, Any]:
     """Leave the title to the page, and the colours of text and lines to its style."""
-    spec: dict[str, Any] = json.loads(json.dumps(chart).replace(MUTED, PAGE_COLOURS["muted"]))
+    # Not validated: checking every row against Altair's schema takes seconds, and tests do it.
+    text = json.dumps(chart.to_dict(validate=False))
+    spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
     for key in ("config", "title", "$schema"):
         spec.pop(key, None)
     return spec

@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,13 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) 
 
 def vega_script() -> str:
     """Give the script that draws charts (Vega, Vega-Lite and Vega-Embed), to be put into a page."""
-    bundle = require("vl_convert", "report").javascript_bundle(vl_version=vega_lite_version())
+    return _vega_script(vega_lite_version())
+
+
+@cache
+def _vega_script(version: str) -> str:
+    """Put it together once; it takes a second."""
+    bundle = require("vl_convert", "report").javascript_bundle(vl_version=version)
     return str(bundle).replace("</script", "<\\/script")
 
 

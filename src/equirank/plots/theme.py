@@ -47,7 +47,9 @@ def shorten(text: Any, width: int = 60) -> str:
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Make rows the data of a chart; undefined numbers become null."""
-    return altair().Data(values=[{key: _plain(value) for key, value in r.items()} for r in rows])
+    # Altair copies lists again and again while a chart is put together, but leaves tuples alone.
+    values = tuple({key: _plain(value) for key, value in row.items()} for row in rows)
+    return altair().Data(values=values)
 
 
 def attribute_rows(

@@ -42,7 +42,8 @@ def signed(value: Any) -> str:
     >>> signed(7.04), signed(0.0)
     ('+7.04', '0.000')
     """
-    return "+" + number(value) if not _undefined(value) and value > 0 else number(value)
+    text = number(value)
+    return _signs("+" + text) if not _undefined(value) and value > 0 else text
 
 
 def places(value: Any) -> str:

@@ -106,7 +106,12 @@
       spec.columns = wide >= 640 ? 3 : wide >= 420 ? 2 : 1;
       spec.spec.width = Math.max(110, Math.floor((wide - 30) / spec.columns) - 34);
     } else {
-      spec.width = key.startsWith("pairs") ? Math.min(wide, 620) : wide;
+      spec.width = wide;
+      if (key.startsWith("pairs")) {
+        const values = (spec.data || spec.layer[0].data).values;
+        const across = new Set(values.map((row) => row.other)).size;
+        spec.width = Math.max(Math.min(wide, 620), 46 * across + 150);
+      }
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
     return spec;
@@ -114,7 +119,13 @@
   function draw(plot) {
     if (plot.dataset.drawn) return Promise.resolve();
     plot.dataset.drawn = "1";
-    const options = { renderer: "svg", actions: false, config: drawings.config, mode: "vega-lite" };
+    const config = structuredClone(drawings.config);
+    if (drawnAt < 480) {
+      config.axis.labelLimit = 88;
+      config.legend.columns = 1;
+    }
+    const options = { renderer: "svg", actions: false, config, mode: "vega-lite" };
+    plot.classList.toggle("wide", plot.dataset.chart.startsWith("pairs"));
     return vegaEmbed(plot, sized(plot.dataset.chart), options).then((made) => {
       plot.made = made;
     });
