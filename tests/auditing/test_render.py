@@ -211,3 +211,17 @@ def test_without_jinja_the_extra_is_named(result, monkeypatch):
 )
 def test_numbers_are_written_for_readers(form, value, written):
     assert FORMATS[form](value) == written
+
+
+def test_very_long_names_do_not_swallow_sentences(hostile, hostile_text):
+    assert HOSTILE["long"] in hostile.tables["groups"]["group"]
+    hostile.verdict.append(f"{HOSTILE['long']} appear on average 3 places lower (95 % interval).")
+    words = " ".join(Page(render(hostile)).text.split())
+    assert "x… appear on average 3 places lower (95 % interval)." in words
+
+
+def test_a_warning_that_the_verdict_holds_is_not_repeated(result):
+    loud = next(note["text"] for note in result.notes if note["kind"] == "warning")
+    bare = sample_audit({"sex": ["f", "m"]}, n_queries=2, against=False)
+    bare.verdict.append(f"Beware: {loud}")
+    assert " ".join(Page(render(bare)).text.split()).count(loud) == 1

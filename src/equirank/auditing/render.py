@@ -32,6 +32,8 @@ PICTURES: tuple[tuple[str, str, str], ...] = (
 )
 #: Kinds of notes that stand beside what they are about; all others are listed as data notes.
 PLACED = ("warning", "sample", "small", "four_fifths")
+#: Names of the data that are longer are cut in sentences.
+LONG = 60
 #: Rows of a table that the page shows; the downloads have all.
 MOST_ROWS = 200
 #: A bracket in a sentence of the verdict that says how sure it is.
@@ -65,12 +67,17 @@ def render(result: Any) -> str:
     )
     environment.filters |= FORMATS | {"shorten": shorten}
     raw = environment.filters["safe"]
+    said = _shortener(result)
     return str(
         environment.from_string(_asset("page.html"))
         .render(
             facts=result.facts,
-            verdict=[_parts(sentence) for sentence in result.verdict],
-            notes=result.notes,
+            verdict=[_parts(said(sentence)) for sentence in result.verdict],
+            notes=[
+                note | {"text": said(note["text"])}
+                for note in result.notes
+                if not any(note["text"] in sentence for sentence in result.verdict)
+            ],
             placed=PLACED,
             most_rows=MOST_ROWS,
             most_groups=MOST_GROUPS,
@@ -88,9 +95,24 @@ def render(result: Any) -> str:
     )
 
 
+def _shortener(result: Any) -> Callable[[str], str]:
+    """Give a function that cuts the names of the data in a sentence, where they are very long."""
+    names = {entry["name"] for entry in _attributes(result)}
+    names |= {name for entry in _attributes(result) for name in entry["by"]}
+    names |= {group["name"] for entry in _attributes(result) for group in entry["groups"]}
+    long = sorted((name for name in names if len(name) > LONG), key=len, reverse=True)
+
+    def said(sentence: str) -> str:
+        for name in long:
+            sentence = sentence.replace(name, shorten(name, LONG))
+        return sentence
+
+    return said
+
+
 def _parts(sentence: str) -> list[tuple[bool, str]]:
     """Cut a sentence at its bracketed statistics, which the page writes smaller."""
-    pieces = STATISTICS.split(shorten(sentence, 1200))
+    pieces = STATISTICS.split(sentence)
     return [(at % 2 == 1, piece) for at, piece in enumerate(pieces) if piece]
 
 

@@ -253,7 +253,8 @@
         fresh.append(line);
       });
       body.replaceChildren(fresh);
-      output.textContent = wanted ? found.length + " of " + mine.length + " lists" : mine.length + " lists";
+      const lists = mine.length === 1 ? " list" : " lists";
+      output.textContent = (wanted ? found.length + " of " : "") + mine.length + lists;
     }
     input.addEventListener("input", fill);
     fill();
@@ -290,5 +291,5 @@
     .addEventListener("click", () => save(JSON.stringify(result, null, 1), "audit.json", "application/json"));
 
   choose(0);
-  root.dataset.ready = "1";
+  root.dataset.ready = String(Math.round(performance.now()));
 })();
