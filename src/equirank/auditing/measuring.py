@@ -23,6 +23,7 @@ from ..metrics import (
     GroupPairwiseAccuracy,
     Precision,
 )
+from .measures.group_differences import GroupDifferences
 from .measures.group_totals import GroupTotals, Totals
 from .measures.position_difference import PositionDifference
 from .plan import Audited, Plan
@@ -70,7 +71,21 @@ class Measured:
 
     def places(self, audited: Audited) -> Result:
         """Give an attribute's position differences."""
-        return self.result(PositionDifference(by=audited.key))
+        return self._differences(audited)[0]
+
+    def attention(self, audited: Audited) -> Result:
+        """Give an attribute's differences in attention."""
+        return self._differences(audited)[1]
+
+    def _differences(self, audited: Audited) -> tuple[Result, Result]:
+        metric = GroupDifferences(by=audited.key)
+        if metric not in self._parts:
+            self._parts[metric] = metric.parts(self.result(metric))
+        return self._parts[metric]
+
+    @cached_property
+    def _parts(self) -> dict[Metric, tuple[Result, Result]]:
+        return {}
 
     def interval(self, replicates: np.ndarray | None, shape: Any = ()) -> tuple[Any, Any]:
         """Give the interval of replicates, NaN without."""
@@ -87,7 +102,7 @@ def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -
     inner = [] if only else _inner(plan)
     found = evaluate(
         plan.ranking,
-        list(dict.fromkeys([*overall, *inner, *(gap.metric for gap in gaps)])),
+        list(dict.fromkeys([*overall, *inner, *_measured_gaps(gaps)])),
         n_boot=plan.n_boot,
         n_permutations=plan.n_permutations,
         level=plan.level,
@@ -98,8 +113,13 @@ def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -
 
 def measured_metrics(plan: Plan) -> list[Metric]:
     """List everything an audit measures, for `evaluate`."""
-    gaps = (gap.metric for gap in _gaps(plan, [], False))
+    gaps = _measured_gaps(_gaps(plan, [], False))
     return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
+
+
+def _measured_gaps(gaps: Iterable[Gap]) -> list[Metric]:
+    """List the metrics of gaps; position differences are among what tables are made of."""
+    return [gap.metric for gap in gaps if not isinstance(gap.metric, PositionDifference)]
 
 
 def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
@@ -116,7 +136,7 @@ def _inner(plan: Plan) -> list[Metric]:
     return [
         metric
         for each in plan.audited
-        for metric in (PositionDifference(by=each.key), GroupTotals(by=each.key, ks=plan.ks))
+        for metric in (GroupDifferences(by=each.key), GroupTotals(by=each.key, ks=plan.ks))
     ]
 
 

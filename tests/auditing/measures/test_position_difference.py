@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import Ranking, as_ranking_data, evaluate
+from equirank.auditing.measures.group_differences import GroupDifferences
 from equirank.auditing.measures.position_difference import PositionDifference
 
 
@@ -104,3 +105,22 @@ def test_p_values_are_uniform_without_a_difference():
     p = np.array(p)
     assert abs((p <= 0.1).mean() - 0.1) < 0.08
     assert abs(p.mean() - 0.5) < 0.08
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_differences_in_places_and_attention_come_in_one_pass(seed):
+    data, ranking = lists(seed)
+    metric = GroupDifferences(by="sensitive")
+    result = evaluate(ranking, metric, n_boot=30, n_permutations=30).results[0]
+    places, attention = metric.parts(result)
+    alone = evaluate(ranking, PositionDifference(), n_boot=30, n_permutations=30).results[0]
+    np.testing.assert_allclose(places.values.groups, alone.values.groups)
+    np.testing.assert_allclose(places.group_replicates, alone.group_replicates)
+    np.testing.assert_allclose(places.group_p_values, alone.group_p_values)
+    v = ranking.expect(lambda place: 1 / np.log2(1 + place))
+    for query, (begin, end) in enumerate(zip(data.offsets[:-1], data.offsets[1:], strict=True)):
+        here = v[begin:end] / v[begin:end].mean()
+        mine = data.attribute().codes[begin:end] == 1
+        if mine.any() and not mine.all():
+            expected = here[mine].mean() - here[~mine].mean()
+            assert attention.values.groups[query, 1] == pytest.approx(expected)

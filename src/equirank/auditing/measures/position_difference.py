@@ -59,16 +59,16 @@ class PositionDifference(GroupMetric):
         """Average each group's differences, and take the protected's or the largest."""
         groups = weighted_means(np.asarray(values.groups), counts)
         if self.protected is None:
-            return _farthest(groups), groups
+            return self.farthest(groups), groups
         return weighted_means(values.value[:, None], counts)[..., 0], groups
 
     def _chosen(self, data: Any, groups: np.ndarray) -> np.ndarray:
         if self.protected is None:
-            return _farthest(groups)
+            return self.farthest(groups)
         return groups[:, data.attribute(self.by).code(self.protected)]
 
-
-def _farthest(groups: np.ndarray) -> np.ndarray:
-    """Take the value farthest from 0 over the last axis, NaN left out."""
-    size = np.where(np.isnan(groups), -1.0, np.abs(groups))
-    return np.take_along_axis(groups, size.argmax(axis=-1)[..., None], axis=-1)[..., 0]
+    @staticmethod
+    def farthest(groups: np.ndarray) -> np.ndarray:
+        """Take the value farthest from 0 over the last axis, NaN left out."""
+        size = np.where(np.isnan(groups), -1.0, np.abs(groups))
+        return np.take_along_axis(groups, size.argmax(axis=-1)[..., None], axis=-1)[..., 0]

@@ -20,7 +20,7 @@ COLUMNS = (
     "o:attribute o:group b:protected b:focus i:size f:share i:n_queries f:mean_position "
     "f:mean_position_low f:mean_position_high f:position_difference f:position_difference_low "
     "f:position_difference_high f:p_value f:p_holm f:detectable f:exposure f:exposure_low "
-    "f:exposure_high f:exposure_per_item f:merit f:merit_share"
+    "f:exposure_high f:exposure_per_item f:exposure_p_holm f:merit f:merit_share"
 )
 
 
@@ -40,7 +40,8 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     n = (each.n_groups,)
     known = measured.plan.data.y is not None
     differences = np.asarray(places.summary[1])
-    p = np.full(n, np.nan) if places.group_p_values is None else places.group_p_values
+    p = places.group_p_values
+    attention_p = measured.attention(each).group_p_values
     empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
     columns: dict[str, Any] = {
         "attribute": [each.name] * each.n_groups,
@@ -52,12 +53,12 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "n_queries": totals.lists,
         "mean_position": totals.mean_position,
         "position_difference": differences,
-        "p_value": p,
-        # of two groups the one is the mirror of the other: one test
-        "p_holm": p if each.n_groups <= 2 else holm(p),
+        "p_value": empty if p is None else p,
+        "p_holm": empty if p is None else _corrected(p),
         "detectable": detectable_places(measured, each),
         "exposure": totals.exposure,
         "exposure_per_item": totals.exposure_per_item,
+        "exposure_p_holm": empty if attention_p is None else _corrected(attention_p),
         "merit": totals.relevance if known else empty,
         "merit_share": totals.merit if known else empty,
     }
@@ -69,6 +70,11 @@ def _rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     for name, values in replicates.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = measured.interval(values, n)
     return [{name: values[code] for name, values in columns.items()} for code in range(*n)]
+
+
+def _corrected(p: np.ndarray) -> np.ndarray:
+    """Correct by Holm; of two groups the one is the mirror of the other, which is one test."""
+    return p if len(p) <= 2 else holm(p)
 
 
 def detectable_places(measured: Measured, each: Audited) -> np.ndarray:

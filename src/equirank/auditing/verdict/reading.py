@@ -58,13 +58,17 @@ class Findings:
             return f"lists of {length['max']:,}"
         return f"lists of about {length['median']:,.0f}"
 
+    def rare(self, p: float) -> bool:
+        """Say whether a p-value lies below what the level of the intervals leaves to chance."""
+        return p < round(1.0 - self.level, 12)
+
     def clear(self, low: float, high: float, p: float, neutral: float = 0.0) -> bool:
         """Say whether interval and test both speak, as far as they were asked for.
 
         Where there is neither, nothing is clear.
         """
         known = [not isnan(low), not isnan(p)]
-        sure = [excludes(low, high, neutral), p < 1.0 - self.level]
+        sure = [excludes(low, high, neutral), self.rare(p)]
         return any(known) and all(s for k, s in zip(known, sure, strict=True) if k)
 
 

@@ -91,9 +91,11 @@ def rule_shapes(found: Findings) -> list[str]:
             said = joined([CHECK_WORDS[row["check"]][1].rstrip(",") for row in rows])
             p = max(row["p_holm"] for row in rows)
             who = group_words(rows[0]["group"], each["name"])
+            n_lists = rows[0]["n_queries"]
+            lists = f" of {n_lists} lists" if n_lists > 1 else ""
             sentences.append(
                 f"By the shape of their places, {who} are {said} than chance would have it "
-                f"(permutation tests of {rows[0]['n_queries']} lists, {chance(p)} or less)."
+                f"(permutation tests{lists}, {chance(p)} or less)."
             )
     return sentences
 

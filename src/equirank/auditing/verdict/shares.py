@@ -11,8 +11,7 @@ __all__ = ["rule_attention", "rule_merit", "rule_pairs", "rule_selection"]
 def rule_attention(found: Findings) -> list[str]:
     """Say what share of the attention a group draws, beside its share of all.
 
-    It is clear where the interval leaves out the share of all and the permutation test of the
-    exposure gap speaks, too.
+    It is clear where the interval leaves out the share of all and the permutation test speaks, too.
     """
     sentences = []
     for each in found.attributes():
@@ -20,7 +19,7 @@ def rule_attention(found: Findings) -> list[str]:
             if row["group"] not in found.spoken_of(each) or row["share"] == 1.0:
                 continue
             low, high = row["exposure_low"], row["exposure_high"]
-            p = _p_value(found, each["name"], "ExposureGap", row["group"])
+            p = row["exposure_p_holm"]
             text = (
                 f"{group_words(row['group'], row['attribute'])} are {percent(row['share'])} of all "
                 f"entries and get {percent(row['exposure'])} of the attention that places draw"
@@ -140,7 +139,7 @@ def rule_pairs(found: Findings) -> list[str]:
         )
         if not isnan(p):
             text += f" (permutation test {chance(p)})"
-        if not p < 1.0 - found.level:
+        if not found.rare(p):
             text += "; whether that is more than chance, this audit cannot tell"
         sentences.append(f"{text}.")
     return sentences
