@@ -54,6 +54,7 @@
       link.href = "#" + link.dataset.section + "-" + index;
       link.parentElement.hidden = !there;
     });
+    drillAll(panels[index]);
     spyAll();
   }
   tabs.forEach((tab, i) => {
@@ -145,7 +146,10 @@
     plots.forEach((plot) => near.observe(plot));
     idle(drawNext);
   });
-  window.addEventListener("beforeprint", () => plots.forEach(draw));
+  window.addEventListener("beforeprint", () => {
+    drillAll();
+    plots.forEach(draw);
+  });
   let waiting;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
@@ -260,7 +264,12 @@
     fill();
     box.querySelector(".scroll").append(table);
   }
-  all(".drill").forEach(drill);
+  // Only the open attribute's rows are laid out at first; the others when they are chosen or printed.
+  const drillAll = (from) =>
+    all(".drill:not([data-filled])", from).forEach((box) => {
+      box.dataset.filled = "1";
+      drill(box);
+    });
 
   /* ---- downloads ---- */
   const guarded = (text) => (/^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/.test(text) ? "'" + text : text);
