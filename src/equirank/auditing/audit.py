@@ -64,8 +64,8 @@ def audit(
     data : RankingData, Ranking, data frame, mapping of columns, or None
         What is audited. None where the columns are given as arrays.
     query, score, relevance, position : str or array-like, optional
-        Beside a frame, names of its columns (recognised as in `read_csv` where left out); beside
-        nothing, arrays. Without ``query`` there is one list; without ``relevance`` representation
+        Beside a frame, names of its columns (recognised as in `read_csv` where left out, False for
+        none); beside nothing, arrays. Without ``query`` there is one list; without ``relevance`` representation
         and exposure are looked at only; a ``position`` (from 1; 0 is not shown) overrules a
         ``score`` (higher is first).
     sensitive : str, sequence of str, or arrays, optional
