@@ -37,7 +37,7 @@ LONG = 60
 #: Rows of a table that the page shows; the downloads have all.
 MOST_ROWS = 200
 #: A bracket in a sentence of the verdict that says how sure it is.
-STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\))")
+STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\)[.,;:]?)")
 #: On the page the colours of a chart follow the page, light or dark.
 PAGE_COLOURS = {"ink": "var(--ink)", "muted": "var(--muted)", "grid": "var(--line)"}
 

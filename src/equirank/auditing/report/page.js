@@ -26,9 +26,8 @@
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : darkSystem.matches);
   const showTheme = () => {
     themeButton.textContent = isDark() ? "Light" : "Dark";
-    themeButton.setAttribute("aria-pressed", String(isDark()));
+    themeButton.setAttribute("aria-label", isDark() ? "Light theme" : "Dark theme");
   };
-  themeButton.setAttribute("aria-label", "Dark theme");
   themeButton.addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
     showTheme();

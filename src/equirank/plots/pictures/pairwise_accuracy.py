@@ -51,7 +51,13 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     base = alt.Chart(data(shown)).encode(
         x=alt.X("other:N", title="the worse item is", sort=None)
         .scale(paddingInner=0.04)
-        .axis(orient="top", labelAngle=angle, domain=False, ticks=False, labelLimit=110),
+        .axis(
+            orient="top",
+            labelAngle=angle,
+            domain=False,
+            ticks=False,
+            labelLimit=110 if angle == 0 else 90,
+        ),
         y=alt.Y("group:N", title="the better item is", sort=None).scale(paddingInner=0.06),
     )
     tips = [
@@ -73,6 +79,8 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     )
     layers = [cells, words] if across <= LEGIBLE else [cells]
     chart = alt.layer(*layers).properties(width=width, height=52 * down)
+    if angle:
+        chart = chart.properties(padding={"left": 5, "top": 5, "bottom": 5, "right": 60})
     return dress(
         chart,
         f"Pairwise accuracy, by {shorten(attribute, 40)}",
