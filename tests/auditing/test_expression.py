@@ -36,7 +36,7 @@ def test_what_cannot_be_read_says_how_one_looks(text):
 def test_unknown_metric():
     with pytest.raises(DataError, match="'NDGC@50' is not known; did you mean 'NDCG'"):
         read_expression("NDGC@50>0.3")
-    with pytest.raises(DataError, match="is not known"):
+    with pytest.raises(DataError, match=r"'RND@50\.middle' cannot be read"):
         read_expression("RND@50.middle>0.3")
 
 

@@ -67,8 +67,12 @@ def test_text_has_the_verdict_the_groups_and_how_to_get_the_page(people):
     lines = done.stdout.splitlines()
     assert lines[0] == "Audit of people.csv"
     assert "- 6 entries in 2 lists of 3 were audited by sex." in lines
-    assert "Groups" in lines
-    assert any(line.startswith("sex        f") for line in lines)
+    at = lines.index("sex")
+    assert lines[at + 1].split() == [
+        *("group", "entries", "share", "attention", "in", "first", "1", "mean", "place"),
+        *("lower", "by", "interval"),
+    ]
+    assert lines[at + 2].split()[:4] == ["f", "3", "50", "%"]
     assert lines[-1] == "The whole report, with pictures: add --out report.html"
     assert "\x1b" not in done.stdout
 

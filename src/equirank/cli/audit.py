@@ -16,11 +16,12 @@ from .showing import show_table
 
 if TYPE_CHECKING:
     from ..auditing.result import AuditResult
-    from ..core.table import Table
 
 __all__ = ["audit"]
 
 COLUMN = "COLUMN"
+#: Attributes with more groups are left to the report.
+MOST_GROUPS = 20
 
 
 def audit(
@@ -182,8 +183,12 @@ def _show(result: "AuditResult", out: str | None) -> None:
     typer.echo(f"Audit of {printable(facts['title'])}\n")
     for sentence in result.verdict:
         _say(sentence)
-    table, right = _groups(result)
-    show_table(table, "Groups", right)
+    if sys.stdout.isatty():
+        typer.echo()
+    for each in facts["attributes"]:
+        if len(each["groups"]) <= MOST_GROUPS:
+            _show_groups(result, each["name"])
+    typer.echo()
     kinds = ("missing", "ties", "skipped")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
@@ -205,34 +210,30 @@ def _say(text: str, mark: str = "- ") -> None:
     typer.echo(line)
 
 
-def _groups(result: "AuditResult") -> tuple["Table", list[str]]:
-    """Give the table of groups in few, short columns."""
-    from ..auditing.wording import number, percent, ratio
+def _show_groups(result: "AuditResult", attribute: str) -> None:
+    """Print the groups of an attribute in few, short columns."""
+    from ..auditing.wording import percent
     from ..core.table import Table
 
-    groups = result.tables["groups"]
-    columns: dict[str, Any] = {
-        "attribute": groups["attribute"],
-        "group": groups["group"],
-        "entries": groups["size"],
-        "mean place": [f"{value:.1f}" for value in groups["mean_position"]],
-        "lower by": [f"{value:+.1f}" for value in groups["position_difference"]],
-        "interval": [
-            "" if low != low else f"{low:+.1f} to {high:+.1f}"
-            for low, high in zip(
-                groups["position_difference_low"],
-                groups["position_difference_high"],
-                strict=True,
-            )
-        ],
-        "attention": [percent(value) for value in groups["exposure"]],
-        "of entries": [percent(value) for value in groups["share"]],
+    rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
+    k = result.facts["ks"][0]
+    rate = {
+        row["group"]: row["rate"]
+        for row in result.tables["selection"]
+        if row["k"] == k and row["attribute"] == attribute
     }
-    selection = list(result.tables["selection"])
-    for k in result.facts["ks"]:
-        rate = {(row["attribute"], row["group"]): row["rate"] for row in selection if row["k"] == k}
-        pairs = zip(groups["attribute"], groups["group"], strict=True)
-        columns[f"in first {number(k)}"] = [percent(rate[pair]) for pair in pairs]
-    if result.facts["has_relevance"]:
-        columns["relevance"] = [ratio(value) for value in groups["merit"]]
-    return Table(columns), [name for name in columns if name not in ("attribute", "group")]
+    ends = ("position_difference_low", "position_difference_high")
+    columns: dict[str, Any] = {
+        "group": [row["group"] for row in rows],
+        "entries": [f"{row['size']:,}" for row in rows],
+        "share": [percent(row["share"]) for row in rows],
+        "attention": [percent(row["exposure"]) for row in rows],
+        f"in first {k}": [percent(rate[row["group"]]) for row in rows],
+        "mean place": [f"{row['mean_position']:.1f}" for row in rows],
+        "lower by": [f"{row['position_difference']:+.1f}" for row in rows],
+        "interval": [
+            "" if row[ends[0]] != row[ends[0]] else " to ".join(f"{row[end]:+.1f}" for end in ends)
+            for row in rows
+        ],
+    }
+    show_table(Table(columns), printable(attribute), [name for name in columns if name != "group"])
