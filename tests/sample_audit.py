@@ -13,6 +13,10 @@ HOSTILE = {
     "long": "column " + "x" * 10_000,
     "formula": '=HYPERLINK("http://example.org")',
 }
+PROPERTIES = (
+    *("smooth distribution", "tokenisation", "bimodality", "clustering", "noisy ranking"),
+    *("arbitrary treatment", "class asymmetry", "biased ground truth", "gerrymandering"),
+)
 
 
 def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_groups=()):
@@ -169,7 +173,7 @@ def whole(tables, relevance, against):
             "n_skipped": 0, "direction": "higher", "summary": "Gain against the best order.",
         })  # fmt: skip
     for metric in ("RND", "ExposureGap", "clustering.z"):
-        for i, effect in enumerate(("tokenisation", "clustering", "noisy ranking")):
+        for i, effect in enumerate(PROPERTIES):
             tables["blind_spots"].append({
                 "metric": metric, "property": effect, "detects": (len(metric) + i) % 2 == 0,
                 "effect": 1.5,

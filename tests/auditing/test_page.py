@@ -146,6 +146,7 @@ def test_the_keyboard_is_enough(opened, file):
     page.keyboard.press("ArrowRight")
     assert page.locator("#panel-0").is_visible()
     page.keyboard.press("End")
+    assert page.locator("#panel-1").is_visible()
     page.keyboard.press("Home")
     assert page.inner_text("[role=tab]:focus") == "sex"
     page.focus(".panel.open .drill th:nth-child(1) button")
