@@ -56,6 +56,17 @@ def test_judging(hiring):
     assert not hiring.fails("NDCG@10.low>0.9")
 
 
+def test_crossed_attributes_count_only_where_they_are_named(hiring):
+    gaps = {
+        r["attribute"]: r["value"] for r in hiring.tables["gaps"] if r["metric"] == "ExposureGap"
+    }
+    both = gaps.pop("sex x age_group")
+    between = (max(gaps.values()) + both) / 2
+    assert both > between
+    assert not hiring.fails(f"ExposureGap>{between}")
+    assert hiring.fails(f'ExposureGap(by=("sex", "age_group"))>{between}')
+
+
 def test_places_can_be_named(hiring):
     assert hiring.fails("PositionDifference>10")  # under 35
     assert not hiring.fails('PositionDifference(by="sex")>10')

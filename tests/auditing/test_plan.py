@@ -54,6 +54,8 @@ def test_several_and_crossed_protected_groups():
     assert named(plan("f", sex=list("fmfm"))) == {"sex": ["f"]}
     assert named(plan(1, group=[0, 1, 0, 1])) == {"group": ["1"]}
     assert named(plan("a=b=c", a=["b=c", "d", "d", "d"])) == {"a": ["b=c"]}
+    both = plan("a=b=c", cross=False, **{"a": ["b=c", "d", "d", "d"], "a=b": list("ccdd")})
+    assert named(both) == {"a": [], "a=b": ["c"]}
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,11 @@ def test_against_loops(seed):
         assert totals.selected(3)[group] == pytest.approx(inside[mine].sum())
         assert totals.rate(3)[group] == pytest.approx(inside[mine].mean())
         assert totals.relevance[group] == pytest.approx(data.y[mine].mean())
+        ranking = data.ranking()
+        place = (ranking.position + ranking.last) / 2
+        means = [place[(queries == q) & mine].mean() for q in set(queries[mine].tolist())]
+        assert totals.lists[group] == len(means)
+        assert totals.mean_position[group] == pytest.approx(np.mean(means))
     exposure, merit, merit_exposure = np.zeros(2), np.zeros(2), np.zeros(2)
     for query in range(data.n_queries):
         here = queries == query
