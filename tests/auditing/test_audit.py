@@ -58,6 +58,13 @@ def test_every_form_gives_the_same(form, expected):
     assert audit(data, **named, **QUICK) == expected
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_tables_go_back_to_the_library_of_the_input(library):
+    data, named = FORMS[library]
+    frame = audit(data, **named, n_boot=0, n_permutations=0).tables["groups"].to_frame()
+    assert type(frame).__module__.split(".")[0] == library
+
+
 def test_a_ranking_and_its_positions(expected):
     data = as_ranking_data(y=COLUMNS["relevance"], qid=COLUMNS["qid"], sensitive_features=PEOPLE)
     ranking = Ranking.from_scores(data, COLUMNS["score"])

@@ -105,6 +105,22 @@ def test_few_lists(n, said):
     assert texts(result, "sample")[0].startswith(said)
 
 
+def test_what_could_have_been_seen_is_told(hiring, one_list):
+    (text,) = texts(hiring, "sample")
+    focus = [row for row in hiring.tables["groups"] if row["focus"]]
+    assert f"80 % is {focus[0]['detectable']:.1f} places for female (sex), 2.2 places" in text
+    assert "places for north (region)" in texts(one_list, "sample")[1]
+
+
+def test_of_very_many_groups_rnd_is_left_out():
+    groups = [f"g{i % 51}" for i in range(102)]
+    result = audit(score=np.arange(102), sensitive={"g": groups}, **QUICK)
+    assert "RND" not in result.tables["gaps"]["metric"]
+    assert any("RND is left out" in text for text in texts(result, "drilldown"))
+    named = audit(score=np.arange(102), sensitive={"g": groups}, metrics="RND", **QUICK)
+    assert "RND" in named.tables["gaps"]["metric"]
+
+
 def test_too_few_permutations_for_many_groups():
     given = {"score": np.arange(40), "sensitive": [f"g{i % 10}" for i in range(40)]}
     few = audit(**given, n_boot=0, n_permutations=99)

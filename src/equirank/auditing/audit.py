@@ -65,9 +65,9 @@ def audit(
         What is audited. None where the columns are given as arrays.
     query, score, relevance, position : str or array-like, optional
         Beside a frame, names of its columns (recognised as in `read_csv` where left out, False for
-        none); beside nothing, arrays. Without ``query`` there is one list; without ``relevance`` representation
-        and exposure are looked at only; a ``position`` (from 1; 0 is not shown) overrules a
-        ``score`` (higher is first).
+        none); beside nothing, arrays. Without ``query`` there is one list; without ``relevance``
+        representation and exposure are looked at only; a ``position`` (from 1; 0 is not shown)
+        overrules a ``score`` (higher is first).
     sensitive : str, sequence of str, or arrays, optional
         The attributes of people: names of columns; beside nothing what `as_ranking_data` takes. A
         missing value is a group of its own.
@@ -134,6 +134,8 @@ def audit(
     if against is not None:
         other = _other(as_ranking(against, _columns_of(against, columns), ties), measured, wanted)
     tables = _tables(measured, other)
+    for table in tables.values():
+        table.backend = ranking.data.backend
     facts = make_facts(measured, other, title, against_title, created)
     notes = make_notes(measured, facts, tables)
     verdict = make_verdict(facts, tables, notes)

@@ -32,6 +32,8 @@ __all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted",
 
 #: Attributes with more groups are not compared pair by pair.
 MOST_PAIRED = 12
+#: Attributes with more groups are not compared prefix by prefix.
+MOST_PREFIXED = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +166,8 @@ def _usual(data: RankingData, each: Audited, step: int) -> Iterable[GroupMetric]
     yield ExposureGap()
     if each.crossed:
         return
-    yield RND() if step == 10 else RND(step=step)
+    if each.n_groups <= MOST_PREFIXED:
+        yield RND() if step == 10 else RND(step=step)
     if data.y is not None:
         yield DisparateTreatment()
         if each.n_groups <= MOST_PAIRED:

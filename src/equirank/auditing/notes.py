@@ -8,10 +8,10 @@ import numpy as np
 from ..core.labels import MISSING
 from ..core.table import Table
 from .measures.position_difference import PositionDifference
-from .measuring import MOST_PAIRED, Measured
+from .measuring import MOST_PAIRED, MOST_PREFIXED, Measured
 from .plan import Plan
 from .tables.prefix_shares import MOST_GROUPS
-from .wording import joined, number, percent
+from .wording import joined, number, percent, places
 
 __all__ = ["arbitrary_share", "make_notes"]
 
@@ -33,6 +33,7 @@ def make_notes(
             *_absent(tables, facts),
             *_small(tables),
             *_sample(facts),
+            *_detectable(tables),
             *_kept(measured, facts),
             *_four_fifths(),
         )
@@ -185,6 +186,21 @@ def _sample(facts: dict[str, Any]) -> Notes:
             )
 
 
+def _detectable(tables: dict[str, Table]) -> Notes:
+    """Say what the audit could have seen, of the group each attribute is looked at by."""
+    parts = [
+        f"{places(row['detectable'])} for {row['group']} ({row['attribute']})"
+        for row in tables["groups"]
+        if row["focus"] and not np.isnan(row["detectable"])
+    ]
+    if parts:
+        yield (
+            "sample",
+            "The smallest difference from the others that would have been seen with a chance of "
+            f"80 % is {joined(parts[:6])}.",
+        )
+
+
 def _kept(measured: Measured, facts: dict[str, Any]) -> Notes:
     kept, total = facts["drilldown_kept"], facts["drilldown_total"]
     if kept < total:
@@ -204,6 +220,11 @@ def _kept(measured: Measured, facts: dict[str, Any]) -> Notes:
             yield (
                 "drilldown",
                 f"{each.name} has {each.n_groups} groups: they are not compared pair by pair.",
+            )
+        if each.n_groups > MOST_PREFIXED and not each.crossed:
+            yield (
+                "drilldown",
+                f"{each.name} has {each.n_groups} groups: RND is left out, unless it is named.",
             )
         if each.n_groups > MOST_GROUPS:
             yield (
