@@ -13,6 +13,7 @@ from equirank import MissingExtraError
 from equirank.auditing.render import render
 from equirank.auditing.report.formats import FORMATS
 from equirank.core import extras
+from equirank.core.table import Table
 
 
 class Page(HTMLParser):
@@ -227,3 +228,11 @@ def test_a_warning_that_the_verdict_holds_is_not_repeated(result):
     bare = sample_audit({"sex": ["f", "m"]}, n_queries=2, against=False)
     bare.verdict.append(f"Beware: {loud}")
     assert " ".join(Page(render(bare)).text.split()).count(loud) == 1
+
+
+def test_names_of_metrics_may_be_broken_into_lines_and_are_escaped():
+    bare = sample_audit({"sex": ["f", "m"]}, n_queries=2, against=False)
+    columns = bare.tables["metrics"].to_dict()
+    columns["metric"] = ["RankGap.a_b<i>"]
+    bare.tables["metrics"] = Table(columns)
+    assert "Rank<wbr>Gap.<wbr>a_<wbr>b&lt;i&gt;" in render(bare)

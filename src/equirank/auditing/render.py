@@ -36,6 +36,8 @@ PLACED = ("warning", "sample", "small", "four_fifths")
 LONG = 60
 #: Rows of a table that the page shows; the downloads have all.
 MOST_ROWS = 200
+#: Where the name of a metric or check may be broken into lines.
+PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
 #: A bracket in a sentence of the verdict that says how sure it is.
 STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\)[.,;:]?)")
 #: On the page the colours of a chart follow the page, light or dark.
@@ -65,8 +67,10 @@ def render(result: Any) -> str:
     environment = jinja.Environment(
         autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= FORMATS | {"shorten": shorten}
     raw = environment.filters["safe"]
+    # The pieces of a metric's name may stand on several lines; joining escapes them.
+    breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
+    environment.filters |= FORMATS | {"shorten": shorten} | breaks
     said = _shortener(result)
     return str(
         environment.from_string(_asset("page.html"))
