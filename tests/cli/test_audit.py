@@ -222,6 +222,13 @@ def test_a_page_that_cannot_be_written(people, tmp_path, monkeypatch):
     assert "report.html: cannot be written: No space left on device" in done.stderr
 
 
+def test_a_missing_package_is_told_before_the_work(people, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    said = fails(people, *SEX, "--out", tmp_path / "report.html")
+    assert said.endswith('altair is not installed; it comes with: pip install "equirank[report]"')
+    assert run(people, *SEX).exit_code == 0
+
+
 def test_hostile_names_cannot_steer_the_terminal(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("sex\x1b[31m,score\nf\x1b[2J,2\nm,1\n")

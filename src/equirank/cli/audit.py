@@ -168,6 +168,10 @@ def _check_out(out: str | None, inputs: list[str]) -> None:
         raise CommandError(f"{out}: cannot be written: it is a folder")
     if any(os.path.realpath(out) == os.path.realpath(each) for each in inputs):
         raise CommandError(f"{out}: cannot be written: it is the file that is audited")
+    from ..core.extras import require
+
+    for package in ("altair", "jinja2", "vl_convert"):
+        require(package, "report")
 
 
 def _write_page(result: "AuditResult", out: str) -> None:
