@@ -91,7 +91,7 @@ def complete(words, index):
 
 
 def test_completion():
-    commands = {"conformance", "datasets", "evaluate", "metrics", "properties"}
+    commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties"}
     assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .audit import audit
 from .conformance import conformance
 from .datasets import datasets
 from .evaluate import evaluate
@@ -43,6 +44,7 @@ def start(
         typer.echo(context.get_help())
 
 
+app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)

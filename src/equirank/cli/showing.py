@@ -1,6 +1,7 @@
 """Tables at the command line: drawn on a terminal, plain text everywhere else."""
 
 import sys
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,13 +14,19 @@ if TYPE_CHECKING:
 __all__ = ["show_table"]
 
 
-def show_table(table: "Table", title: str | None = None) -> None:
+def show_table(
+    table: "Table", title: str | None = None, to_the_right: Collection[str] = ()
+) -> None:
     """Print a table with all its rows; what it holds is shown as it is, never read as markup.
 
-    Columns that hold nothing are left out.
+    Columns that hold nothing are left out. Numbers stand to the right, and so do the columns named
+    in ``to_the_right``, for numbers that are written out already.
     """
     columns = {
-        printable(name): ([_cell(value) for value in values.tolist()], values.dtype.kind in "fiu")
+        printable(name): (
+            [_cell(value) for value in values.tolist()],
+            values.dtype.kind in "fiu" or name in to_the_right,
+        )
         for name, values in table.columns.items()
     }
     columns = {name: column for name, column in columns.items() if any(column[0])}

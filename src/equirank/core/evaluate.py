@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import inference
-from .by_group import ByGroup, Split, spread
+from .by_group import ByGroup, Split, nan_extreme, spread
 from .data import RankingData
 from .errors import DataError
 from .evaluation import Evaluation, Result
@@ -94,14 +94,16 @@ def evaluate(
     for metric, value in zip(chosen, values, strict=False):
         metric.refuse_undefined(ranking.data, value)
     drawn = _bootstrap(ranking, everything, values, n_boot, random_state)
-    p_values = _permutation_tests(ranking, everything, values, n_permutations, random_state)
+    tested = _permutation_tests(ranking, everything, values, n_permutations, random_state)
     results = []
     for at, metric in enumerate(chosen):
         part = None
         if metric in split:
-            part = _split_result(split[metric], everything, values, drawn, p_values, ranking.data)
+            part = _split_result(split[metric], everything, values, drawn, tested, ranking.data)
         boot, group_boot = drawn[at]
-        results.append(Result(metric, values[at], boot, group_boot, float(p_values[at]), part))
+        p, null = tested[at]
+        one, rest = (p[0], p[1:]) if metric.signed and null is not None else (p, None)
+        results.append(Result(metric, values[at], boot, group_boot, float(one), part, rest, null))
     data = ranking.data
     return Evaluation(
         tuple(results),
@@ -150,7 +152,7 @@ def _split_result(
     everything: list[Metric],
     values: list[Values],
     drawn: list[Replicates],
-    p_values: list[Any],
+    tested: list[Any],
     data: RankingData,
 ) -> Split:
     at = everything.index(part)
@@ -159,7 +161,7 @@ def _split_result(
     replicates = drawn[at][1]
     if replicates is not None:
         replicates = replicates.reshape(len(replicates), n_strata, -1)
-    return Split(per_query, replicates, np.broadcast_to(p_values[at], (n_strata,)))
+    return Split(per_query, replicates, np.broadcast_to(tested[at][0], (n_strata,)))
 
 
 def _bootstrap(
@@ -210,11 +212,11 @@ def _permutation_tests(
     n_permutations: int,
     random_state: Any,
 ) -> list[Any]:
-    """Give the permutation p-value of each metric that compares groups, NaN for others.
+    """Give p-value and draws of the permutation test of each metric that compares groups.
 
-    Metrics that look at the same groups share the permuted labels.
+    NaN and None for other metrics. Metrics that look at the same groups share the permuted labels.
     """
-    result: list[Any] = [float("nan")] * len(metrics)
+    result: list[Any] = [(float("nan"), None)] * len(metrics)
     tested = [
         (at, metric)
         for at, metric in enumerate(metrics)
@@ -231,25 +233,31 @@ def _permutation_tests(
                 drawn = permuted(metric, ranking, queries, by, labels)
                 pools[at].append((queries, _tested_columns(metric, drawn)))
         for at, metric in some:
-            n_strata = 1 if strata is None else len(data.attribute(control).categories)
-            result[at] = plan.p_value(
-                _tested_columns(metric, values[at]),
-                pools[at],
-                _Spread(n_strata) if isinstance(metric, ByGroup) else _only_column,
-                random_state,
-            )
+            statistic: Any = _both_sides if metric.signed else _only_column
+            if isinstance(metric, ByGroup):
+                statistic = _Spread(
+                    1 if strata is None else len(data.attribute(control).categories)
+                )
+            observed = _tested_columns(metric, values[at])
+            result[at] = plan.p_value(observed, pools[at], statistic, random_state)
     return result
 
 
 def _tested_columns(metric: Metric, values: Values) -> np.ndarray:
     """Give the columns a permutation test looks at, larger being stronger (last axis)."""
-    if isinstance(metric, ByGroup):
+    if isinstance(metric, ByGroup) or metric.signed:
         return np.asarray(values.groups)
     return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
 
 
 def _only_column(means: np.ndarray) -> np.ndarray:
     return means[..., 0]
+
+
+def _both_sides(means: np.ndarray) -> np.ndarray:
+    """Give the size of each group's difference, the largest first."""
+    size = np.abs(means)
+    return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
 
 
 @dataclass(frozen=True)

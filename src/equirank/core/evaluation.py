@@ -23,7 +23,12 @@ __all__ = ["Evaluation", "Result"]
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """One metric of an evaluation: its values per query, replicates and permutation p-value."""
+    """One metric of an evaluation: its values per query, replicates and permutation p-value.
+
+    ``group_p_values`` are those of the groups of a signed metric, and ``null`` the draws of the
+    tested statistic under permuted groups (larger is stronger; of a signed metric the largest size
+    of a difference, then that of each group).
+    """
 
     metric: Metric
     values: Values
@@ -31,6 +36,8 @@ class Result:
     group_replicates: np.ndarray | None
     p_value: float
     split: Split | None
+    group_p_values: np.ndarray | None = None
+    null: np.ndarray | None = None
 
     @cached_property
     def summary(self) -> tuple[float, np.ndarray | None]:

@@ -157,8 +157,8 @@ class PermutationPlan:
         pools: list[tuple[slice, np.ndarray]],
         statistic: Callable[[np.ndarray], np.ndarray],
         random_state: Any,
-    ) -> np.ndarray:
-        """Give the p-value of the observed values (query x columns) among the permuted ones.
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Give the p-value of the observed values (query x columns), and the statistic's draws.
 
         ``statistic`` maps column means to what is tested; larger is stronger. NaN where the
         observed statistic is undefined.
@@ -195,8 +195,8 @@ def permutation_p(
     statistic: Callable[[np.ndarray], np.ndarray],
     rng: np.random.Generator,
     n_permutations: int,
-) -> np.ndarray:
-    """Give the p-value of group labels being exchangeable within queries.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the p-value of group labels being exchangeable within queries, and the draws behind it.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def permutation_p(
         draws = statistic(picked_means(rng, n_permutations, np.concatenate([observed[None], pool])))
     stronger = (draws >= seen - 1e-12 * np.abs(seen)).sum(axis=0)
     p = stronger / len(draws) if exact else (1.0 + stronger) / (1.0 + len(draws))
-    return np.where(np.isnan(seen), np.nan, p)
+    return np.where(np.isnan(seen), np.nan, p), draws
 
 
 def paired_tests(

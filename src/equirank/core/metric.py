@@ -64,6 +64,9 @@ class Metric(metaclass=MetricType):
         Whether it tells two copies of one item apart.
     exact_ties : bool
         Whether tied items are worth the mean over their orders.
+    signed : bool
+        Whether its group columns are differences that may lie on either side of 0; the permutation
+        test then looks at both sides, for each group and for the largest of them.
     takes_k : bool
         Whether it has a cutoff.
     why_undefined : str
@@ -92,6 +95,7 @@ class Metric(metaclass=MetricType):
     of_expectation: ClassVar[bool] = False
     individual: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = True
+    signed: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
     params: ClassVar[Mapping[str, Constraint]] = {}

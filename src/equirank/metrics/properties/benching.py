@@ -20,7 +20,7 @@ from ..fairness.rrd import RRD
 from .check_metric import CHECKS, CheckMetric
 from .scenarios import PROTECTED, scenario_names, scenario_pair
 
-__all__ = ["LEVEL", "LISTS", "bench"]
+__all__ = ["LEVEL", "LISTS", "bench", "default_metrics"]
 
 #: Lists in each version of each repetition.
 LISTS = 4
@@ -80,7 +80,7 @@ def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -
     """
     check_params("bench", {"n_repetitions": n_repetitions}, {"n_repetitions": Integer(2)})
     seed = as_seed(random_state)
-    chosen = _default() if metrics is None else _chosen(metrics)
+    chosen = default_metrics() if metrics is None else _chosen(metrics)
     rows: list[list[dict[str, Any]]] = [[] for _ in chosen]
     for key, name in enumerate(scenario_names()):
         n_lists = LISTS * n_repetitions
@@ -98,7 +98,8 @@ def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -
     return Table({head: [row[head] for some in rows for row in some] for head in heads})
 
 
-def _default() -> list[Metric]:
+def default_metrics() -> list[Metric]:
+    """Make the metrics the bench runs unless others are given."""
     room = import_module("equirank.metrics")
     found = [getattr(room, name)(**({"k": K} if name in CUT else {})) for name in metric_names()]
     ours = [metric for metric in found if metric.needs <= GIVEN]

@@ -18,7 +18,7 @@ from .checks.statistical_independence import statistical_independence
 from .checks.tokenisation_index import tokenisation_index
 from .scenarios import PROTECTED
 
-__all__ = ["CHECKS", "CheckMetric"]
+__all__ = ["CHECKS", "CheckMetric", "true_places"]
 
 Check = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
@@ -27,7 +27,7 @@ CHECKS: dict[str, Check] = {
     "smoothness.ks": lambda p, t, g: smoothness(p[g], len(p)).ks,
     "smoothness.wasserstein": lambda p, t, g: smoothness(p[g], len(p)).wasserstein,
     "bimodality.coefficient": lambda p, t, g: bimodality(p[g], len(p)).coefficient,
-    "clustering.z": lambda p, t, g: -clustering(g).z,
+    "clustering.z": lambda p, t, g: -clustering(g, exact=False).z,
     "tokenisation_index.index": lambda p, t, g: tokenisation_index(p, t, g).index,
     "noisy_ranking.ratio": lambda p, t, g: noisy_ranking(p, t, g, n_boot=0).ratio,
     "arbitrary_treatment.difference": lambda p, t, g: arbitrary_treatment(p, t, g).difference,
@@ -78,12 +78,12 @@ class CheckMetric(Metric):
         found = []
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
             some = slice(int(begin), int(end))
-            places, truth = np.arange(1, end - begin + 1), _true_places(slots.y[some])
+            places, truth = np.arange(1, end - begin + 1), true_places(slots.y[some])
             found.append(measured(places, truth, group[some]))
         return Values(np.array(found))
 
 
-def _true_places(y: np.ndarray) -> np.ndarray:
+def true_places(y: np.ndarray) -> np.ndarray:
     """Give the place of each item in the order by relevance; tied items share their mean."""
     _, level, size = np.unique(-y, return_inverse=True, return_counts=True)
     last = np.cumsum(size)

@@ -25,7 +25,7 @@ class Clustering:
     p_exact: float
 
 
-def clustering(protected_mask: Any) -> Clustering:
+def clustering(protected_mask: Any, *, exact: bool = True) -> Clustering:
     """Test whether a group stands in clumps: the runs test of Wald and Wolfowitz.
 
     A run is a longest stretch of items that are all protected or all not. With a protected and b
@@ -43,6 +43,8 @@ def clustering(protected_mask: Any) -> Clustering:
     ----------
     protected_mask : array-like of bool
         The list from its first place on: True where the item is protected.
+    exact : bool
+        Give also ``p_exact``, which takes longer the longer the list is.
 
     Returns
     -------
@@ -71,8 +73,8 @@ def clustering(protected_mask: Any) -> Clustering:
     if variance == 0:
         return Clustering(runs, mean, nan, 1.0, 1.0)
     z = (runs - mean) / sqrt(variance)
-    exact = _exact(runs, a, b) if n <= LONGEST else nan
-    return Clustering(runs, mean, z, erfc(abs(z) / sqrt(2.0)), exact)
+    p_exact = _exact(runs, a, b) if exact and n <= LONGEST else nan
+    return Clustering(runs, mean, z, erfc(abs(z) / sqrt(2.0)), p_exact)
 
 
 def _exact(runs: int, a: int, b: int) -> float:

@@ -1,0 +1,213 @@
+"""audit: from a ranking of people to tables, sentences and a report."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.metric import Metric
+from ..core.params import Flag, Integer, Number, check_params
+from ..core.random import as_seed
+from ..core.ranking import Ranking
+from ..core.table import Table
+from .facts import make_facts
+from .measuring import Measured, measure_all, parse_wanted
+from .notes import make_notes
+from .plan import make_plan
+from .result import AuditResult
+from .source import as_ranking
+from .tables.blind_spots import blind_spots_table
+from .tables.checks import checks_table
+from .tables.comparison import comparison_table
+from .tables.gaps import gaps_table, metrics_table
+from .tables.groups import groups_table
+from .tables.merit import exposure_merit_table, pairwise_table
+from .tables.methods import methods_table
+from .tables.pictures import scores_table, strip_table
+from .tables.prefix_shares import prefix_shares_table
+from .tables.queries import queries_table
+from .tables.selection import selection_table
+from .verdict.making import make_verdict
+
+__all__ = ["audit"]
+
+
+def audit(
+    data: Any = None,
+    *,
+    query: Any = None,
+    score: Any = None,
+    relevance: Any = None,
+    position: Any = None,
+    sensitive: Any = None,
+    protected: Any = None,
+    k: Any = None,
+    metrics: Any = None,
+    against: Any = None,
+    cross: bool = True,
+    ties: Literal["average", "stable"] = "average",
+    n_boot: int = 1000,
+    n_permutations: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+    title: str = "ranking",
+    against_title: str = "the other ranking",
+    created: str | None = None,
+) -> AuditResult:
+    """Audit a ranking of people: who stands higher, by how much, how sure that is.
+
+    Parameters
+    ----------
+    data : RankingData, Ranking, data frame, mapping of columns, or None
+        What is audited. None where the columns are given as arrays.
+    query, score, relevance, position : str or array-like, optional
+        Beside a frame, names of its columns (recognised as in `read_csv` where left out, False for
+        none); beside nothing, arrays. Without ``query`` there is one list; without ``relevance``
+        representation and exposure are looked at only; a ``position`` (from 1; 0 is not shown)
+        overrules a ``score`` (higher is first).
+    sensitive : str, sequence of str, or arrays, optional
+        The attributes of people: names of columns; beside nothing what `as_ranking_data` takes. A
+        missing value is a group of its own.
+    protected : str, sequence of str or mapping, optional
+        The groups to look at against all others: ``"sex=female"`` or ``{"sex": "female"}``. Without
+        it all groups are compared.
+    k : int or sequence of int, optional
+        The first k places are selected. Without it 10 and 50, as far as lists are longer.
+    metrics : metric, string, or a list of them, optional
+        Further metrics, such as ``"RND@50"``; metrics of groups are measured for every attribute.
+    against : optional
+        A second ranking of the same lists, in any form ``data`` may have (a frame with the same
+        columns), to compare with.
+    cross : bool
+        Look at the intersections of every two attributes, too.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    n_boot, n_permutations : int
+        Bootstrap replicates of the intervals and draws of the permutation tests; 0 switches off.
+    level : float
+        Level of the intervals.
+    random_state : int, Generator, RandomState or None
+        The same seed gives the same result.
+    title, against_title, created : str, optional
+        Names of the two rankings and a date, for the report.
+
+    Returns
+    -------
+    AuditResult
+        With ``verdict``, ``tables``, ``facts``, ``notes``, ``to_html``, ``to_json`` and ``fails``.
+
+    Raises
+    ------
+    DataError
+        Where something given is wrong: which argument, which row, and what was expected.
+
+    Examples
+    --------
+    >>> from equirank import audit
+    >>> from equirank.datasets import load_hiring
+    >>> result = audit(load_hiring(), protected="sex=female", n_boot=100, n_permutations=99)
+    >>> result.tables["groups"]["position_difference"][:2].round(1)
+    array([ 6.3, -6.3])
+    >>> result.fails("ExposureGap>0.1")
+    False
+    """
+    _check(n_boot, n_permutations, level, cross)
+    columns = {"query": query, "score": score, "relevance": relevance}
+    columns |= {"position": position, "sensitive": sensitive}
+    wanted = parse_wanted(metrics)
+    ranking = as_ranking(data, columns, ties)
+    plan = make_plan(
+        ranking,
+        protected=protected,
+        k=k,
+        cross=cross,
+        level=level,
+        n_boot=n_boot,
+        n_permutations=n_permutations,
+        seed=as_seed(random_state),
+    )
+    measured = _focused(measure_all(plan, wanted))
+    other = None
+    if against is not None:
+        other = _other(as_ranking(against, _columns_of(against, columns), ties), measured, wanted)
+    tables = _tables(measured, other)
+    for table in tables.values():
+        table.backend = ranking.data.backend
+    facts = make_facts(measured, other, title, against_title, created)
+    notes = make_notes(measured, facts, tables)
+    verdict = make_verdict(facts, tables, notes)
+    return AuditResult(facts, verdict, tables, notes, measured.plan)
+
+
+def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
+    check_params(
+        "audit",
+        {"n_boot": n_boot, "n_permutations": n_permutations, "level": level, "cross": cross},
+        {
+            "n_boot": Integer(0),
+            "n_permutations": Integer(0),
+            "level": Number(0, 1, open_low=True, open_high=True),
+            "cross": Flag(),
+        },
+    )
+
+
+def _columns_of(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the names of columns to a second frame; data and rankings bring their own."""
+    own = isinstance(against, (RankingData, Ranking))
+    return dict.fromkeys(columns) if own else dict(columns)
+
+
+def _focused(measured: Measured) -> Measured:
+    """Let pictures look at the protected group, else at the one that stands lowest."""
+    lowest = {}
+    for each in measured.plan.audited:
+        means = np.asarray(measured.places(each).summary[1])
+        lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
+    audited = {
+        each: each if each.protected else each.focused(lowest[each.name])
+        for each in measured.plan.audited
+    }
+    plan = replace(measured.plan, audited=tuple(audited.values()))
+    gaps = tuple(replace(gap, audited=audited[gap.audited]) for gap in measured.gaps)
+    return replace(measured, plan=plan, gaps=gaps)
+
+
+def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:
+    """Measure the second ranking in the same way, without intervals of its own."""
+    plan, data = measured.plan, ranking.data
+    lacking = [name for name in plan.data.sensitive if name not in data.sensitive]
+    if lacking:
+        raise DataError(f"against must have the attribute {lacking[0]!r}, which data has")
+    audited = []
+    for each in plan.audited:
+        attribute = data.attribute(each.key)
+        codes = [attribute.code(each.groups[code], "against") for code in each.protected]
+        same = [str(c) == each.groups[each.focus] for c in attribute.categories]
+        focus = same.index(True) if any(same) else 0
+        audited.append(replace(each, attribute=attribute, protected=tuple(codes), focus=focus))
+    other = replace(plan, ranking=ranking, audited=tuple(audited), n_boot=0, n_permutations=0)
+    return measure_all(other, wanted)
+
+
+def _tables(measured: Measured, other: Measured | None) -> dict[str, Table]:
+    checks = checks_table(measured)
+    return {
+        "groups": groups_table(measured),
+        "selection": selection_table(measured),
+        "gaps": gaps_table(measured),
+        "metrics": metrics_table(measured),
+        "prefix_shares": prefix_shares_table(measured),
+        "exposure_merit": exposure_merit_table(measured),
+        "pairwise": pairwise_table(measured),
+        "scores": scores_table(measured),
+        "strip": strip_table(measured),
+        "checks": checks,
+        "queries": queries_table(measured),
+        "blind_spots": blind_spots_table(measured, checks),
+        "methods": methods_table(measured),
+        "comparison": comparison_table(measured, other),
+    }

@@ -1,0 +1,97 @@
+"""Expressions such as ``RND@50.low>0.3``: rules that guard a pipeline."""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import Any
+
+from ..core.errors import DataError
+from ..core.metric import GroupMetric, Metric
+from ..core.names import parse_metric
+from .measures.position_difference import PositionDifference
+from .measuring import spoken
+
+__all__ = ["Expression", "read_expression"]
+
+SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+FORM = re.compile(r"(?P<metric>.+?)(?:\.(?P<what>value|low|high|p_value))?\s*$", re.DOTALL)
+COMPARED = re.compile(r"(?P<left>.*)(?P<sign>>=|<=|>|<)(?P<limit>[^<>=]+)$", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A rule: a metric's value, or one end of its interval, compared with a number."""
+
+    text: str
+    metric: Metric
+    what: str
+    sign: str
+    limit: float
+
+    def concerns(self, row: dict[str, Any]) -> bool:
+        """Say whether a row of the gaps or metrics is meant."""
+        if not isinstance(self.metric, GroupMetric):
+            return bool(row["name"] == str(self.metric))
+        if row["metric"] != spoken(self.metric):
+            return False
+        by, protected = self.metric.by, self.metric.protected
+        wanted = None if by is None else " x ".join([by] if isinstance(by, str) else by)
+        crossed = " x " in row["attribute"]
+        if wanted is None and crossed:
+            return False
+        if wanted is not None and row["attribute"] != wanted:
+            return False
+        return protected is None or row["group"] == str(protected)
+
+    def held_by(self, rows: list[dict[str, Any]]) -> list[str]:
+        """Say for which rows it holds; a number that is unknown is an error."""
+        found = []
+        for row in rows:
+            value, of = float(row[self.what]), [row.get("attribute"), row.get("group")]
+            where = f" of {', '.join(filter(None, of))}" if any(of) else ""
+            if isnan(value):
+                raise DataError(
+                    f"{self.text!r} cannot be judged: {self.what} of {row['metric']}{where} is "
+                    "unknown"
+                )
+            if SIGNS[self.sign](value, self.limit):
+                found.append(f"{self.text}: {self.what}{where} is {value:.4g}")
+        return found
+
+
+def read_expression(text: str) -> Expression:
+    """Read a rule, or say how one looks.
+
+    Examples
+    --------
+    >>> read_expression("RND@50.low>0.3")
+    Expression(text='RND@50.low>0.3', metric=RND@50, what='low', sign='>', limit=0.3)
+    """
+    compared = COMPARED.match(text.strip())
+    try:
+        limit = float(compared["limit"]) if compared else float("nan")
+    except ValueError:
+        limit = float("nan")
+    if compared is None or isnan(limit) or not compared["left"].strip():
+        raise DataError(
+            f'expression {text!r} cannot be read; it looks like "RND@50>0.3" or "RND@50.low>0.3"'
+        )
+    left = FORM.match(compared["left"].strip())
+    name, what = (left["metric"], left["what"]) if left else ("", None)
+    own = name.split("(")[0].strip() == PositionDifference.__name__
+    metric = _own(name) if own else parse_metric(name)
+    return Expression(text.strip(), metric, what or "value", compared["sign"], limit)
+
+
+def _own(name: str) -> Metric:
+    """Read the position difference, which is no metric of the public list."""
+    read = parse_metric(name.strip().replace(PositionDifference.__name__, "ExposureGap", 1))
+    options: dict[str, Any] = {"by": read.by, "protected": read.protected}  # type: ignore[attr-defined]
+    return replace(PositionDifference(), **options)

@@ -1,0 +1,1 @@
+"""What an audit measures beside the public metrics: places, shares of attention, selections."""

@@ -1,0 +1,1 @@
+"""The tables of an audit, one table in one file."""

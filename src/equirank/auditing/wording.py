@@ -1,0 +1,102 @@
+"""Words of daily life for numbers: what the sentences of an audit are made of."""
+
+import math
+from collections.abc import Sequence
+
+__all__ = ["chance", "joined", "number", "percent", "places", "ratio", "span"]
+
+
+def number(value: float, digits: int = 1) -> str:
+    """Write a number with as many digits as are worth reading, thousands apart.
+
+    Examples
+    --------
+    >>> number(3213), number(6.34), number(12.6), number(-0.04)
+    ('3,213', '6.3', '13', '0')
+    """
+    if math.isnan(value):
+        return "unknown"
+    digits = 0 if abs(value) >= 10 else digits
+    text = f"{value:,.{digits}f}"
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
+
+
+def places(value: float) -> str:
+    """Write a number of places.
+
+    Examples
+    --------
+    >>> places(1), places(6.34)
+    ('1 place', '6.3 places')
+    """
+    text = number(value)
+    return f"{text} place" if text == "1" else f"{text} places"
+
+
+def percent(share: float) -> str:
+    """Write a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.427), percent(0.004), percent(0.0)
+    ('43 %', '0.4 %', '0 %')
+    """
+    return f"{number(100.0 * share)} %"
+
+
+def ratio(value: float) -> str:
+    """Write a ratio with two digits.
+
+    Examples
+    --------
+    >>> ratio(0.814), ratio(12.34)
+    ('0.81', '12.3')
+    """
+    return "unknown" if math.isnan(value) else f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def chance(p: float) -> str:
+    """Write a p-value.
+
+    Examples
+    --------
+    >>> chance(0.000999), chance(0.0312), chance(0.41)
+    ('p = 0.001', 'p = 0.03', 'p = 0.41')
+    """
+    if math.isnan(p):
+        return "p unknown"
+    if p < 0.0005:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.0095 else f"p = {p:.2f}"
+
+
+def span(low: float, high: float, level: float, unit: str = "places") -> str:
+    """Write an interval of places, percentages or ratios with equal digits at both ends.
+
+    Examples
+    --------
+    >>> span(5.12, 7.3, 0.95), span(9.7, 12.4, 0.9)
+    ('95 % interval 5.1 to 7.3 places', '90 % interval 10 to 12 places')
+    >>> span(0.386, 0.42, 0.95, "%"), span(0.438, 0.6, 0.95, "times")
+    ('95 % interval 39 to 42 %', '95 % interval 0.44 to 0.60')
+    """
+    if unit == "times":
+        return f"{100 * level:g} % interval {ratio(low)} to {ratio(high)}"
+    scale = 100.0 if unit == "%" else 1.0
+    digits = 0 if max(abs(low), abs(high)) * scale >= 10 else 1
+    ends = (f"{scale * end:,.{digits}f}" for end in (low, high))
+    return f"{100 * level:g} % interval {' to '.join(ends)} {unit}"
+
+
+def joined(words: Sequence[str], last: str = "and") -> str:
+    """Write a list of words.
+
+    Examples
+    --------
+    >>> joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"

@@ -1,0 +1,1 @@
+"""One picture, one function, one file."""

@@ -1,0 +1,244 @@
+"""Two qualities of several rankings against each other, with the line that chance would give."""
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from ...core.errors import DataError
+from ..theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
+
+__all__ = ["tradeoff"]
+
+#: Names are written beside the points up to this many; tooltips always have them.
+LABELS = 14
+
+
+def tradeoff(
+    points: Any,
+    x: str = "x",
+    y: str = "y",
+    *,
+    mixture: Sequence[float] | None = None,
+    x_better: str = "higher",
+    y_better: str = "higher",
+    title: str | None = None,
+    width: int = 560,
+    height: int = 380,
+) -> Any:
+    """Draw rankings as points of two qualities, beside the line of random mixtures.
+
+    The dashed line joins what one gets by showing, with some probability, a random ranking instead
+    of the chosen one. A method below that line buys nothing that chance would not give for less, so
+    the line is always drawn and must be given. Nothing is computed: front and line come with the
+    points. Equal points lie on each other; a point with an undefined x or y is left out.
+
+    Parameters
+    ----------
+    points : Table, data frame or mapping of columns
+        One row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
+        ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
+        True for members of the Pareto front (filled points); ``path``, a label that joins its rows
+        by a line, in the order given; ``mixture``, True for rows that make up the mixture line.
+    x, y : str
+        The columns, also the titles of the axes.
+    mixture : (x0, y0, x1, y1), optional
+        The two ends of the mixture line, where the rows do not hold it.
+    x_better, y_better : {"higher", "lower"}
+        Which way is better, said at the axes.
+    title : str, optional
+        The title; by default it names y and x.
+    width, height : int
+        Size in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        For a notebook; `save_chart` writes it to a file.
+
+    Examples
+    --------
+    >>> from equirank.plots import tradeoff
+    >>> points = {"name": ["plain", "fair"], "NDCG@10": [0.8, 0.7], "ExposureGap": [0.3, 0.1]}
+    >>> chart = tradeoff(
+    ...     points, "ExposureGap", "NDCG@10", x_better="lower", mixture=(0.3, 0.8, 0.0, 0.5)
+    ... )
+    >>> chart.to_dict()["title"]["text"]
+    'NDCG@10 against ExposureGap'
+    """
+    for argument, better in (("x_better", x_better), ("y_better", y_better)):
+        if better not in ("higher", "lower"):
+            raise DataError(f"{argument} must be 'higher' or 'lower', got {better!r}")
+    rows, line = _rows(points, x, y, mixture)
+    alt = altair()
+    axes = {
+        "x": _axis(alt.X, "x", x, x_better),
+        "y": _axis(alt.Y, "y", y, y_better),
+    }
+    paths = list(dict.fromkeys(row["path"] for row in rows if row["path"]))
+    hue = _hue(alt, paths)
+    tips = _tips(alt, rows, x, y)
+    layers = [*_mixture(alt, line, axes)]
+    if paths:
+        layers.append(
+            alt.Chart(data(row for row in rows if row["path"]))
+            .mark_line(strokeWidth=1.5, opacity=0.7)
+            .encode(**axes, order=alt.Order("step:Q"), **hue)
+        )
+    layers += _intervals(alt, rows, axes, hue)
+    layers += [
+        alt.Chart(data(row for row in rows if row["front"] is filled))
+        .mark_point(filled=filled, size=90, strokeWidth=2, opacity=1, color=PALETTE[0])
+        .encode(**axes, tooltip=tips, **hue, **_shape(alt, paths))
+        for filled in (False, True)
+        if any(row["front"] is filled for row in rows)
+    ]
+    if len(rows) <= LABELS:
+        layers.append(
+            alt.Chart(data(rows))
+            .mark_text(align="left", dx=9, dy=-8, limit=160)
+            .encode(**axes, text="name:N")
+        )
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    reading = ["Dashed: mixtures of the ranking with a random one."]
+    if any(row["front"] for row in rows) and not all(row["front"] for row in rows):
+        reading.append("Filled points are on the Pareto front; hollow ones are dominated.")
+    return dress(
+        chart,
+        title or f"{shorten(y, 45)} against {shorten(x, 45)}",
+        f"{len(rows)} rankings as points: {shorten(x)} ({x_better} is better) to the right, "
+        f"{shorten(y)} ({y_better} is better) upwards, and the line of random mixtures.",
+        reading,
+    )
+
+
+def _columns(points: Any) -> dict[str, list[Any]]:
+    """Read columns from a Table, a frame or a mapping."""
+    found = points.to_dict() if hasattr(points, "to_dict") else points
+    if not hasattr(found, "items"):
+        kind = type(points).__name__
+        raise DataError(f"points must be a table, a data frame or named columns, got a {kind}")
+    return {
+        str(name): list(column.values() if hasattr(column, "values") and callable(column.values)
+                        else column)
+        for name, column in found.items()
+    }  # fmt: skip
+
+
+def _rows(
+    points: Any, x: str, y: str, mixture: Sequence[float] | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Give the points and the mixture line as rows with fixed names."""
+    columns = _columns(points)
+    for name in ("name", x, y):
+        if name not in columns:
+            listed = ", ".join(shorten(column) for column in columns)
+            raise DataError(f"points must have a column {shorten(name)!r}, got {listed}")
+    count = len(columns["name"])
+    names = {"name": "name", "x": x, "y": y} | {
+        key: key for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture")
+    }
+    none = [None] * count
+    rows = [
+        dict(zip(names, values, strict=True))
+        for values in zip(*(columns.get(column, none) for column in names.values()), strict=True)
+    ]
+    rows = [row for row in rows if _number(row["x"]) is not None and _number(row["y"]) is not None]
+    for step, row in enumerate(rows):
+        row["step"] = step
+        for key in ("x", "y", "low", "high", "x_low", "x_high"):
+            row[key] = _number(row[key])
+        row["name"] = str(row["name"])
+        row["path"] = "" if row["path"] is None or row["path"] != row["path"] else str(row["path"])
+        row["front"] = row["front"] is None or bool(row["front"])
+    line = [{"x": row["x"], "y": row["y"]} for row in rows if row["mixture"] is True]
+    if mixture is not None:
+        ends = [_number(value) for value in mixture]
+        if len(ends) != 4 or None in ends:
+            raise DataError(f"mixture must be four finite numbers x0, y0, x1, y1, got {mixture!r}")
+        line = [{"x": ends[0], "y": ends[1]}, {"x": ends[2], "y": ends[3]}]
+    if len(line) < 2:
+        raise DataError(
+            "the random-mixture line is always drawn: give mixture=(x0, y0, x1, y1), or at least "
+            "two rows of points with mixture=True"
+        )
+    shown = [row for row in rows if row["mixture"] is not True]
+    if not shown:
+        raise DataError(f"points must have at least one row with a finite {x!r} and {y!r}")
+    for row in shown:
+        del row["mixture"]
+    return shown, sorted(line, key=lambda end: (end["x"], end["y"]))
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, str) or not isfinite(value):
+        return None
+    return float(value)
+
+
+def _axis(channel: Any, field: str, title: str, better: str) -> Any:
+    words = f"{shorten(title, 50)} ({better} is better)"
+    return channel(f"{field}:Q", title=words).scale(zero=False, nice=False, padding=24)
+
+
+def _hue(alt: Any, paths: list[str]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    scale = colours(paths)
+    return {
+        "color": alt.Color("path:N", title=None)
+        .scale(domain=["", *scale["domain"]], range=[INK, *scale["range"]])
+        .legend(values=paths, columns=4, symbolType="stroke", symbolStrokeWidth=3)
+    }
+
+
+def _shape(alt: Any, paths: list[str]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(paths) + 1)]
+    return {
+        "shape": alt.Shape("path:N", title=None)
+        .scale(domain=["", *paths], range=shapes)
+        .legend(None)
+    }
+
+
+def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
+    tips = [alt.Tooltip("name:N", title="name")]
+    if any(row["path"] for row in rows):
+        tips.append(alt.Tooltip("path:N", title="path"))
+    titles = {"x": x, "y": y, "low": f"{y} low", "high": f"{y} high"}
+    tips += [
+        alt.Tooltip(f"{key}:Q", title=shorten(title), format=".4~f")
+        for key, title in titles.items()
+        if any(row[key] is not None for row in rows)
+    ]
+    return tips
+
+
+def _mixture(alt: Any, line: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
+    yield (
+        alt.Chart(data(line))
+        .mark_line(strokeDash=[6, 4], strokeWidth=1.5, color=MUTED)
+        .encode(**axes)
+    )
+    yield (
+        alt.Chart(data(line[:1]))
+        .mark_text(align="left", dx=6, dy=14, color=MUTED, fontStyle="italic")
+        .encode(**axes, text=alt.value("random mixture"))
+    )
+
+
+def _intervals(
+    alt: Any, rows: list[dict[str, Any]], axes: dict[str, Any], hue: dict[str, Any]
+) -> Iterable[Any]:
+    for low, high, along in (("low", "high", "y"), ("x_low", "x_high", "x")):
+        there = [row for row in rows if row[low] is not None and row[high] is not None]
+        if there:
+            other = "x" if along == "y" else "y"
+            ends = {along: axes[along].copy(), f"{along}2": f"{high}:Q", other: axes[other]}
+            ends[along].shorthand = f"{low}:Q"
+            yield (
+                alt.Chart(data(there))
+                .mark_rule(strokeWidth=1.5, opacity=0.6, color=PALETTE[0])
+                .encode(**ends, **hue)
+            )

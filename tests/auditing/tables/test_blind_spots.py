@@ -1,0 +1,41 @@
+"""The packaged result of the property bench is the one the bench gives now."""
+
+import numpy as np
+import pytest
+
+from equirank.auditing.tables.blind_spots import packaged
+from equirank.metrics.properties import bench, scenario_names
+from equirank.metrics.properties.benching import default_metrics
+
+HOW = "make it anew: equirank properties --json=src/equirank/auditing/blind_spots.json"
+
+
+def test_it_holds_every_metric_and_property():
+    keys = {(row["metric"], row["property"]) for row in packaged()}
+    expected = {(m.name, prop) for m in default_metrics() for prop in scenario_names()}
+    assert keys == expected, HOW
+
+
+@pytest.mark.parametrize("metric", ["ExposureGap", "clustering.z"])
+def test_it_is_current(metric):
+    table = bench([metric])
+    kept = {row["property"]: row for row in packaged() if row["metric"] == metric}
+    for row in table:
+        known = kept[row["property"]]
+        assert row["detected"] == known["detected"], HOW
+        effect = np.nan if known["effect"] is None else known["effect"]
+        shown = row["effect"] if np.isfinite(row["effect"]) else np.nan
+        assert shown == pytest.approx(effect, nan_ok=True), HOW
+
+
+def test_the_audit_shows_what_it_measured(hiring, one_list):
+    table = hiring.tables["blind_spots"]
+    assert len(table) == len(set(table["metric"])) * len(scenario_names())
+    assert {"PositionDifference", "ExposureGap", "RND", "clustering.z"} <= set(table["metric"])
+    assert "ExposureGap, crossed attributes" in table["metric"]
+    found = {(row["metric"], row["property"]): row["detects"] for row in table}
+    assert not found["PositionDifference", "bimodality"]
+    assert found["clustering.z", "clustering"]
+    assert not found["ExposureGap", "gerrymandering"]
+    assert found["ExposureGap, crossed attributes", "gerrymandering"]
+    assert "tokenisation_index.index" not in one_list.tables["blind_spots"]["metric"]

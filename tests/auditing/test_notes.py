@@ -1,0 +1,134 @@
+"""Notes about ties, missing values, cutoffs and few lists."""
+
+import numpy as np
+import pytest
+
+from equirank import as_ranking_data, audit
+from equirank.auditing.notes import arbitrary_share
+from equirank.auditing.plan import make_plan
+
+QUICK = {"n_boot": 0, "n_permutations": 0}
+
+
+def texts(result, kind):
+    return [note["text"] for note in result.notes if note["kind"] == kind]
+
+
+def plan_of(score, qid):
+    data = as_ranking_data(score=score, qid=qid, sensitive_features=["a", "b"] * (len(score) // 2))
+    return make_plan(
+        data.ranking(),
+        protected=None,
+        k=None,
+        cross=True,
+        level=0.95,
+        n_boot=0,
+        n_permutations=0,
+        seed=0,
+    )
+
+
+def test_arbitrary_share_by_hand():
+    # places 1, 2-4, 5, 6: the first 2 cut the block 2-4, which fills 1 of them; 4 cut none
+    plan = plan_of([9, 5, 5, 5, 2, 1], [0] * 6)
+    assert arbitrary_share(plan, 1) == 0
+    assert arbitrary_share(plan, 2) == 1 / 2
+    assert arbitrary_share(plan, 3) == 2 / 3
+    assert arbitrary_share(plan, 4) == 0
+    assert arbitrary_share(plan, 6) == 0  # nothing lies beyond
+    # a second list without ties halves it, and a list that is no longer than k does not count
+    assert arbitrary_share(plan_of([9, 5, 5, 5, 2, 1, 3, 2, 1, 0], [0] * 6 + [1] * 4), 2) == 1 / 4
+    assert arbitrary_share(plan_of([9, 5, 5, 5, 2, 1, 2, 1], [0] * 6 + [1] * 2), 2) == 1 / 2
+
+
+def test_a_list_tied_throughout_looks_even_and_is_warned_about():
+    sex = np.tile(list("ffffm"), 40)
+    tied = audit(score=np.zeros(200), sensitive={"sex": sex}, k=10, **QUICK)
+    assert tied.tables["gaps"]["value"][tied.tables["gaps"]["metric"] == "RND"] < 1e-12
+    (warning,) = texts(tied, "warning")
+    assert "100 % of the first 10 places are filled from ties that reach beyond" in warning
+    assert "look even for that reason alone" in warning
+    assert tied.verdict[1] == f"Beware: {warning}"
+    assert tied.facts["tie_share"] == 1
+
+
+def test_few_ties_are_noted_and_not_warned_about():
+    score = np.arange(100.0)
+    score[:4] = 0
+    result = audit(score=score, sensitive=np.tile(list("ab"), 50), k=10, **QUICK)
+    assert texts(result, "warning") == []
+    assert "4 % of the items share their place" in texts(result, "ties")[0]
+    assert result.facts["tie_share"] == 0.04
+    strict = audit(score=np.arange(100.0), sensitive=np.tile(list("ab"), 50), **QUICK)
+    assert texts(strict, "ties") == []
+
+
+def test_missing_values_are_a_group_and_are_told():
+    result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", np.nan]}, **QUICK)
+    assert "2 of 4 rows have no value of sex" in texts(result, "missing")[0]
+    assert result.facts["missing_rows"] == {"sex": 2}
+    sizes = dict(
+        zip(result.tables["groups"]["group"], result.tables["groups"]["size"], strict=True)
+    )
+    assert sizes == {"f": 1, "m": 1, "(missing)": 2}
+
+
+def test_cutoffs_that_select_everybody():
+    result = audit(score=[4, 3, 2, 1], sensitive=list("abab"), k=[2, 4, 9], **QUICK)
+    assert texts(result, "warning")[0].startswith("k = 4 and 9 is as long as every list")
+
+
+def test_given_positions_are_told():
+    result = audit(position=[1, 2], sensitive=list("ab"), **QUICK)
+    assert texts(result, "data") == [
+        "The order audited is that of the given positions; there are no scores."
+    ]
+    both = audit(position=[1, 2], score=[1, 2], sensitive=list("ab"), **QUICK)
+    assert "scores are only shown" in texts(both, "data")[0]
+    assert both.tables["groups"]["mean_position"].tolist() == [1, 2]
+
+
+def test_skipped_lists_are_told():
+    given = {"score": [2, 1, 2, 1], "query": [0, 0, 1, 1], "sensitive": {"sex": list("aaab")}}
+    result = audit(**given, relevance=[0, 0, 1, 0], **QUICK)
+    skipped = " ".join(texts(result, "skipped"))
+    assert "1 of 2 lists is left out of ExposureGap (sex)" in skipped
+    assert "NDCG@10" in skipped
+    assert "in the lists that hold the group and others: 1 of 2 for b" in skipped
+
+
+@pytest.mark.parametrize(("n", "said"), [(1, "There is one list."), (5, "There are 5 lists only")])
+def test_few_lists(n, said):
+    result = audit(
+        score=np.arange(4 * n), query=np.repeat(range(n), 4), sensitive=list("abab") * n, **QUICK
+    )
+    assert texts(result, "sample")[0].startswith(said)
+
+
+def test_what_could_have_been_seen_is_told(hiring, one_list):
+    (text,) = texts(hiring, "sample")
+    focus = [row for row in hiring.tables["groups"] if row["focus"]]
+    assert f"80 % is {focus[0]['detectable']:.1f} places for female (sex), 2.2 places" in text
+    assert "places for north (region)" in texts(one_list, "sample")[1]
+
+
+def test_of_very_many_groups_rnd_is_left_out():
+    groups = [f"g{i % 51}" for i in range(102)]
+    result = audit(score=np.arange(102), sensitive={"g": groups}, **QUICK)
+    assert "RND" not in result.tables["gaps"]["metric"]
+    assert any("RND is left out" in text for text in texts(result, "drilldown"))
+    named = audit(score=np.arange(102), sensitive={"g": groups}, metrics="RND", **QUICK)
+    assert "RND" in named.tables["gaps"]["metric"]
+
+
+def test_too_few_permutations_for_many_groups():
+    given = {"score": np.arange(40), "sensitive": [f"g{i % 10}" for i in range(40)]}
+    few = audit(**given, n_boot=0, n_permutations=99)
+    assert "99 permutations are too few for 10 groups" in texts(few, "warning")[0]
+    assert texts(audit(**given, n_boot=0, n_permutations=999), "warning") == []
+
+
+def test_four_fifths_is_told_as_a_fact(hiring):
+    (text,) = texts(hiring, "four_fifths")
+    assert "rule of thumb of one agency" in text
+    assert "no threshold" in text

@@ -1,0 +1,192 @@
+"""The page in a browser: it works, asks for nothing, and hostile names stay text."""
+
+import csv
+import io
+import json
+import os
+import shutil
+
+import pytest
+from sample_audit import HOSTILE, sample_audit
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FOUND = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    FOUND is None, reason="no Chromium on PATH, and EQUIRANK_CHROMIUM names none"
+)
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=FOUND, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def result():
+    names = {"sex": ["f", "m"], "age_group": ["under 35", "35 to 49", "50 and over", "unknown"]}
+    return sample_audit(names, n_queries=500)
+
+
+@pytest.fixture(scope="module")
+def file(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    result.to_html(path)
+    return path
+
+
+@pytest.fixture
+def opened(browser):
+    """Open a file; afterwards there was no error and no request but the file itself."""
+    contexts, asked, said = [], [], []
+
+    def visit(path, **options):
+        context = browser.new_context(accept_downloads=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert said == []
+    assert all(url.startswith(("file:", "blob:")) for url in asked)
+    assert len([url for url in asked if url.startswith("file:")]) == len(contexts)
+
+
+def listed(page):
+    """The first cells of the drill-down of the open panel."""
+    return page.locator(".panel.open .drill tbody th").all_inner_texts()
+
+
+def downloaded(page, button):
+    with page.expect_download() as caught:
+        page.click(button)
+    with open(caught.value.path(), encoding="utf-8", newline="") as file:
+        return caught.value.suggested_filename, file.read()
+
+
+def test_every_chart_is_drawn_and_described(opened, file):
+    page = opened(file)
+    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    plots = page.locator(".plot").count()
+    assert plots == 20
+    assert page.locator(".plot svg").count() == plots
+    described = page.locator(".plot[role=graphics-document]")
+    assert described.count() == plots
+    assert all(
+        len(text) > 40 for text in described.evaluate_all("all => all.map(s => s.ariaLabel)")
+    )
+    widths = page.locator(".panel.open .plot svg").evaluate_all(
+        "all => all.map(s => s.clientWidth / s.parentElement.closest('.card').clientWidth)"
+    )
+    assert all(0.3 < width < 1 for width in widths)
+
+
+def test_search_and_sort(opened, file):
+    page = opened(file)
+    assert listed(page)[:3] == ["V000", "V001", "V002"]
+    assert len(listed(page)) == 500
+    page.fill(".panel.open input[type=search]", "v01")
+    assert listed(page) == [f"V01{i}" for i in range(10)]
+    assert page.inner_text(".panel.open .find output") == "10 of 500 lists"
+    page.click(".panel.open .drill th:nth-child(3) button")
+    assert listed(page)[0] == "V010"
+    page.click(".panel.open .drill th:nth-child(3) button")
+    assert listed(page)[0] == "V019"
+    assert page.get_attribute(".panel.open .drill th:nth-child(3)", "aria-sort") == "ascending"
+    page.fill(".panel.open input[type=search]", "")
+    page.click(".panel.open .drill th:nth-child(5) button")
+    assert listed(page)[-1] == "V003"
+    assert page.inner_text(".panel.open .drill tbody tr:last-child td:last-child") == "\u2013"
+    page.fill(".panel.open input[type=search]", "nowhere")
+    assert listed(page) == []
+
+
+def test_downloads_are_valid(opened, file, result):
+    page = opened(file)
+    name, text = downloaded(page, "[data-json]")
+    assert name == "audit.json"
+    assert json.loads(text) == json.loads(result.to_json())
+    for table in ("groups", "queries", "comparison"):
+        name, text = downloaded(page, f"[data-csv={table}]")
+        assert name == f"{table}.csv"
+        head, *rows = csv.reader(io.StringIO(text), strict=True)
+        columns = result.tables[table].to_dict()
+        assert head == list(columns)
+        assert len(rows) == len(result.tables[table])
+        for key, values in columns.items():
+            cells = [row[head.index(key)] for row in rows]
+            if isinstance(values[0], float):
+                assert [float(cell or "nan") for cell in cells] == pytest.approx(
+                    values, nan_ok=True
+                )
+            else:
+                assert [cell.lower() for cell in cells] == [str(value).lower() for value in values]
+
+
+def test_the_keyboard_is_enough(opened, file):
+    page = opened(file)
+    page.focus("[role=tab][aria-selected=true]")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("[role=tab]:focus") == "age_group"
+    assert page.locator("#panel-1").is_visible()
+    assert not page.locator("#panel-0").is_visible()
+    assert page.get_attribute("nav a[data-section=prefix]", "href") == "#prefix-1"
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#panel-0").is_visible()
+    page.keyboard.press("End")
+    assert page.locator("#panel-1").is_visible()
+    page.keyboard.press("Home")
+    assert page.inner_text("[role=tab]:focus") == "sex"
+    page.focus(".panel.open .drill th:nth-child(1) button")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert listed(page)[0] == "V499"
+    page.focus("#theme")
+    page.keyboard.press("Enter")
+    assert page.get_attribute("html", "data-theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 19, 25)"
+
+
+def test_paper_shows_all_attributes_with_their_charts(opened, file):
+    page = opened(file, color_scheme="dark")
+    assert page.locator(".plot svg").count() < 20
+    page.pdf(format="A4")
+    assert page.locator(".plot svg").count() == 20
+    assert page.locator(".drill tbody tr").count() == 2 * 500
+    page.emulate_media(media="print")
+    assert all(page.locator(f"#panel-{i}").is_visible() for i in range(2))
+    assert not page.locator("nav").is_visible()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+
+
+def test_hostile_names_are_text_and_keep_the_layout(opened, tmp_path):
+    names = list(HOSTILE.values())
+    audited = sample_audit({HOSTILE["script"]: names, HOSTILE["long"]: names[3:]}, n_queries=2)
+    audited.facts["title"] = HOSTILE["quotes"]
+    path = tmp_path / "hostile.html"
+    audited.to_html(path)
+    page = opened(path, viewport={"width": 390, "height": 800})
+    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    assert page.evaluate("window.hacked") is None
+    assert page.inner_text("h1") == HOSTILE["quotes"]
+    shown = page.locator("#panel-0 .groups tbody th .name").all_inner_texts()
+    assert shown[:2] == names[:2]
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    page.click("#tab-1")
+    assert HOSTILE["long"] in page.text_content("#panel-1 h2")
+    assert page.locator("#panel-1 h2").bounding_box()["height"] < 80
+    _, text = downloaded(page, "[data-csv=groups]")
+    groups = [row["group"] for row in csv.DictReader(io.StringIO(text), strict=True)]
+    assert groups[: len(names)] == [*names[:-1], "'" + HOSTILE["formula"]]

@@ -1,0 +1,260 @@
+"""``equirank audit``: what it reads, says and writes, and how it ends."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from equirank import AuditResult, audit, read_csv
+from equirank.auditing import render
+from equirank.cli.app import app
+from equirank.core.extras import require
+
+TEXT = """query,sex,age,score,relevance,rank
+q1,f,old,0.9,1,2
+q1,m,old,0.5,0,1
+q1,f,young,0.1,2,3
+q2,m,young,0.7,0,1
+q2,f,,0.6,1,2
+q2,m,old,0.2,1,3
+"""
+SEX = ["--sensitive", "sex", "--n-boot", "20"]
+PAGE = "<!doctype html><title>page</title>"
+
+
+@pytest.fixture(autouse=True)
+def quick_page(monkeypatch):
+    monkeypatch.setattr(render, "render", lambda result: PAGE)
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["audit", *map(str, words)])
+
+
+def fails(*words):
+    """Run, and give the one line on standard error."""
+    done = run(*words)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("equirank: ")
+    return line.removeprefix("equirank: ")
+
+
+def read(*words):
+    done = run(*words, "--json")
+    assert (done.exit_code, done.stderr) == (0, ""), done.output
+    return AuditResult.from_json(done.stdout)
+
+
+def test_text_has_the_verdict_the_groups_and_how_to_get_the_page(people):
+    done = run(people, *SEX)
+    assert (done.exit_code, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Audit of people.csv"
+    assert "- 6 entries in 2 lists of 3 were audited by sex." in lines
+    at = lines.index("sex")
+    assert lines[at + 1].split() == [
+        *("group", "entries", "share", "attention", "in", "first", "1", "mean", "place"),
+        *("lower", "by", "interval"),
+    ]
+    assert lines[at + 2].split()[:4] == ["f", "3", "50", "%"]
+    assert lines[-1] == "The whole report, with pictures: add --out report.html"
+    assert "\x1b" not in done.stdout
+
+
+def test_the_page_and_the_json_are_written(people, tmp_path):
+    page, told = tmp_path / "report.html", tmp_path / "told.json"
+    done = run(people, *SEX, "--out", page, "--json", told)
+    assert done.exit_code == 0
+    assert page.read_text() == PAGE
+    assert f"The whole report: {page}" in done.stdout
+    assert AuditResult.from_json(told).facts["title"] == "people.csv"
+    assert {each.name for each in tmp_path.iterdir()} == {
+        *("people.csv", "report.html", "told.json")
+    }
+
+
+def test_it_is_the_audit_of_the_library(people):
+    options = ["--score", "score", "--k", "1,2", "--protected", "sex=f", "--seed", "3"]
+    result = read(people, *SEX, "--sensitive", "age", *options, "--level", "0.9")
+    data = read_csv(
+        people, score="score", sensitive=["sex", "age"], features=(), missing_sensitive="category"
+    )
+    expected = audit(
+        data, k=[1, 2], protected="sex=f", n_boot=20, random_state=3, level=0.9, title="people.csv"
+    )
+    assert result == expected
+    assert result.facts["missing_rows"] == {"sex": 0, "age": 1}
+    assert result.facts["ks"] == [1, 2]
+
+
+def test_given_positions_and_no_relevance(people):
+    result = read(people, *SEX, "--position", "rank")
+    assert result.facts["positions_given"]
+    assert not result.facts["has_score"]
+    bare = people.with_name("bare.csv")
+    bare.write_text("sex,score\nf,2\nm,1\nf,0\n")
+    result = read(bare, *SEX)
+    assert not result.facts["has_relevance"]
+    assert result.facts["n_queries"] == 1
+
+
+def test_formats(people, tmp_path):
+    expected = read(people, *SEX)
+    packed = tmp_path / "people.csv.gz"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    assert read(packed, *SEX).tables["gaps"].to_json() == expected.tables["gaps"].to_json()
+    pandas = require("pandas", "data")
+    frame = pandas.read_csv(people)
+    frame.to_parquet(tmp_path / "people.parquet")
+    found = read(tmp_path / "people.parquet", *SEX)
+    assert found.tables["gaps"].to_json() == expected.tables["gaps"].to_json()
+    letor = tmp_path / "people.letor"
+    rows = [
+        f"{row.relevance} qid:{row.query[1:]} 1:{row.score} 2:{1 if row.sex == 'f' else 2}"
+        for row in frame.itertuples()
+    ]
+    letor.write_text("\n".join(rows) + "\n")
+    by_score = read(people, *SEX, "--score", "score")
+    found = read(letor, "--sensitive", "2", "--score", "1", "--n-boot", "20")
+    np.testing.assert_array_equal(found.tables["gaps"]["value"], by_score.tables["gaps"]["value"])
+
+
+def test_rules_that_hold_end_with_1_and_the_page_is_still_written(people, tmp_path):
+    page = tmp_path / "report.html"
+    rules = ["--fail-on", "ExposureGap>=0", "--fail-on", "NDCG@10>5"]
+    done = run(people, *SEX, "--out", page, *rules)
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("equirank: --fail-on holds: ExposureGap>=0: value of sex is 0.")
+    assert page.exists()
+    assert "Audit of people.csv" in done.stdout
+
+
+def test_rules_that_do_not_hold_end_with_0(people):
+    done = run(people, *SEX, "--fail-on", "ExposureGap>0.99", "--fail-on", "ExposureGap.low>0.9")
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_a_rule_may_name_any_metric(people):
+    result = read(people, *SEX, "--fail-on", "RKL(step=2)@3>10")
+    assert "RKL(step=2)@3" in result.tables["gaps"]["metric"]
+    assert run(people, *SEX, "--fail-on", "Precision@1<=1").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("NDGC@10>0.3", "did you mean 'NDCG'"),
+        ("RND@50", 'it looks like "RND@50>0.3"'),
+        ('RND(by="age")>0.3', "by must be one of the attributes 'sex', got 'age'"),
+        ("CSDCG<0.3", "CSDCG needs costs"),
+    ],
+)
+def test_rules_that_are_wrong_end_with_2(people, tmp_path, rule, said):
+    page = tmp_path / "report.html"
+    assert said in fails(people, *SEX, "--out", page, "--fail-on", rule)
+    assert not page.exists()
+
+
+def test_a_rule_that_cannot_be_judged_ends_with_2(people):
+    done = run(people, *SEX, "--n-boot", "0", "--fail-on", "ExposureGap.low>0.3")
+    assert done.exit_code == 2
+    assert "cannot be judged" in done.stderr
+
+
+def test_against(people, tmp_path):
+    other = tmp_path / "before.csv"
+    other.write_text(TEXT.replace("0.9", "0.0"))
+    result = read(people, *SEX, "--score", "score", "--against", other)
+    assert result.facts["against"]["title"] == "before.csv"
+    assert len(result.tables["comparison"]) > 3
+    assert any(sentence.startswith("Against before.csv, ") for sentence in result.verdict)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "--sensitive must name a column"),
+        (["--sensitive", "sxe"], "did you mean 'sex'"),
+        ([*SEX, "--k", "10,x"], "--k must be whole numbers from 1 up"),
+        ([*SEX, "--k", "0"], "--k must be whole numbers from 1 up"),
+        ([*SEX, "--protected", "sex=x"], "protected of 'sex' must be one of the groups"),
+        ([*SEX, "--level", "2"], "level"),
+        ([*SEX, "--metrics", "NDGC"], "did you mean 'NDCG'"),
+        ([*SEX, "--against", "nowhere.csv"], "nowhere.csv: there is no such file"),
+        ([*SEX, "--out", "nowhere/report.html"], "cannot be written: there is no folder"),
+        ([*SEX, "--out", "."], "cannot be written: it is a folder"),
+    ],
+)
+def test_bad_input(people, words, said):
+    assert said in fails(people, *words)
+
+
+def test_the_data_is_never_written_over(people):
+    assert "it is the file that is audited" in fails(people, *SEX, "--out", people)
+    assert people.read_text() == TEXT
+    assert "there is no such file" in fails(people.with_name("none.csv"), *SEX)
+
+
+def test_a_page_that_cannot_be_written(people, tmp_path, monkeypatch):
+    def full(result, path):
+        raise OSError(28, "No space left on device", path)
+
+    monkeypatch.setattr(AuditResult, "to_html", full)
+    done = run(people, *SEX, "--out", tmp_path / "report.html")
+    assert done.exit_code == 2
+    assert "report.html: cannot be written: No space left on device" in done.stderr
+
+
+def test_a_missing_package_is_told_before_the_work(people, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "altair", None)
+    said = fails(people, *SEX, "--out", tmp_path / "report.html")
+    assert said.endswith('altair is not installed; it comes with: pip install "equirank[report]"')
+    assert run(people, *SEX).exit_code == 0
+
+
+def test_hostile_names_cannot_steer_the_terminal(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("sex\x1b[31m,score\nf\x1b[2J,2\nm,1\n")
+    done = run(path, "--sensitive", "sex\x1b[31m", "--n-boot", "0")
+    assert done.exit_code == 0
+    assert "\x1b" not in done.output
+    assert json.dumps("\\x1b[31m")[1:-1].replace("\\\\", "\\") in done.stdout
+
+
+def test_an_interrupt_leaves_nothing_behind(tmp_path):
+    rows = [f"{i % 40},{'fm'[i % 2]},{(i * 7919) % 1000}" for i in range(60_000)]
+    path = tmp_path / "people.csv"
+    path.write_text("query,sex,score\n" + "\n".join(rows) + "\n")
+    program = "from equirank.cli.app import main; print('ready', flush=True); main()"
+    start = [sys.executable, "-c", program, "audit", str(path)]
+    page = ["--out", str(tmp_path / "report.html"), "--json", str(tmp_path / "told.json")]
+    running = subprocess.Popen(
+        [*start, "--sensitive", "sex", "--n-boot", "100000", *page],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"EQUIRANK_PROGRESS": "0"},
+    )
+    assert running.stdout.readline() == b"ready\n"
+    time.sleep(1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert said.decode().splitlines()[-1] == "equirank: interrupted"
+    assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]
