@@ -5,5 +5,6 @@ from .prefix.det_cons import DetCons as DetCons
 from .prefix.det_const_sort import DetConstSort as DetConstSort
 from .prefix.det_greedy import DetGreedy as DetGreedy
 from .prefix.det_relaxed import DetRelaxed as DetRelaxed
+from .prefix.prefix_constraints import PrefixConstraints as PrefixConstraints
 from .price import Price as Price
 from .reranking import Reranking as Reranking

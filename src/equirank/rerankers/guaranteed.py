@@ -105,10 +105,13 @@ class Guaranteed(Reranker):
     keeps_order: ClassVar[bool] = True
     reads_order: ClassVar[bool] = True
 
-    def _pool(self, ranking: Ranking) -> Pool:
-        """Read a ranking: candidates best first, ties in the caller's order."""
+    def _pool(self, ranking: Ranking, by: Any = None) -> Pool:
+        """Read a ranking: candidates best first, ties in the caller's order.
+
+        The groups are those of ``by``, else of the re-ranker's own.
+        """
         slots = ranking.slots()
-        groups = ranking.data.attribute(getattr(self, "by", None))
+        groups = ranking.data.attribute(getattr(self, "by", None) if by is None else by)
         shown = slots.sizes if slots.shown is None else slots.shown
         return Pool(
             ranking,
