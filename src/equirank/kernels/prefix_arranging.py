@@ -28,9 +28,10 @@ def _effective(
     hi = np.zeros((size, n_groups), dtype=np.int64)
     for j in range(size):
         for g in range(n_groups):
-            need = max(least[row + j, g] - relax, 0)
+            need = least[row + j, g]
             if capped:
                 need = min(need, sizes[g])
+            need = max(need - relax, 0)
             lo[j, g] = max(need, lo[j - 1, g]) if j > 0 else need
     for j in range(size - 1, -1, -1):
         for g in range(n_groups):
@@ -216,7 +217,7 @@ def least_relaxation(
         size = cuts[q + 1] - cuts[q]
         members, first, sizes = _members(codes[offsets[q] : offsets[q] + shown[q]], n_groups)
         order = np.empty(size, dtype=np.int64)
-        low, high = 0, size
+        low, high = 0, max(size, len(codes))
         while low < high:
             middle = (low + high) // 2
             lo, hi = _effective(least, most, start[q], size, middle, sizes, True)

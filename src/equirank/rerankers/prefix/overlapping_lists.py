@@ -94,15 +94,24 @@ def _solve(
     """
     cells = np.flatnonzero(np.bincount(codes, minlength=n_cells))
     items = [np.flatnonzero(codes == cell)[:size] for cell in cells]
-    for slack in (0.0, None):
-        found, sequence = _program(values, size, tables, cells, items, slack, limit)
-        if found is None:
+    for closest in (False, True):
+        bound = _reachable(tables, codes) if closest else tables
+        gap, sequence = _program(values, size, bound, cells, items, closest, limit)
+        if gap is None:
             continue
         order = _read(sequence, items)
         counts = np.cumsum(cells[sequence][:, None] == np.arange(n_cells), axis=0)
-        missed = None if slack == 0.0 else _first_missed(counts, tables)
-        return order, found, missed
+        return order, gap, _first_missed(counts, tables) if closest else None
     return np.arange(size), np.inf, (-1, 0, 0, 0, 0)
+
+
+def _reachable(tables: Tables, codes: np.ndarray) -> Tables:
+    """Ask of no group more than its members."""
+    result = []
+    for inner, least, most in tables:
+        sizes = np.bincount(inner[codes], minlength=least.shape[1])
+        result.append((inner, np.minimum(least, sizes), most))
+    return result
 
 
 def _program(
@@ -111,21 +120,21 @@ def _program(
     tables: Tables,
     cells: np.ndarray,
     items: list[np.ndarray],
-    slack: float | None,
+    closest: bool,
     limit: float,
 ) -> tuple[float | None, np.ndarray]:
-    """Solve with bounds widened by ``slack``; None first finds the smallest that is enough."""
-    nothing = np.zeros(0, dtype=np.int64)
-    if slack is None:
+    """Solve one list; ``closest`` first finds by how much all bounds must be widened."""
+    nothing, slack = np.zeros(0, dtype=np.int64), 0.0
+    if closest:
         program, place, _ = _sequences(size, cells, items)
-        wide = program.variables(1, top=float(size))
-        _bind(program, place, cells, tables, items, 0.0, wide)
+        wide = program.variables(1, top=float(len(values) + size))
+        _bind(program, place, cells, tables, 0.0, wide)
         least = program.solve(wide, [-1.0], time_limit=limit)
         if least.x is None:
             return None, nothing
         slack = float(np.round(least.x[wide[0]]))
     program, place, inside = _sequences(size, cells, items)
-    _bind(program, place, cells, tables, items, slack, None)
+    _bind(program, place, cells, tables, slack, None)
     weight = 1.0 / np.log2(np.arange(2.0, size + 2.0))
     step = weight - np.append(weight[1:], 0.0)
     gain = [np.outer(values[mine] - values.min(), step) for mine in items]
@@ -159,7 +168,6 @@ def _bind(
     place: np.ndarray,
     cells: np.ndarray,
     tables: Tables,
-    items: list[np.ndarray],
     slack: float,
     wide: np.ndarray | None,
 ) -> None:
@@ -168,13 +176,10 @@ def _bind(
     for inner, least, most in tables:
         for g in range(least.shape[1]):
             mine = np.flatnonzero(inner[cells] == g)
-            has = sum(len(items[c]) for c in mine)
             for j in range(len(least)):
                 columns = np.append(place[mine, : j + 1].ravel(), extra)
                 ones = np.ones(len(columns) - len(extra))
                 room, need = most[j, g] + slack, least[j, g] - slack
-                if slack > 0 or wide is not None:
-                    need = min(need, has)
                 if need > 0:
                     program.row(columns, np.append(ones, np.ones(len(extra))), low=float(need))
                 if room < j + 1:
@@ -196,7 +201,8 @@ def _first_missed(counts: np.ndarray, tables: Tables) -> Missed:
     for at, (inner, least, most) in enumerate(tables):
         mine = np.stack([counts[:, inner == g].sum(axis=1) for g in range(least.shape[1])], axis=1)
         for j, g in np.argwhere((mine < least) | (mine > most))[:1].tolist():
-            found.append((j, at, g, int(least[j, g]), int(mine[j, g])))
+            has = int(mine[j, g])
+            found.append((j, at, g, int(least[j, g] if has < least[j, g] else most[j, g]), has))
     j, at, g, need, has = min(found)
     return at, j + 1, g, need, has
 
@@ -209,5 +215,5 @@ def _words(
         return "no list was found in time; raise time_limit"
     label = ranking.data.attribute(keys[at]).categories[group]
     places = f"the first {prefix} places" if prefix > 1 else "the first place"
-    word = "need" if has < need else "may"
+    word = "must" if has < need else "may"
     return f"{places} {word} hold {need} of group {label!r}, and the closest list has {has} there"

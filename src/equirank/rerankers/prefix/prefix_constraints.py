@@ -37,8 +37,8 @@ class PrefixConstraints(Guaranteed):
     lower, upper : mapping of group to share or counts, optional
         A share p stands for ``floor(j p)`` as a floor and ``ceil(j p)`` as a ceiling; an array
         gives the counts of the first 1, 2, ... places, and binds nothing behind its end. With
-        several attributes, a mapping of attribute to such a mapping, or plain groups where their names say
-        of which attribute they are.
+        several attributes: a mapping of attribute to such a mapping, or plain groups where their
+        names say of which attribute they are.
     k : int, optional
         Cutoff; None ranks whole lists.
     by : str or sequence of str, optional
