@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from equirank import DataError, MissingExtraError
-from equirank.datasets import _fetch
 from equirank.core.caching import cache_folder
+from equirank.datasets import _fetch
 from equirank.datasets._fetch import find, look
 from equirank.datasets.catalogue import DataFile, DataSet
 

@@ -11,18 +11,19 @@ __all__ = ["Bounds", "NoBounds", "ShareBounds", "TableBounds"]
 class Bounds(Protocol):
     """What a re-ranker hands to its result, so that it can say whether and why.
 
-    Prefix j of a list must hold at least ``lower(query)[j - 1, g]`` and at most
-    ``upper(query)[j - 1, g]`` items of the group with code g; None is no bound.
+    Prefix j of a list must hold at least ``lower(query, counts)[j - 1, g]`` and at most
+    ``upper(query, counts)[j - 1, g]`` items of the group with code g; None is no bound. ``counts``
+    is what the prefixes hold (prefix x group): a bound on one group may depend on the others.
     """
 
     @property
     def words(self) -> str:
         """The guarantee in one sentence."""
 
-    def lower(self, query: int, length: int) -> np.ndarray | None:
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
         """Give the least counts of a list (prefix x group), or None."""
 
-    def upper(self, query: int, length: int) -> np.ndarray | None:
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
         """Give the largest counts of a list (prefix x group), or None."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -35,10 +36,10 @@ class NoBounds:
 
     words: str = "no prefix is bound"
 
-    def lower(self, query: int, length: int) -> None:
+    def lower(self, query: int, counts: np.ndarray) -> None:
         """Bind nothing."""
 
-    def upper(self, query: int, length: int) -> None:
+    def upper(self, query: int, counts: np.ndarray) -> None:
         """Bind nothing."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -68,13 +69,13 @@ class TableBounds:
     start: np.ndarray
     lengths: np.ndarray
 
-    def lower(self, query: int, length: int) -> np.ndarray | None:
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
         """Give the least counts of a list (prefix x group), or None."""
-        return None if self.least is None else self._rows(self.least, query, length)
+        return None if self.least is None else self._rows(self.least, query, len(counts))
 
-    def upper(self, query: int, length: int) -> np.ndarray | None:
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
         """Give the largest counts of a list (prefix x group), or None."""
-        return None if self.most is None else self._rows(self.most, query, length)
+        return None if self.most is None else self._rows(self.most, query, len(counts))
 
     def _rows(self, table: np.ndarray, query: int, length: int) -> np.ndarray:
         begin = int(self.start[query])
@@ -100,18 +101,18 @@ class ShareBounds:
     words: str
     shares: np.ndarray
 
-    def lower(self, query: int, length: int) -> np.ndarray:
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray:
         """Give ``floor(j p)`` (prefix x group)."""
         from ..kernels.prefix_bounds import ROUNDING
 
-        place = np.arange(1, length + 1)[:, None]
+        place = np.arange(1, len(counts) + 1)[:, None]
         return np.floor(place * self.shares[query] + ROUNDING).astype(np.int64)
 
-    def upper(self, query: int, length: int) -> np.ndarray:
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray:
         """Give ``ceil(j p)`` (prefix x group)."""
         from ..kernels.prefix_bounds import ROUNDING
 
-        place = np.arange(1, length + 1)[:, None]
+        place = np.arange(1, len(counts) + 1)[:, None]
         return np.ceil(place * self.shares[query] - ROUNDING).astype(np.int64)
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:

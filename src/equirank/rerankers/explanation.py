@@ -158,8 +158,8 @@ def _binding(one: _List, was: int, now: int) -> dict[str, Any] | None:
     mine = int(groups.codes[one.old[was - 1]])
     up = now < was
     for bound, table in (
-        ("lower", result.bounds.lower(one.query, shown)),
-        ("upper", result.bounds.upper(one.query, shown)),
+        ("lower", result.bounds.lower(one.query, counts)),
+        ("upper", result.bounds.upper(one.query, counts)),
     ):
         if table is None:
             continue
