@@ -210,9 +210,8 @@ def _others(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
 
 def _sentences(facts: dict[str, Any]) -> list[str]:
     group = facts.get("group")
-    who = _name(facts) + (f" ({group})" if group is not None else "")
+    who = _name(facts, first=True) + (f" ({group})" if group is not None else "")
     was, now, move = facts["from"], facts["to"], facts["move"]
-    who = who[0].upper() + who[1:]
     if move == "left out":
         said = [f"{who} stood at place {was} and is left out."]
     elif now == 0:
@@ -252,7 +251,7 @@ def _others_sentences(facts: dict[str, Any]) -> list[str]:
         )
     elif instead is not None:
         more = "" if given_up is None else f"; its score is {_difference(-given_up)}"
-        said.append(f"{_name(instead).capitalize()} stands at place {facts['from']} now{more}.")
+        said.append(f"{_name(instead, first=True)} stands at place {facts['from']} now{more}.")
     if facts["next_in_group"] is not None:
         said.append(f"The next of {facts['group']} is {_name(facts['next_in_group'])}.")
     return said
@@ -276,8 +275,9 @@ def _difference(amount: float) -> str:
     return f"{'higher' if amount > 0 else 'lower'} by {abs(amount):.6g}"
 
 
-def _name(known: dict[str, Any]) -> str:
-    return str(known["item"]) if "item" in known else f"row {known['row']}"
+def _name(known: dict[str, Any], first: bool = False) -> str:
+    """Name an item by its id, else by its row; ``first`` in a sentence."""
+    return str(known["item"]) if "item" in known else f"{'Row' if first else 'row'} {known['row']}"
 
 
 def _plain(value: Any) -> Any:

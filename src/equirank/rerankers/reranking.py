@@ -12,6 +12,7 @@ from ..core.errors import DataError
 from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..core.table import Table
+from ..kernels.segments import sort_within
 from .bounds import Bounds, NoBounds
 
 if TYPE_CHECKING:
@@ -123,10 +124,11 @@ class Reranking(Ranking):
         moved = was != now
         if self.k is not None:
             moved &= (was <= self.k) & (was > 0) | (now > 0)
-        rows = np.flatnonzero(moved)
-        last = np.where(now[rows] == 0, np.iinfo(np.int64).max, now[rows])
+        hidden = now == 0
+        behind = np.where(hidden, self.data.n_rows + was, now).astype(np.float64)
+        order = sort_within(-behind, self.data.offsets) if hidden.any() else self.slots().order
+        rows = order[moved[order]]
         query = self.data.query_of_rows()
-        rows = rows[np.lexsort((was[rows], last, query[rows]))]
         columns: dict[str, Any] = {
             "query": self.data.qids[query[rows]],
             "row": rows if self.data.rows is None else self.data.rows[rows],
