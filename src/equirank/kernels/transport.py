@@ -81,16 +81,16 @@ def largest_gaps(
     """Give each list's largest Kolmogorov-Smirnov distance of two groups, and the steps in it.
 
     Values are given highest first. The steps are the largest share of a group that is tied,
-    ``1 / n`` where nobody is.
+    ``1 / n`` where nobody is. Items with the code ``n_groups`` are of no group.
     """
     gaps = np.zeros(len(offsets) - 1)
     steps = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
-        sizes = np.zeros(n_groups)
+        sizes = np.zeros(n_groups + 1)
         for i in range(offsets[q], offsets[q + 1]):
             sizes[codes[i]] += 1.0
-        seen = np.zeros(n_groups)
-        block = np.zeros(n_groups)
+        seen = np.zeros(n_groups + 1)
+        block = np.zeros(n_groups + 1)
         for i in range(offsets[q], offsets[q + 1]):
             seen[codes[i]] += 1.0
             block[codes[i]] += 1.0

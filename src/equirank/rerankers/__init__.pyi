@@ -1,8 +1,11 @@
 """The public list of this room."""
 
 from .explanation import Explanation as Explanation
+from .exposure.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .implicit_bias_gain import ImplicitBiasGain as ImplicitBiasGain
 from .implicit_bias_gain import implicit_bias_gain as implicit_bias_gain
+from .online.online_selection import OnlineSelection as OnlineSelection
+from .prefix.balanced_selection import BalancedSelection as BalancedSelection
 from .prefix.det_cons import DetCons as DetCons
 from .prefix.det_const_sort import DetConstSort as DetConstSort
 from .prefix.det_greedy import DetGreedy as DetGreedy

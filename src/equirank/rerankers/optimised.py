@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class OptimisedReranking(Reranking):
         reranker: "Reranker",
         gap: np.ndarray,
         names: tuple[Any, ...] | None = None,
-    ) -> "OptimisedReranking":
+    ) -> Self:
         """Make it of the stored rows of each list, best first; see `Reranking.from_order`."""
         made = cls.from_order(before, order, offsets, bounds=bounds, reranker=reranker)
         result = cls(

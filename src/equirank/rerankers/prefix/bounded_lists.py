@@ -28,17 +28,23 @@ def bound_tables(
 
 
 def arrange_lists(
-    reranker: Guaranteed, pool: Pool, least: np.ndarray, most: np.ndarray
+    reranker: Guaranteed,
+    pool: Pool,
+    least: np.ndarray,
+    most: np.ndarray,
+    start: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Give the slots of every list in their new order, and the gap to the best list.
 
-    Where the bounds of a list cannot be met: an error, or a warning and the best list under bounds
+    ``start`` is the row of the tables at which each list's bounds begin, 0 where not given. Where
+    the bounds of a list cannot be met: an error, or a warning and the best list under bounds
     widened by the same number of people, the smallest that is enough.
     """
     from ...kernels.prefix_arranging import arrange, least_relaxation
 
     n_queries = len(pool.limit)
-    start, relax = np.zeros(n_queries, dtype=np.int64), np.zeros(n_queries, dtype=np.int64)
+    relax = np.zeros(n_queries, dtype=np.int64)
+    start = relax if start is None else start
     cuts, shown = pool.out_offsets, np.asarray(pool.shown, dtype=np.int64)
     values = worths(pool)
     given = (pool.codes, values, pool.offsets, shown, cuts, least, most, start)
@@ -46,8 +52,8 @@ def arrange_lists(
     failed = np.flatnonzero(solved < 0)
     if len(failed):
         query = int(failed[0])
-        size = int(pool.limit[query])
-        reason = why_not(least[:size], most[:size], candidates(pool)[query], pool.groups.categories)
+        rows = slice(int(start[query]), int(start[query] + pool.limit[query]))
+        reason = why_not(least[rows], most[rows], candidates(pool)[query], pool.groups.categories)
         if reranker.get_params()["on_infeasible"] == "best":
             relax = least_relaxation(pool.codes, pool.offsets, shown, cuts, least, most, start)
             slots, solved = arrange(*given, relax, True)
