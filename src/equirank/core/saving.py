@@ -32,6 +32,7 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     model : Ranker or Reranker
         `load` finds its class by name in the public list, or among the ones it is given. A class
         with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``.
+        Models among its parameters and attributes get folders of their own inside.
     folder : path
         Where to; an existing model folder is replaced, any other existing folder is refused.
     extra : dict, optional
@@ -40,21 +41,27 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     target = Path(folder)
     if target.exists() and not (target / "model.json").is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
-    attributes, arrays = {}, {}
+    attributes, arrays, parts = {}, {}, {}
     for name, value in vars(model).items():
         if not name.endswith("_") or name.startswith("_"):
             continue
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        if _is_model(value):
+            attributes[name] = {"model": name}
+            parts[name] = value
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             arrays[name] = value
         elif isinstance(value, np.ndarray):
             attributes[name] = {"array": _plain(name, value.tolist())}
         elif name not in getattr(model, "file_attributes", ()):
             attributes[name] = {"value": _plain(name, value)}
+    params = model.get_params(deep=False)
+    parts |= {name: value for name, value in params.items() if _is_model(value)}
+    plain = {k: {"__model__": k} if k in parts else _plain(k, v) for k, v in params.items()}
     document = {
         "format_version": FORMAT_VERSION,
         "equirank": _version(),
         "class": type(model).__name__,
-        "params": {k: _plain(k, v) for k, v in model.get_params(deep=False).items()},
+        "params": plain,
         "attributes": attributes,
         "arrays": sorted(arrays),
         "extra": extra or {},
@@ -68,6 +75,8 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
         if arrays:
             with open(work / "arrays.npz", "wb") as file:
                 np.savez(file, allow_pickle=False, **arrays)
+        for name, part in parts.items():
+            save(part, work / "models" / name)
         if hasattr(model, "_save_files"):
             model._save_files(work)
         _replace_folder(work, target)
@@ -100,20 +109,27 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     equirank.core.errors.FormatError: 'no such folder' is not a saved model: it has no model.json
     """
     document = _document(Path(folder))
+    classes = list(classes)
     try:
         own = {kind.__name__: kind for kind in classes}
         name = str(document["class"])
         kind = own[name] if name in own else public_class(name)
         if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
             raise DataError(f"{name} is not a class of models")
-        params = {key: _lively(value) for key, value in document["params"].items()}
+        params = {}
+        for key, value in document["params"].items():
+            part = isinstance(value, dict) and set(value) == {"__model__"}
+            params[key] = _part(folder, key, classes) if part else _lively(value)
         model = kind(**params)
         for key, value in document["attributes"].items():
-            setattr(model, key, _attribute(value))
+            part = "model" in value
+            setattr(model, key, _part(folder, key, classes) if part else _attribute(value))
         for key, value in _arrays(Path(folder), document["arrays"]).items():
             setattr(model, key, value)
         if hasattr(model, "_load_files"):
             model._load_files(Path(folder))
+    except FormatError:
+        raise  # of a part, which says where
     except DataError as error:
         raise FormatError(f"{str(folder)!r} cannot be read: {error}") from None
     except (
@@ -121,6 +137,18 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     ) as error:  # fmt: skip
         raise FormatError(f"{str(folder)!r} is damaged: {error!r}") from error
     return model
+
+
+def _is_model(value: Any) -> bool:
+    """Tell a model that saves itself from everything else."""
+    return hasattr(value, "get_params") and hasattr(value, "save") and not isinstance(value, type)
+
+
+def _part(folder: str | Path, name: str, classes: Iterable[type]) -> Any:
+    """Read a model inside a model, which has the name of the parameter or attribute."""
+    if not name.isidentifier():
+        raise DataError(f"{name!r} is not the name of a part")
+    return load(Path(folder) / "models" / name, classes=classes)
 
 
 def _document(folder: Path) -> dict[str, Any]:
@@ -178,6 +206,8 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _plain(name, part) for key, part in value.items()}
+    if isinstance(value, dict):
+        return {"__pairs__": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         raise DataError(f"{name} must be an integer or None to be saved, got {value!r}")
     raise DataError(f"{name} cannot be saved: {type(value).__name__} has no safe form")
@@ -190,6 +220,8 @@ def _lively(value: Any) -> Any:
         if set(value) == {"__date__"}:
             moment = datetime.fromisoformat(value["__date__"])
             return moment if "T" in value["__date__"] else moment.date()
+        if set(value) == {"__pairs__"}:
+            return {_lively(key): _lively(part) for key, part in value["__pairs__"]}
         if set(value) == {"__tuple__"}:
             return tuple(_lively(part) for part in value["__tuple__"])
         if set(value) == {"__array__", "dtype"}:
