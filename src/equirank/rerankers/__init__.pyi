@@ -19,5 +19,6 @@ from .prefix.implicit_bias_floor import ImplicitBiasFloor as ImplicitBiasFloor
 from .prefix.prefix_constraints import PrefixConstraints as PrefixConstraints
 from .prefix.rooney_rule import RooneyRule as RooneyRule
 from .price import Price as Price
+from .reranked import Reranked as Reranked
 from .reranking import Reranking as Reranking
 from .scores.continuous_fairness import ContinuousFairness as ContinuousFairness
