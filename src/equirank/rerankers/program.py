@@ -71,6 +71,7 @@ class Program:
             ),
             shape=(len(lengths), self._size),
         )
+        matrix.sum_duplicates()  # HiGHS refuses a column that is twice in a row
         found = milp(
             cost,
             integrality=np.concatenate(self._whole).astype(int),

@@ -1,6 +1,6 @@
 """One choice of k with floors and in-group fairness, as programs with whole numbers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -161,11 +161,13 @@ class _Model:
     def best(self, floors: list[int], level: float, leximin: bool) -> Solution:
         """Give the choice of the largest total merit under floors, level and leximin."""
         limits: list[float] = []
+        gap = 0.0
         if leximin:
             for _ in self.asked.groups:
                 found, worst = self._lower_worst(floors, level, limits)
                 if found.x is None:
                     return found
+                gap = max(gap, found.gap)
                 limits.append(worst + TOLERANCE)
                 if worst <= TOLERANCE:
                     break
@@ -174,7 +176,8 @@ class _Model:
         if limits:
             self._keep_limits(program, x, limits)
         merit = self.asked.merit[self.kept]
-        return program.solve(x, merit - merit.min(), time_limit=self.asked.time_limit)
+        found = program.solve(x, merit - merit.min(), time_limit=self.asked.time_limit)
+        return replace(found, gap=max(gap, found.gap))
 
     def _keep_level(self, program: Program, x: np.ndarray, level: float) -> None:
         if level <= 0:
