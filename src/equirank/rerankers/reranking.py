@@ -162,6 +162,20 @@ class Reranking(Ranking):
         """Whether the guarantee holds in every query."""
         return bool(self.holds_per_query.all())
 
+    def summary(self) -> Table:
+        """Give measures before and after: the guarantee, NDCG, score, shares in front, gaps.
+
+        Examples
+        --------
+        >>> from equirank.rerankers import DetGreedy
+        >>> result = DetGreedy().rerank([4, 3, 2, 1], sensitive_features=list("mmff"))
+        >>> result.summary()["measure"][:2].tolist()
+        ['lists that keep the guarantee', 'NDCG (score)']
+        """
+        from .before_after import before_after
+
+        return before_after(self)
+
     def explain(self, item: Any, query: Any = None) -> "Explanation":
         """Say why an item stands where it stands.
 
