@@ -94,6 +94,11 @@ class Reranking(Ranking):
             result.__dict__["_slots"] = Slots(data, order, data.offsets)
         return result
 
+    def __repr__(self) -> str:
+        """Say what was re-ranked, and by what."""
+        made = "" if self.reranker is None else f", by {type(self.reranker).__name__}"
+        return f"{type(self).__name__}{super().__repr__().removeprefix('Ranking')[:-1]}{made})"
+
     @property
     def k(self) -> int | None:
         """The cutoff the re-ranker was asked for."""
