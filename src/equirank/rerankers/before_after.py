@@ -1,6 +1,6 @@
 """Before and after: a re-ranking held against what it was made from, in one small table."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -93,9 +93,8 @@ def _shares(result: "Reranking", before: Ranking) -> list[tuple[str, float, floa
 
 def _gaps(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
     rows = []
-    by: Any = getattr(result.reranker, "by", None)
-    by = tuple(by) if isinstance(by, list) else by
-    metrics: list[Metric] = [ExposureGap(by=by, k=result.k), RND(by=by, k=result.k)]
+    by, k = result.by, result.k
+    metrics: list[Metric] = [ExposureGap(by=by, k=k), RND(by=by, k=k)]
     for metric in metrics:
         pair = [float(metric.summarize(metric.per_query(one))[0]) for one in (before, result)]
         if not np.isnan(pair).all():

@@ -1,5 +1,6 @@
 """A re-ranking in many draws: moves, price and reasons in the mean, guarantees in every draw."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -89,17 +90,12 @@ class DrawnReranking(Reranking):
         }
         if self.data.ids is not None:
             columns["id"] = self.data.ids[rows]
-        if self.data.sensitive and self._looked_at is not None:
-            names = np.empty(len(self._looked_at.categories), dtype=object)
-            names[:] = self._looked_at.categories
-            columns["group"] = names[self._looked_at.codes[rows]]
+        if self.by is not None or len(self.data.sensitive) == 1:
+            names = np.empty(len(self.groups.categories), dtype=object)
+            names[:] = self.groups.categories
+            columns["group"] = names[self.groups.codes[rows]]
         columns |= {"from": was[rows], "to": now[rows], "shown": self.shown_share[rows]}
         return Table(columns, self.data.backend)
-
-    @property
-    def _looked_at(self) -> Any:
-        by = getattr(self.reranker, "by", None)
-        return self.groups if by is not None or len(self.data.sensitive) == 1 else None
 
     @cached_property
     def price(self) -> "Price":
@@ -127,17 +123,30 @@ class DrawnReranking(Reranking):
     @cached_property
     def holds_per_query(self) -> np.ndarray:
         """Whether the guarantee holds in each query and in every draw."""
-        kept = np.ones(self.data.n_queries, dtype=bool)
+        return np.logical_and.reduce([draw.holds_per_query for draw in self._each()])
+
+    def summary(self) -> Table:
+        """Give measures before and after, in the mean over draws; see `Reranking.summary`."""
+        from .before_after import before_after
+
+        values: dict[str, list[tuple[float, float]]] = {}
+        for draw in self._each():
+            table = before_after(draw).to_dict()
+            for name, *pair in zip(*table.values(), strict=True):
+                values.setdefault(name, []).append((pair[0], pair[1]))
+        means = np.array([np.mean(pairs, axis=0) for pairs in values.values()])
+        return Table({"measure": list(values), "before": means[:, 0], "after": means[:, 1]})
+
+    def _each(self) -> Iterator[Reranking]:
+        """Go through the draws, each a Reranking of its own."""
         for _, draw in self.draws():
-            one = Reranking(
+            yield Reranking(
                 self.data,
                 draw.position,
                 before=self.before,
                 bounds=self.bounds,
                 reranker=self.reranker,
             )
-            kept &= one.holds_per_query
-        return kept
 
     def explain(self, item: Any, query: Any = None) -> "Explanation":
         """Say where an item stands over the draws, and the first draw's reasons.
@@ -151,11 +160,7 @@ class DrawnReranking(Reranking):
         """
         from .explanation import Explanation, explain
 
-        first = np.ascontiguousarray(self.position[:, 0])
-        one = Reranking(
-            self.data, first, before=self.before, bounds=self.bounds, reranker=self.reranker
-        )
-        found = explain(one, item, query)
+        found = explain(next(self._each()), item, query)
         known = np.arange(self.data.n_rows) if self.data.rows is None else self.data.rows
         row = int(np.flatnonzero(known == found.facts["row"])[0])
         places = self.position[row][self.position[row] > 0]

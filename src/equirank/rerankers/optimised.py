@@ -1,12 +1,10 @@
 """A re-ranking found by optimisation: the gap to the best, and groups of several attributes."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..core.data import Attribute
 from ..core.ranking import Ranking
 from .bounds import Bounds, TableBounds
 from .reranking import Reranking
@@ -98,12 +96,12 @@ class OptimisedReranking(Reranking):
             result.__dict__["_slots"] = made.__dict__["_slots"]
         return result
 
-    @cached_property
-    def groups(self) -> Attribute:
-        """The attribute the re-ranker looked at, several crossed."""
+    @property
+    def by(self) -> Any:
+        """The name of the attribute the re-ranker looked at; several in a tuple."""
         if not self.names:
-            return super().groups
-        return self.data.attribute(self.names[0] if len(self.names) == 1 else self.names)
+            return super().by
+        return self.names[0] if len(self.names) == 1 else self.names
 
     def explain(self, item: Any, query: Any = None) -> "Explanation":
         """Say why an item stands where it stands; see `Reranking.explain`.

@@ -104,10 +104,16 @@ class Reranking(Ranking):
         """The cutoff the re-ranker was asked for."""
         return getattr(self.reranker, "k", None)
 
+    @property
+    def by(self) -> Any:
+        """The name of the attribute the re-ranker looked at; several in a tuple, None: the one."""
+        by = getattr(self.reranker, "by", None)
+        return tuple(by) if isinstance(by, list) else by
+
     @cached_property
     def groups(self) -> Attribute:
         """The attribute the re-ranker looked at."""
-        return self.data.attribute(getattr(self.reranker, "by", None))
+        return self.data.attribute(self.by)
 
     @cached_property
     def places_before(self) -> np.ndarray:

@@ -93,3 +93,12 @@ def test_bad_input_is_named():
     with pytest.raises(DataError, match="k of EpsilonGreedy must be at most the length"):
         EpsilonGreedy(k=3).rerank([1, 2])
     assert len(EpsilonGreedy(k=3, on_infeasible="best").rerank([1, 2]).order()) == 2
+
+
+def test_the_table_is_a_mean_over_draws():
+    rule = EpsilonGreedy(0.5, n_draws=50, random_state=0)
+    result = rule.rerank([4, 3, 2, 1], sensitive_features=list("mmff"))
+    table = result.summary().to_dict()
+    at = table["measure"].index("NDCG (score)")
+    assert table["after"][at] == pytest.approx(result.price.ndcg)
+    assert table["before"][at] == 1.0

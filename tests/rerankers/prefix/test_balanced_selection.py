@@ -166,3 +166,14 @@ def test_bad_input_is_named():
         BalancedSelection(igf="sum").rerank([1, 2], sensitive_features=list("ab"))
     with pytest.raises(DataError, match="lower of BalancedSelection must be one of the groups"):
         BalancedSelection({"z": 1}).rerank([1, 2], sensitive_features=list("ab"))
+
+
+def test_the_table_says_what_held_before():
+    people = {"sex": list("mmff"), "race": list("wbwb")}
+    rule = BalancedSelection({"f": 1, "b": 1}, k=2, level=0.7)
+    table = rule.rerank([9, 8, 7, 2], sensitive_features=people).summary().to_dict()
+    assert (table["before"][0], table["after"][0]) == (0.0, 1.0)  # before: no f
+    data = as_ranking_data(None, score=[9, 8, 7, 2], sensitive_features=people)
+    unfair = Ranking.from_positions(data, [2, 3, 4, 1])  # 9 and 2: floors kept, 2 before 7 is not
+    table = rule(unfair).summary().to_dict()
+    assert (table["before"][0], table["after"][0]) == (0.0, 1.0)

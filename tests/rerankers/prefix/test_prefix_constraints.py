@@ -229,3 +229,12 @@ def test_each_group_is_named_once():
         PrefixConstraints({"f": 0.5, "sex": {"f": 0.4}}).rerank(
             [2, 1], sensitive_features={"sex": list("mf")}
         )
+
+
+def test_the_table_of_several_attributes_crosses_them():
+    people = {"sex": list("mmmff"), "age": ["young", "young", "old", "young", "old"]}
+    rule = PrefixConstraints({"f": [0, 1], "old": [0, 0, 1]}, k=3)
+    table = rule.rerank([5, 4, 3, 2, 1], sensitive_features=people).summary().to_dict()
+    assert table["before"][0] == 0.0
+    assert table["after"][0] == 1.0
+    assert "share of f & young in the first 3" in table["measure"]

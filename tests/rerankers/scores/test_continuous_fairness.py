@@ -129,3 +129,11 @@ def test_bad_input_is_named():
     data = as_ranking_data(None, qid=[0, 0], sensitive_features=list("ab"))
     with pytest.raises(DataError, match="ContinuousFairness needs scores"):
         ContinuousFairness()(Ranking.from_positions(data, [1, 2]))
+
+
+def test_the_table_says_what_held_before():
+    apart = ContinuousFairness().rerank([9, 8, 7, 3, 2, 1], sensitive_features=list("mmmfff"))
+    assert apart.summary().to_dict()["before"][0] == 0.0
+    assert apart.summary().to_dict()["after"][0] == 1.0
+    mixed = ContinuousFairness({"m": 1.0}).rerank([9, 8, 3, 2], sensitive_features=list("mmff"))
+    assert mixed.summary().to_dict()["before"][0] == 1.0  # one group alone is like itself

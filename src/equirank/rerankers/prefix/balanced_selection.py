@@ -127,6 +127,7 @@ class BalancedSelection(Guaranteed):
         floors = self._floors(pool, keys)
         gap, failed, orders, reason = np.zeros(data.n_queries), [], [], ""
         rows: list[tuple[int, Any, Any, float]] = []
+        kept_before = np.ones(data.n_queries, dtype=bool)
         for query in progress(range(data.n_queries), "choosing"):
             begin = int(pool.offsets[query])
             mine = slice(begin, begin + int(pool.shown[query]))
@@ -148,6 +149,10 @@ class BalancedSelection(Guaranteed):
                 for group in asked.groups
                 if len(group.members)
             ]
+            first = np.arange(len(asked.merit)) < asked.k
+            if self.level > 0:
+                values = [igf_of(asked, group, first) for group in asked.groups]
+                kept_before[query] = not any(value < self.level - 1e-9 for value in values)
             if found.reason:
                 failed.append(query)
                 reason = reason or found.reason
@@ -156,7 +161,7 @@ class BalancedSelection(Guaranteed):
         if failed:
             done = "the closest choice is given"
             refuse_or_warn(self, pool, np.array(failed), reason, done)
-        return self._result(ranking, pool, keys, floors, orders, gap, rows)
+        return self._result(ranking, pool, keys, floors, orders, gap, rows, kept_before)
 
     def _floors(self, pool: Pool, keys: list[Any]) -> dict[Any, np.ndarray]:
         """Give the floors asked for, by attribute (query x group)."""
@@ -193,6 +198,7 @@ class BalancedSelection(Guaranteed):
         orders: list[np.ndarray],
         gap: np.ndarray,
         rows: list[tuple[int, Any, Any, float]],
+        kept_before: np.ndarray,
     ) -> "BalancedReranking":
         data = ranking.data
         start = np.concatenate([[0], np.cumsum(pool.limit)])
@@ -213,11 +219,12 @@ class BalancedSelection(Guaranteed):
             "group": [row[2] for row in rows],
             "igf": np.array([row[3] for row in rows]),
         }
+        slots = np.concatenate(orders)
         return BalancedReranking.found(
             ranking,
-            pool.order[np.concatenate(orders)],
+            pool.order[slots],
             pool.out_offsets,
-            bounds=SelectionBounds(words, parts, members, low),
+            bounds=SelectionBounds(words, parts, members, low, kept_before, pool.codes[slots]),
             reranker=self,
             gap=gap,
             names=tuple(keys),
@@ -236,13 +243,19 @@ def _refuse_merit(data: Any, score: np.ndarray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class SelectionBounds(OverlappingBounds):
-    """Floors of a choice, and whether each list keeps its level of in-group fairness."""
+    """Floors of a choice, and whether each list keeps its level of in-group fairness.
 
-    level_kept: np.ndarray
+    The level is known of the choice made (``codes`` are its groups) and of the first k of before.
+    """
+
+    kept: np.ndarray
+    kept_before: np.ndarray
+    codes: np.ndarray
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Say for each list whether floors and level are kept."""
-        return super().holds(codes, offsets) & self.level_kept
+        level = self.kept if np.array_equal(codes, self.codes) else self.kept_before
+        return super().holds(codes, offsets) & level
 
 
 @dataclass(frozen=True, eq=False, repr=False)

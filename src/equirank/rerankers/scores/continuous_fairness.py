@@ -47,11 +47,17 @@ class TransportBounds:
     step : ndarray
         Per query the distance allowed: the largest share of such a group that is tied, ``1 / n``
         where nobody is.
+    codes : ndarray
+        The group of each place now; the number of groups where it was not moved all the way.
+    full : ndarray of bool
+        Which groups are moved all the way.
     """
 
     words: str
     gap: np.ndarray
     step: np.ndarray
+    codes: np.ndarray
+    full: np.ndarray
 
     def lower(self, query: int, counts: np.ndarray) -> None:
         """Bind no prefix."""
@@ -60,8 +66,16 @@ class TransportBounds:
         """Bind no prefix."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list whether the distance is within one step."""
-        return self.gap <= self.step + 1e-9
+        """Say for each list, given the group of each place, whether the distance is within a step.
+
+        Of another order than the one now, ties are not known: its places count as they are.
+        """
+        from ...kernels.transport import largest_gaps
+
+        kept, gap, step = np.where(self.full[codes], codes, len(self.full)), self.gap, self.step
+        if not np.array_equal(kept, self.codes):
+            gap, step = largest_gaps(kept, -np.arange(float(len(kept))), offsets, len(self.full))
+        return gap <= step + 1e-9
 
 
 class ContinuousFairness(Guaranteed):
@@ -132,7 +146,8 @@ class ContinuousFairness(Guaranteed):
         after = Ranking.from_scores(replace(data, score=door.frozen(key)))
         order, offsets = _shown(after.slots(), hidden)
         codes = pool.groups.codes[order]
-        kept = np.where(theta[codes] == 1.0, codes, pool.n_groups)
+        full = theta == 1.0
+        kept = np.where(full[codes], codes, pool.n_groups)
         gap, step = largest_gaps(kept, moved[order], offsets, pool.n_groups)
         words = "groups moved all the way are spread alike, up to one person of the smaller"
         return MovedScores(
@@ -140,7 +155,7 @@ class ContinuousFairness(Guaranteed):
             _without(after.position, hidden),
             None if after.last is None else _without(after.last, hidden),
             before=ranking,
-            bounds=TransportBounds(words, gap, step),
+            bounds=TransportBounds(words, gap, step, kept, full),
             reranker=self,
             stored=moved,
         )
