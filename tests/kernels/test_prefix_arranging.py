@@ -4,22 +4,17 @@ import numpy as np
 import pytest
 from rerankers.bounded_twins import best_by_all_orders, discounted, keeps
 
-from equirank.kernels.prefix_arranging import arrange, least_relaxation
+from equirank.kernels.prefix_arranging import arrange
 
 NOTHING = np.zeros(1, dtype=np.int64)
 
 
-def one(codes, values, k, least, most, relax=0, capped=False):
+def one(codes, values, k, least, most, closest=False):
     """Arrange one list."""
     size = np.array([len(codes)])
     given = (np.array([0, len(codes)]), size, np.array([0, k]), least, most, NOTHING)
-    order, solved = arrange(codes, values, *given, np.array([relax]), capped)
-    return order, int(solved[0])
-
-
-def widened(codes, k, least, most):
-    given = (np.array([0, len(codes)]), np.array([len(codes)]), np.array([0, k]))
-    return int(least_relaxation(codes, *given, least, most, NOTHING)[0])
+    order, solved, widened = arrange(codes, values, *given, closest)
+    return order, int(solved[0]), int(widened[0])
 
 
 def case(rng, kind):
@@ -50,16 +45,18 @@ def test_against_all_orders(kind):
         codes, values, k, least, most = case(rng, kind)
         member = codes[:, None] == np.arange(least.shape[1])
         best = best_by_all_orders(values, member, k, least, most)
-        order, solved = one(codes, values, k, least, most)
+        order, solved, widened = one(codes, values, k, least, most)
         if best is None:
             assert solved == -1
-            relax = widened(codes, k, least, most)
-            assert one(codes, values, k, least, most, relax, True)[1] == 1
-            if relax:
-                assert one(codes, values, k, least, most, relax - 1, True)[1] == -1
+            order, solved, widened = one(codes, values, k, least, most, closest=True)
+            able = np.minimum(least, member.sum(axis=0))
+            wide = [(np.maximum(able - w, 0), most + w) for w in range(widened + 1)]
+            values_of = [best_by_all_orders(values, member, k, *bounds) for bounds in wide]
+            assert values_of[:-1] == [None] * widened  # none of the narrower bounds is enough
+            assert discounted(values[order]) == pytest.approx(values_of[-1], abs=1e-9)
             continue
         met += 1
-        assert solved == 1
+        assert (solved, widened) == (1, -1)
         assert len(set(order.tolist())) == k
         assert keeps(member[order], least, most)
         assert discounted(values[order]) == pytest.approx(best, abs=1e-9)
@@ -71,7 +68,7 @@ def test_the_greedy_list_is_not_always_the_best_and_is_then_improved():
     codes, values = np.array([0, 1, 2]), np.array([100.0, 5.0, 1.0])
     most = np.array([[0, 3, 3], [1, 3, 3], [1, 3, 3]])
     least = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 1]])
-    order, solved = one(codes, values, 3, least, most)
+    order, solved, _ = one(codes, values, 3, least, most)
     assert (order.tolist(), solved) == ([2, 0, 1], 1)
     values = np.array([6.0, 5.0, 1.0])  # now a gains less from place 2 than c loses by place 3
     assert one(codes, values, 3, least, most)[0].tolist() == [1, 2, 0]
@@ -89,7 +86,7 @@ def test_lists_do_not_touch_each_other():
     many = len(cases)
     offsets, cuts = np.arange(many + 1) * 12, np.arange(many + 1) * 7
     zeros = np.zeros(many, dtype=np.int64)
-    order, solved = arrange(
+    order, solved, _ = arrange(
         np.concatenate([c for c, _ in cases]),
         np.concatenate([v for _, v in cases]),
         offsets,
@@ -98,11 +95,10 @@ def test_lists_do_not_touch_each_other():
         least,
         most,
         zeros,
-        zeros,
         False,
     )
     for q, (codes, values) in enumerate(cases):
-        alone, state = one(codes, values, 7, least, most)
+        alone, state, _ = one(codes, values, 7, least, most)
         assert solved[q] == state
         if state == 1:
             assert (order[q * 7 : q * 7 + 7] - q * 12).tolist() == alone.tolist()
@@ -115,6 +111,6 @@ def test_a_long_list_of_many_groups_ends():
     place = np.arange(1, 1001)[:, None]
     least = np.floor(place * np.full(8, 0.11)).astype(np.int64)
     most = np.ceil(place * np.full(8, 0.14)).astype(np.int64)
-    order, solved = one(codes, values, 1000, least, most)
+    order, solved, _ = one(codes, values, 1000, least, most)
     assert solved == 1
     assert keeps(codes[order][:, None] == np.arange(8), least, most)

@@ -6,7 +6,7 @@ from .compiling import compiled
 from .exchange_cycles import cancel_cycles
 from .prefix_windows import NEVER, by_deadline, windows, with_foresight
 
-__all__ = ["arrange", "least_relaxation"]
+__all__ = ["arrange"]
 
 
 @compiled
@@ -119,60 +119,6 @@ def _members(codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 @compiled
-def arrange(
-    codes: np.ndarray,
-    values: np.ndarray,
-    offsets: np.ndarray,
-    shown: np.ndarray,
-    cuts: np.ndarray,
-    least: np.ndarray,
-    most: np.ndarray,
-    start: np.ndarray,
-    relax: np.ndarray,
-    capped: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange each list so that discounted value is largest under the bounds of every prefix.
-
-    With floors only or ceilings only the greedy list has the largest value in every prefix at
-    once, so it is best for any discount. With both there may be no such list: then the greedy one
-    is improved until no exchange of places helps, which makes it best for ``1 / log2(1 + j)``.
-
-    Parameters
-    ----------
-    codes, values : ndarray
-        Group and value of each item, best first, list after list.
-    offsets, shown, cuts : ndarray of int64
-        Where each list begins, how many of its items are candidates, and where its places begin
-        in the result.
-    least, most : ndarray of int64
-        Bounds (row x group); prefix j of list q stands in row ``start[q] + j - 1``.
-    start, relax : ndarray of int64
-        The first row of each list, and by how many items its bounds are widened.
-    capped : bool
-        Whether no group is asked for more than its members.
-
-    Returns
-    -------
-    order : ndarray of int64
-        The items of each list in their new places, as indices into ``codes``.
-    solved : ndarray of int8
-        1 solved, 0 not proven to be the best, -1 the bounds cannot be met (places undefined).
-    """
-    n_groups = least.shape[1]
-    order = np.zeros(cuts[-1], dtype=np.int64)
-    solved = np.ones(len(offsets) - 1, dtype=np.int8)
-    for q in range(len(offsets) - 1):
-        begin, size = offsets[q], cuts[q + 1] - cuts[q]
-        mine, worth = codes[begin : begin + shown[q]], values[begin : begin + shown[q]]
-        members, first, sizes = _members(mine, n_groups)
-        lo, hi = _effective(least, most, start[q], size, relax[q], sizes, capped)
-        places = order[cuts[q] : cuts[q + 1]]
-        solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
-        places += begin
-    return order, solved
-
-
-@compiled
 def _arrange_one(
     members: np.ndarray,
     first: np.ndarray,
@@ -201,30 +147,85 @@ def _arrange_one(
 
 
 @compiled
-def least_relaxation(
+def _least_relaxation(
+    members: np.ndarray,
+    first: np.ndarray,
+    sizes: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    row: int,
+    order: np.ndarray,
+) -> int:
+    """Give by how many items the bounds of a list must be widened at least to be met."""
+    low, high, step = 0, -1, 0
+    while high < 0 or low < high:
+        middle = step if high < 0 else (low + high) // 2
+        lo, hi = _effective(least, most, row, len(order), middle, sizes, True)
+        release, deadline = windows(lo, hi)
+        if by_deadline(members, first, release, deadline, order):
+            high = middle
+        else:
+            low = middle + 1
+        step = max(1, 2 * step)
+    return low
+
+
+@compiled
+def arrange(
     codes: np.ndarray,
+    values: np.ndarray,
     offsets: np.ndarray,
     shown: np.ndarray,
     cuts: np.ndarray,
     least: np.ndarray,
     most: np.ndarray,
     start: np.ndarray,
-) -> np.ndarray:
-    """Give for each list by how many items its bounds must be widened at least to be met."""
+    closest: bool,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrange each list so that discounted value is largest under the bounds of every prefix.
+
+    With floors only or ceilings only the greedy list has the largest value in every prefix at
+    once, so it is best for any discount. With both there may be no such list: then the greedy one
+    is improved until no exchange of places helps, which makes it best for ``1 / log2(1 + j)``.
+
+    Parameters
+    ----------
+    codes, values : ndarray
+        Group and value of each item, best first, list after list.
+    offsets, shown, cuts : ndarray of int64
+        Where each list begins, how many of its items are candidates, and where its places begin
+        in the result.
+    least, most : ndarray of int64
+        Bounds (row x group); prefix j of list q stands in row ``start[q] + j - 1``.
+    start : ndarray of int64
+        The first row of each list.
+    closest : bool
+        Whether a list whose bounds cannot be met is arranged under wider ones: no group is asked
+        for more than its members, and then all are widened by the smallest number that is enough.
+
+    Returns
+    -------
+    order : ndarray of int64
+        The items of each list in their new places, as indices into ``codes``.
+    solved : ndarray of int8
+        1 solved, 0 not proven to be the best, -1 the bounds cannot be met (places undefined).
+    widened : ndarray of int64
+        By how many items the bounds of each list were widened; -1 where they stand as given.
+    """
     n_groups = least.shape[1]
-    result = np.zeros(len(offsets) - 1, dtype=np.int64)
+    order = np.zeros(cuts[-1], dtype=np.int64)
+    solved = np.ones(len(offsets) - 1, dtype=np.int8)
+    widened = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for q in range(len(offsets) - 1):
-        size = cuts[q + 1] - cuts[q]
-        members, first, sizes = _members(codes[offsets[q] : offsets[q] + shown[q]], n_groups)
-        order = np.empty(size, dtype=np.int64)
-        low, high = 0, max(size, len(codes))
-        while low < high:
-            middle = (low + high) // 2
-            lo, hi = _effective(least, most, start[q], size, middle, sizes, True)
-            release, deadline = windows(lo, hi)
-            if by_deadline(members, first, release, deadline, order):
-                high = middle
-            else:
-                low = middle + 1
-        result[q] = low
-    return result
+        begin, size = offsets[q], cuts[q + 1] - cuts[q]
+        mine, worth = codes[begin : begin + shown[q]], values[begin : begin + shown[q]]
+        members, first, sizes = _members(mine, n_groups)
+        lo, hi = _effective(least, most, start[q], size, 0, sizes, False)
+        places = order[cuts[q] : cuts[q + 1]]
+        solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
+        if solved[q] < 0 and closest:
+            widened[q] = _least_relaxation(members, first, sizes, least, most, start[q], places)
+            lo, hi = _effective(least, most, start[q], size, widened[q], sizes, True)
+            solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
+        places += begin
+    return order, solved, widened

@@ -40,25 +40,27 @@ def arrange_lists(
     the bounds of a list cannot be met: an error, or a warning and the best list under bounds
     widened by the same number of people, the smallest that is enough.
     """
-    from ...kernels.prefix_arranging import arrange, least_relaxation
+    from ...kernels.prefix_arranging import arrange
 
-    n_queries = len(pool.limit)
-    relax = np.zeros(n_queries, dtype=np.int64)
-    start = relax if start is None else start
-    cuts, shown = pool.out_offsets, np.asarray(pool.shown, dtype=np.int64)
-    values = worths(pool)
-    given = (pool.codes, values, pool.offsets, shown, cuts, least, most, start)
-    slots, solved = arrange(*given, relax, False)
-    failed = np.flatnonzero(solved < 0)
+    start = np.zeros(len(pool.limit), dtype=np.int64) if start is None else start
+    slots, solved, widened = arrange(
+        pool.codes,
+        worths(pool),
+        pool.offsets,
+        np.asarray(pool.shown, dtype=np.int64),
+        pool.out_offsets,
+        least,
+        most,
+        start,
+        reranker.get_params()["on_infeasible"] == "best",
+    )
+    failed = np.flatnonzero((solved < 0) | (widened >= 0))
     if len(failed):
         query = int(failed[0])
         rows = slice(int(start[query]), int(start[query] + pool.limit[query]))
         reason = why_not(least[rows], most[rows], candidates(pool)[query], pool.groups.categories)
-        if reranker.get_params()["on_infeasible"] == "best":
-            relax = least_relaxation(pool.codes, pool.offsets, shown, cuts, least, most, start)
-            slots, solved = arrange(*given, relax, True)
-        widened = "bounds are widened by up to "
-        refuse_or_warn(reranker, pool, failed, reason, f"{widened}{_people(int(relax.max()))}")
+        done = f"bounds are widened by up to {_people(int(widened.max()))}"
+        refuse_or_warn(reranker, pool, failed, reason, done)
     return slots, np.where(solved > 0, 0.0, np.nan)
 
 
