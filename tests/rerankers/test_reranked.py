@@ -165,7 +165,7 @@ def test_it_is_cloned_saved_and_pickled(tmp_path):
     assert np.array_equal(
         pickle.loads(pickle.dumps(fitted)).predict(X, **given), fitted.predict(X, **given)
     )
-    (tmp_path / "model" / "models" / "reranker" / "model.json").write_text("{}")
+    (tmp_path / "model" / "models" / "estimator_" / "model.json").write_text("{}")
     with pytest.raises(FormatError):
         load(tmp_path / "model", classes=classes)
 
