@@ -5,16 +5,22 @@ import pytest
 from rerankers.bounded_twins import best_by_all_orders, discounted, keeps
 
 from equirank.kernels.prefix_arranging import arrange
+from equirank.kernels.prefix_meeting import arrange_meeting
 
-NOTHING = np.zeros(1, dtype=np.int64)
+
+def run(codes, values, offsets, cuts, least, most, closest=False):
+    """Arrange lists, the quick way where it is enough."""
+    zeros = np.zeros(len(offsets) - 1, dtype=np.int64)
+    given = (np.array(offsets), np.diff(offsets), np.array(cuts), least, most, zeros)
+    order, solved = arrange(codes, *given)
+    left = np.flatnonzero(solved < 1)
+    return order, solved, arrange_meeting(codes, values, *given, left, closest, order, solved)
 
 
 def one(codes, values, k, least, most, closest=False):
     """Arrange one list."""
-    size = np.array([len(codes)])
-    given = (np.array([0, len(codes)]), size, np.array([0, k]), least, most, NOTHING)
-    order, solved, widened = arrange(codes, values, *given, closest)
-    return order, int(solved[0]), int(widened[0])
+    found = run(codes, values, [0, len(codes)], [0, k], least, most, closest)
+    return found[0], int(found[1][0]), int(found[2][0])
 
 
 def case(rng, kind):
@@ -85,24 +91,31 @@ def test_lists_do_not_touch_each_other():
     most = np.ceil(place * np.array([0.9, 0.9, 0.7])).astype(np.int64)
     many = len(cases)
     offsets, cuts = np.arange(many + 1) * 12, np.arange(many + 1) * 7
-    zeros = np.zeros(many, dtype=np.int64)
-    order, solved, _ = arrange(
-        np.concatenate([c for c, _ in cases]),
-        np.concatenate([v for _, v in cases]),
-        offsets,
-        np.full(many, 12),
-        cuts,
-        least,
-        most,
-        zeros,
-        False,
-    )
+    everybody = np.concatenate([c for c, _ in cases])
+    worth = np.concatenate([v for _, v in cases])
+    order, solved, _ = run(everybody, worth, offsets, cuts, least, most)
     for q, (codes, values) in enumerate(cases):
         alone, state, _ = one(codes, values, 7, least, most)
         assert solved[q] == state
         if state == 1:
             assert (order[q * 7 : q * 7 + 7] - q * 12).tolist() == alone.tolist()
     assert (solved == 1).sum() > 10
+
+
+def test_the_quick_way_knows_what_it_cannot_do():
+    codes = np.array([0, 1, 2])
+    most = np.array([[0, 3, 3], [1, 3, 3], [1, 3, 3]])
+    least = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 1]])
+    given = (np.array([0, 3]), np.array([3]), np.array([0, 3]))
+    start = np.zeros(1, dtype=np.int64)
+    for floors, ceilings, state in (
+        (least, most, 0),
+        (least, most + 3, 1),
+        (0 * least, most, 1),
+        (0 * least, 0 * most, -1),
+        (least + 1, most + 3, -1),
+    ):
+        assert arrange(codes, *given, floors, ceilings, start)[1].tolist() == [state]
 
 
 def test_a_long_list_of_many_groups_ends():

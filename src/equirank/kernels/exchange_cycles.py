@@ -1,5 +1,7 @@
 """Better lists by exchanging places round in a circle (compiled: shortest paths over places)."""
 
+import math
+
 import numpy as np
 
 from .compiling import compiled
@@ -56,9 +58,13 @@ def _better_circle(
     """
     size, n_groups = len(groups), len(counts)
     loss = np.zeros(size + 1)
-    parent[:] = -1
-    least = GAIN * max(1e-300, np.abs(value).max())
     fresh = np.ones(size + 1, dtype=np.bool_)
+    parent[size] = -1
+    largest = 1e-300
+    for i in range(size):
+        parent[i] = -1
+        largest = max(largest, value[i])
+    least = GAIN * largest
     for _ in range(size + 2):
         changed = False
         for i in range(size - 1, -1, -1):
@@ -105,24 +111,28 @@ def cancel_cycles(
 ) -> int:
     """Improve a list that keeps its bounds until no exchange of places gains.
 
-    Item r of a group may stand at places ``release[g, r]`` to ``deadline[g, r]``. Gives 1 where the
-    list is proven to be the best for ``1 / log2(1 + j)``, 0 where the rounds ran out.
+    Values are given highest first. Item r of a group may stand at places ``release[g, r]`` to
+    ``deadline[g, r]``. Gives 1 where the list is proven to be the best for ``1 / log2(1 + j)``, 0
+    where the rounds ran out.
     """
     size, n_groups = len(order), len(first)
-    weight = 1.0 / np.log2(np.arange(2.0, size + 2.0))
-    groups = codes[order].astype(np.int64)
-    lowest = values.min()
+    weight, value = np.empty(size), np.empty(size)
+    groups, ranks = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
     parent = np.empty(size + 1, dtype=np.int64)
+    outside = np.empty(n_groups)
+    for j in range(size):
+        weight[j] = 1.0 / math.log2(j + 2.0)
+        groups[j] = codes[order[j]]
+    lowest = values[len(values) - 1]
     for _ in range(100 + 20 * size):
         counts = _regroup(groups, members, first, order)
-        ranks = np.empty(size, dtype=np.int64)
         seen = np.zeros(n_groups, dtype=np.int64)
         for j in range(size):
             ranks[j] = seen[groups[j]]
             seen[groups[j]] += 1
-        value = values[order] - lowest
-        outside = np.full(n_groups, np.nan)
+            value[j] = values[order[j]] - lowest
         for g in range(n_groups):
+            outside[g] = np.nan
             end = first[g + 1] if g + 1 < n_groups else len(members) - 1
             if first[g] + counts[g] < end and release[g, counts[g]] < size:
                 outside[g] = values[members[first[g] + counts[g]]] - lowest

@@ -3,14 +3,13 @@
 import numpy as np
 
 from .compiling import compiled
-from .exchange_cycles import cancel_cycles
-from .prefix_windows import NEVER, by_deadline, windows, with_foresight
+from .prefix_windows import NEVER
 
-__all__ = ["arrange"]
+__all__ = ["arrange", "arrange_greedily", "bounds_of_list", "members_of_groups"]
 
 
 @compiled
-def _effective(
+def bounds_of_list(
     least: np.ndarray,
     most: np.ndarray,
     row: int,
@@ -102,7 +101,9 @@ def _backward(
 
 
 @compiled
-def _members(codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def members_of_groups(
+    codes: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sort the places of a list by group: the places, where each group begins, its size."""
     sizes = np.zeros(n_groups, dtype=np.int64)
     for code in codes:
@@ -119,79 +120,43 @@ def _members(codes: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray, 
 
 
 @compiled
-def _arrange_one(
+def arrange_greedily(
     members: np.ndarray,
     first: np.ndarray,
     sizes: np.ndarray,
     lo: np.ndarray,
     hi: np.ndarray,
-    codes: np.ndarray,
-    values: np.ndarray,
     order: np.ndarray,
 ) -> int:
+    """Arrange one list: 1 where it is the best, 0 where floors meet ceilings, -1 where none is."""
     size = len(order)
     for g in range(len(sizes)):
         if size > 0 and lo[size - 1, g] > sizes[g]:
             return -1
     state = _forward(members, first, hi, lo, order)
-    if state != 0:
-        return state
-    state = _backward(members, first, sizes, hi, lo, order)
-    if state != 0:
-        return state
-    release, deadline = windows(lo, hi)
-    found = with_foresight(members, first, lo, release, deadline, order)
-    if not found and not by_deadline(members, first, release, deadline, order):
-        return -1
-    return cancel_cycles(members, first, release, deadline, codes, values, order)
-
-
-@compiled
-def _least_relaxation(
-    members: np.ndarray,
-    first: np.ndarray,
-    sizes: np.ndarray,
-    least: np.ndarray,
-    most: np.ndarray,
-    row: int,
-    order: np.ndarray,
-) -> int:
-    """Give by how many items the bounds of a list must be widened at least to be met."""
-    low, high, step = 0, -1, 0
-    while high < 0 or low < high:
-        middle = step if high < 0 else (low + high) // 2
-        lo, hi = _effective(least, most, row, len(order), middle, sizes, True)
-        release, deadline = windows(lo, hi)
-        if by_deadline(members, first, release, deadline, order):
-            high = middle
-        else:
-            low = middle + 1
-        step = max(1, 2 * step)
-    return low
+    return state if state != 0 else _backward(members, first, sizes, hi, lo, order)
 
 
 @compiled
 def arrange(
     codes: np.ndarray,
-    values: np.ndarray,
     offsets: np.ndarray,
     shown: np.ndarray,
     cuts: np.ndarray,
     least: np.ndarray,
     most: np.ndarray,
     start: np.ndarray,
-    closest: bool,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Arrange each list so that discounted value is largest under the bounds of every prefix.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Arrange each list so that its items are the best in every prefix under the bounds.
 
     With floors only or ceilings only the greedy list has the largest value in every prefix at
-    once, so it is best for any discount. With both there may be no such list: then the greedy one
-    is improved until no exchange of places helps, which makes it best for ``1 / log2(1 + j)``.
+    once. So it has with both, where those on one side hold by themselves; else floors meet
+    ceilings, and the list is left to `arrange_meeting`.
 
     Parameters
     ----------
-    codes, values : ndarray
-        Group and value of each item, best first, list after list.
+    codes : ndarray
+        Group of each item, best first, list after list.
     offsets, shown, cuts : ndarray of int64
         Where each list begins, how many of its items are candidates, and where its places begin
         in the result.
@@ -199,33 +164,24 @@ def arrange(
         Bounds (row x group); prefix j of list q stands in row ``start[q] + j - 1``.
     start : ndarray of int64
         The first row of each list.
-    closest : bool
-        Whether a list whose bounds cannot be met is arranged under wider ones: no group is asked
-        for more than its members, and then all are widened by the smallest number that is enough.
 
     Returns
     -------
     order : ndarray of int64
         The items of each list in their new places, as indices into ``codes``.
     solved : ndarray of int8
-        1 solved, 0 not proven to be the best, -1 the bounds cannot be met (places undefined).
-    widened : ndarray of int64
-        By how many items the bounds of each list were widened; -1 where they stand as given.
+        1 the best list; 0 floors meet ceilings, -1 the bounds cannot be met: then the places are
+        not filled.
     """
     n_groups = least.shape[1]
     order = np.zeros(cuts[-1], dtype=np.int64)
     solved = np.ones(len(offsets) - 1, dtype=np.int8)
-    widened = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for q in range(len(offsets) - 1):
         begin, size = offsets[q], cuts[q + 1] - cuts[q]
-        mine, worth = codes[begin : begin + shown[q]], values[begin : begin + shown[q]]
-        members, first, sizes = _members(mine, n_groups)
-        lo, hi = _effective(least, most, start[q], size, 0, sizes, False)
+        members, first, sizes = members_of_groups(codes[begin : begin + shown[q]], n_groups)
+        lo, hi = bounds_of_list(least, most, start[q], size, 0, sizes, False)
         places = order[cuts[q] : cuts[q + 1]]
-        solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
-        if solved[q] < 0 and closest:
-            widened[q] = _least_relaxation(members, first, sizes, least, most, start[q], places)
-            lo, hi = _effective(least, most, start[q], size, widened[q], sizes, True)
-            solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
-        places += begin
-    return order, solved, widened
+        solved[q] = arrange_greedily(members, first, sizes, lo, hi, places)
+        for j in range(size):
+            places[j] += begin
+    return order, solved

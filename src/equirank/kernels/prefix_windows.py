@@ -75,7 +75,9 @@ def with_foresight(
     size, n_groups = lo.shape
     slack = np.empty(size, dtype=np.int64)
     for t in range(size):
-        slack[t] = t + 1 - lo[t].sum()
+        slack[t] = t + 1
+        for g in range(n_groups):
+            slack[t] -= lo[t, g]
     counts = np.zeros(n_groups, dtype=np.int64)
     tight = size
     for j in range(size):

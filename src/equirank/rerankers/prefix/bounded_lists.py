@@ -43,17 +43,17 @@ def arrange_lists(
     from ...kernels.prefix_arranging import arrange
 
     start = np.zeros(len(pool.limit), dtype=np.int64) if start is None else start
-    slots, solved, widened = arrange(
-        pool.codes,
-        worths(pool),
-        pool.offsets,
-        np.asarray(pool.shown, dtype=np.int64),
-        pool.out_offsets,
-        least,
-        most,
-        start,
-        reranker.get_params()["on_infeasible"] == "best",
-    )
+    shown = np.asarray(pool.shown, dtype=np.int64)
+    given = (pool.offsets, shown, pool.out_offsets, least, most, start)
+    slots, solved = arrange(pool.codes, *given)
+    closest = reranker.get_params()["on_infeasible"] == "best"
+    widened = np.full(len(solved), -1, dtype=np.int64)
+    left = np.flatnonzero((solved == 0) | ((solved < 0) & closest))
+    if len(left):
+        from ...kernels.prefix_meeting import arrange_meeting
+
+        values = worths(pool)
+        widened = arrange_meeting(pool.codes, values, *given, left, closest, slots, solved)
     failed = np.flatnonzero((solved < 0) | (widened >= 0))
     if len(failed):
         query = int(failed[0])
