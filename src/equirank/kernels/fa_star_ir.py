@@ -16,6 +16,7 @@ __all__ = [
     "p_value",
     "pool_adjusted_table",
     "pool_fail_probability",
+    "pool_p_value",
     "pool_table",
     "search_level",
     "table",
@@ -310,3 +311,36 @@ def p_value(counts: np.ndarray, p: float) -> float:
     if level >= 1.0 - SAME:
         return 1.0
     return fail_probability(table(len(counts), p, level).counts, p, level)
+
+
+@compiled
+def _lowest_pool(counts: np.ndarray, n: int, size: int) -> float:
+    """Give the smallest H(count_j; j) along the counts of one list, as `_walk_pool` steps."""
+    m, cdf, term, lowest = 0, 1.0, 1.0, 1.0
+    for j in range(len(counts)):
+        left, others = n - j, n - size - (j - m)
+        above = term * (size - m) * (j - m) / ((m + 1.0) * (others + 1.0))
+        next_term = (term * (size - m) + above * (others + 1.0)) / left
+        cdf -= term * (size - m) / left
+        term *= others * (j + 1.0) / ((j + 1.0 - m) * left)
+        if counts[j] > m:
+            term = next_term
+            cdf += term
+            m += 1
+        lowest = min(lowest, cdf)
+    return lowest
+
+
+def pool_p_value(counts: np.ndarray, n: int, size: int) -> float:
+    """Give the chance that the smallest H of a list drawn from a pool is at most this list's.
+
+    Examples
+    --------
+    >>> round(pool_p_value(np.array([0, 0, 1]), 4, 2), 6)  # lists that begin with two others
+    0.166667
+    """
+    level = _lowest_pool(np.asarray(counts, dtype=np.int64), n, size)
+    if level >= 1.0 - SAME:
+        return 1.0
+    least = pool_table(len(counts), n, size, level).counts
+    return pool_fail_probability(least, n, size, level)
