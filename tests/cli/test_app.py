@@ -42,7 +42,7 @@ def test_help(words):
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["evaluate", "metrics"])
+@pytest.mark.parametrize("command", ["evaluate", "metrics", "rerank"])
 def test_help_of_commands(command):
     done = CliRunner().invoke(app, [command, "--help"])
     assert done.exit_code == 0
@@ -91,12 +91,13 @@ def complete(words, index):
 
 
 def test_completion():
-    commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties"}
+    commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
     assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]
     assert complete("equirank evaluate a.csv --metrics NDCG@10,RK", 4) == ["NDCG@10,RKL"]
     assert complete("equirank evaluate a.csv --ties s", 4) == ["stable"]
+    assert complete("equirank rerank a.csv --method DetCons", 4) == ["DetCons", "DetConstSort"]
 
 
 def test_a_reader_that_goes_away_is_no_fault():

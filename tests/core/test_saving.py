@@ -145,6 +145,12 @@ def test_a_reranker_is_saved_with_the_same_verbs(tmp_path):
     assert back.rerank([3, 2, 1]).order().tolist() == [1, 0, 2]
 
 
+def test_tables_with_any_keys_come_back(tmp_path):
+    for table in ({1: 2.5, "1": None}, {("a", True): [1], 2.5: {"b": 3}}):
+        Keeper(table=table).fit(X, Y).save(tmp_path / "model")
+        assert load(tmp_path / "model", classes=[Keeper]).table == table
+
+
 def test_an_unfitted_model_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         RidgeRanker().save(tmp_path / "model")
@@ -153,7 +159,11 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
 
 @pytest.mark.parametrize(
     ("params", "word"),
-    [({"size": object()}, "size"), ({"table": {1: 2}}, "table"), ({"words": {"a"}}, "words")],
+    [
+        ({"size": object()}, "size"),
+        ({"table": {1: object()}}, "table"),
+        ({"words": {"a"}}, "words"),
+    ],
 )
 def test_what_has_no_safe_form_is_refused_by_name(tmp_path, params, word):
     model = Keeper(**params).fit(X, Y)

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from equirank import DataError, MissingExtraError
+from equirank.core.caching import cache_folder
 from equirank.datasets import _fetch
-from equirank.datasets._fetch import cache_folder, find, look
+from equirank.datasets._fetch import find, look
 from equirank.datasets.catalogue import DataFile, DataSet
 
 BODY = b"a,b\n1,2\n" * 5000
@@ -107,25 +108,6 @@ def test_error_of_a_path(tmp_path, make, said):
         folder.mkdir()
     with pytest.raises(DataError, match=f"part.csv of toy.*{said}.*toy page"):
         find(entry(), "toy/part.csv", path=folder)
-
-
-def test_cache_folder(monkeypatch):
-    monkeypatch.setenv("EQUIRANK_CACHE", "/somewhere")
-    assert cache_folder() == Path("/somewhere")
-    monkeypatch.delenv("EQUIRANK_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
-    monkeypatch.setenv("LOCALAPPDATA", "/local")
-    monkeypatch.setenv("HOME", "/people/x")
-    for platform, expected in {
-        "linux": "/xdg/equirank",
-        "win32": "/local/equirank",
-        "darwin": "/people/x/Library/Caches/equirank",
-    }.items():
-        monkeypatch.setattr(sys, "platform", platform)
-        assert cache_folder() == Path(expected)
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    assert cache_folder() == Path("/people/x/.cache/equirank")
 
 
 # downloads

@@ -11,6 +11,9 @@ from equirank.kernels.fa_star_ir import (
     fail_probability,
     lowest_cdf,
     p_value,
+    pool_adjusted_table,
+    pool_fail_probability,
+    pool_table,
     table,
 )
 
@@ -206,3 +209,72 @@ def test_p_value_far_in_the_tail_agrees_with_fractions():
     wanted = exact_fail(exact_table(200, p, level), p)
     assert wanted < 1e-40
     assert p_value(counts, 0.5) == pytest.approx(float(wanted), rel=1e-9, abs=0)
+
+
+# drawing without replacement from a pool
+
+
+@cache
+def pool_cdf(m, j, n, size):
+    low = max(0, j - (n - size))
+    return sum(
+        Fraction(comb(size, i) * comb(n - size, j - i), comb(n, j))
+        for i in range(low, min(m, size, j) + 1)
+    )
+
+
+def exact_pool_table(k, n, size, alpha):
+    return [
+        next(m for m in range(j + 1) if pool_cdf(m, j, n, size) > alpha) for j in range(1, k + 1)
+    ]
+
+
+def exact_pool_fail(counts, n, size):
+    alive, failed = {0: Fraction(1)}, Fraction(0)
+    for j, needed in enumerate(counts):
+        after = {}
+        for count, chance in alive.items():
+            left, others = size - count, n - j - (size - count)
+            after[count + 1] = after.get(count + 1, 0) + chance * Fraction(left, n - j)
+            after[count] = after.get(count, 0) + chance * Fraction(others, n - j)
+        failed += sum(chance for count, chance in after.items() if count < needed)
+        alive = {count: chance for count, chance in after.items() if count >= needed}
+    return failed
+
+
+def exact_pool_adjusted(k, n, size, alpha):
+    levels = {pool_cdf(m, j, n, size) for j in range(1, k + 1) for m in range(j + 1)}
+    for level in sorted((level for level in levels if level <= alpha), reverse=True):
+        counts = exact_pool_table(k, n, size, level)
+        if exact_pool_fail(counts, n, size) <= alpha:
+            return counts
+    return [0] * k
+
+
+def test_pool_tables_and_fail_probabilities_are_exact():
+    rng = np.random.default_rng(5)
+    for at in range(300):
+        n = int(rng.integers(2, 25))
+        size, k = int(rng.integers(1, n)), int(rng.integers(1, n + 1))
+        alpha = Fraction(int(rng.integers(1, 60)), 100)
+        counts = exact_pool_table(k, n, size, alpha)
+        assert pool_table(k, n, size, float(alpha)).counts.tolist() == counts
+        exact = exact_pool_fail(counts, n, size)
+        assert pool_fail_probability(np.array(counts), n, size) == pytest.approx(float(exact))
+        if at < 60:
+            adjusted = pool_adjusted_table(k, n, size, float(alpha)).counts.tolist()
+            assert adjusted == exact_pool_adjusted(k, n, size, alpha)
+
+
+def test_a_large_pool_is_like_independent_draws():
+    near = pool_adjusted_table(100, 10**7, 4 * 10**6, 0.1)
+    assert near.counts.tolist() == adjusted_table(100, 0.4, 0.1).counts.tolist()
+    assert pool_fail_probability(near.counts, 10**7, 4 * 10**6) == pytest.approx(
+        fail_probability(near.counts, 0.4), rel=1e-4
+    )
+
+
+def test_a_whole_pool_settles_itself():
+    found = pool_adjusted_table(10, 10, 4, 0.05)
+    assert found.counts[-1] == 4
+    assert pool_fail_probability(found.counts, 10, 4) <= 0.05

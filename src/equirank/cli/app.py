@@ -11,6 +11,7 @@ from .evaluate import evaluate
 from .json_option import JsonCommand
 from .metrics import metrics
 from .properties import properties
+from .rerank import rerank
 
 __all__ = ["app", "main"]
 
@@ -46,6 +47,7 @@ def start(
 
 app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
+app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rerank)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)

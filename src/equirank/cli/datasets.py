@@ -88,7 +88,7 @@ def _size(n_bytes: int) -> str:
 def _say_where() -> None:
     import os
 
-    from ..datasets._fetch import cache_folder
+    from ..core.caching import cache_folder
 
     given = os.environ.get("EQUIRANK_DATA")
     typer.echo(f"\ndata folder (EQUIRANK_DATA): {printable(given) if given else 'not set'}")

@@ -34,13 +34,21 @@ def errors_in_one_line() -> Iterator[None]:
     Warnings of the library are one line each, too. Anything else is a fault of ours, and shows
     where it happened.
     """
-    from ..core.errors import DataError, EquirankWarning, FormatError, MissingExtraError
+    from ..core.errors import (
+        DataError,
+        EquirankWarning,
+        FormatError,
+        InfeasibleError,
+        MissingExtraError,
+    )
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EquirankWarning)
         try:
             yield
-        except (DataError, FormatError, MissingExtraError, CommandError) as error:
+        except (
+            DataError, InfeasibleError, FormatError, MissingExtraError, CommandError
+        ) as error:  # fmt: skip
             _fail(str(error))
         except BrokenPipeError:
             raise

@@ -26,6 +26,7 @@ def read_file(
     sensitive: list[str],
     missing_sensitive: Any,
     missing_relevance: Any,
+    ids: Any = False,
     **columns: str | None,
 ) -> "RankingData":
     """Read a file as the format says, else as its name ends."""
@@ -33,7 +34,7 @@ def read_file(
     if chosen == "letor":
         return _read_letor(path, sensitive=sensitive, **columns)
     names: dict[str, Any] = dict(columns)
-    names |= {"sensitive": sensitive, "ids": False, "features": ()}
+    names |= {"sensitive": sensitive, "ids": ids, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     if chosen == "parquet":
         from ..datasets.parquet import read_parquet

@@ -32,6 +32,7 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     model : Ranker or Reranker
         `load` finds its class by name in the public list, or among the ones it is given. A class
         with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``.
+        Fitted models among its attributes get folders of their own inside.
     folder : path
         Where to; an existing model folder is replaced, any other existing folder is refused.
     extra : dict, optional
@@ -40,11 +41,14 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     target = Path(folder)
     if target.exists() and not (target / "model.json").is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
-    attributes, arrays = {}, {}
+    attributes, arrays, parts = {}, {}, {}
     for name, value in vars(model).items():
         if not name.endswith("_") or name.startswith("_"):
             continue
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+        if _is_model(value) and name not in getattr(model, "file_attributes", ()):
+            attributes[name] = {"model": name}
+            parts[name] = value
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             arrays[name] = value
         elif isinstance(value, np.ndarray):
             attributes[name] = {"array": _plain(name, value.tolist())}
@@ -68,6 +72,8 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
         if arrays:
             with open(work / "arrays.npz", "wb") as file:
                 np.savez(file, allow_pickle=False, **arrays)
+        for name, part in parts.items():
+            save(part, work / "models" / name)
         if hasattr(model, "_save_files"):
             model._save_files(work)
         _replace_folder(work, target)
@@ -100,20 +106,21 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     equirank.core.errors.FormatError: 'no such folder' is not a saved model: it has no model.json
     """
     document = _document(Path(folder))
+    classes = list(classes)
     try:
         own = {kind.__name__: kind for kind in classes}
-        name = str(document["class"])
-        kind = own[name] if name in own else public_class(name)
-        if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
-            raise DataError(f"{name} is not a class of models")
-        params = {key: _lively(value) for key, value in document["params"].items()}
+        kind = _model_class(str(document["class"]), own)
+        params = {key: _lively(value, own) for key, value in document["params"].items()}
         model = kind(**params)
         for key, value in document["attributes"].items():
-            setattr(model, key, _attribute(value))
+            part = "model" in value
+            setattr(model, key, _part(folder, key, classes) if part else _attribute(value, own))
         for key, value in _arrays(Path(folder), document["arrays"]).items():
             setattr(model, key, value)
         if hasattr(model, "_load_files"):
             model._load_files(Path(folder))
+    except FormatError:
+        raise  # of a part, which says where
     except DataError as error:
         raise FormatError(f"{str(folder)!r} cannot be read: {error}") from None
     except (
@@ -121,6 +128,18 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     ) as error:  # fmt: skip
         raise FormatError(f"{str(folder)!r} is damaged: {error!r}") from error
     return model
+
+
+def _is_model(value: Any) -> bool:
+    """Tell a model that saves itself from everything else."""
+    return hasattr(value, "get_params") and hasattr(value, "save") and not isinstance(value, type)
+
+
+def _part(folder: str | Path, name: str, classes: Iterable[type]) -> Any:
+    """Read a model inside a model, which has the name of the parameter or attribute."""
+    if not name.isidentifier():
+        raise DataError(f"{name!r} is not the name of a part")
+    return load(Path(folder) / "models" / name, classes=classes)
 
 
 def _document(folder: Path) -> dict[str, Any]:
@@ -154,10 +173,10 @@ def _arrays(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         return {name: stored[name] for name in names}
 
 
-def _attribute(value: dict[str, Any]) -> Any:
+def _attribute(value: dict[str, Any], own: dict[str, type]) -> Any:
     if "array" in value:
-        return np.array(_lively(value["array"]), dtype=object)
-    return _lively(value["value"])
+        return np.array(_lively(value["array"], own), dtype=object)
+    return _lively(value["value"], own)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -178,24 +197,41 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _plain(name, part) for key, part in value.items()}
+    if isinstance(value, dict):
+        return {"__pairs__": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
+    if hasattr(value, "get_params") and hasattr(value, "save"):
+        given = {key: _plain(f"{name}__{key}", v) for key, v in value.get_params(False).items()}
+        return {"__model__": type(value).__name__, "params": given}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         raise DataError(f"{name} must be an integer or None to be saved, got {value!r}")
     raise DataError(f"{name} cannot be saved: {type(value).__name__} has no safe form")
 
 
-def _lively(value: Any) -> Any:
+def _lively(value: Any, own: dict[str, type]) -> Any:
     if isinstance(value, list):
-        return [_lively(part) for part in value]
+        return [_lively(part, own) for part in value]
     if isinstance(value, dict):
         if set(value) == {"__date__"}:
             moment = datetime.fromisoformat(value["__date__"])
             return moment if "T" in value["__date__"] else moment.date()
+        if set(value) == {"__pairs__"}:
+            return {_lively(key, own): _lively(part, own) for key, part in value["__pairs__"]}
         if set(value) == {"__tuple__"}:
-            return tuple(_lively(part) for part in value["__tuple__"])
+            return tuple(_lively(part, own) for part in value["__tuple__"])
         if set(value) == {"__array__", "dtype"}:
             return np.array(value["__array__"], dtype=np.dtype(value["dtype"]))
-        return {key: _lively(part) for key, part in value.items()}
+        if set(value) == {"__model__", "params"}:
+            return _model_class(value["__model__"], own)(**_lively(value["params"], own))
+        return {key: _lively(part, own) for key, part in value.items()}
     return value
+
+
+def _model_class(name: str, own: dict[str, type]) -> Any:
+    """Find a class of models by its name, among the caller's own or in the public list."""
+    kind = own[name] if name in own else public_class(name)
+    if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
+        raise DataError(f"{name} is not a class of models")
+    return kind
 
 
 def _replace_folder(work: Path, target: Path) -> None:

@@ -12,8 +12,9 @@ __all__ = ["MetricScorer"]
 class MetricScorer:
     """Call a ranker on data and give the metric, signed so that higher is better.
 
-    Made by `Metric.scorer`. With metadata routing on it asks for ``qid`` and for what its metric
-    needs, so a search hands it the groups without handing them to the ranker.
+    Made by `Metric.scorer`. With metadata routing on it asks for ``qid``, for groups and for what
+    its metric needs. A search hands it the groups without handing them to the ranker, unless the
+    ranker's class says that it needs them to predict.
 
     Examples
     --------
@@ -44,7 +45,7 @@ class MetricScorer:
             None,
             y,
             qid=qid,
-            sensitive_features=sensitive_features,
+            sensitive_features=sensitive_features if "sensitive" in self.metric.needs else None,
             cost=cost,
             score=estimator.predict(X, **_to_predict(estimator, given)),
         )
@@ -55,8 +56,8 @@ class MetricScorer:
     def get_metadata_routing(self) -> MetadataRequest:
         """State what to pass on to the scorer."""
         request = MetadataRequest(owner=repr(self))
-        wanted = {"qid", *({"sensitive_features"} if "sensitive" in self.metric.needs else ())}
-        wanted |= {"cost"} & self.metric.needs
+        # A ranker that re-ranks needs the groups to predict, whatever the metric.
+        wanted = {"qid", "sensitive_features", *({"cost"} & self.metric.needs)}
         for name in ("qid", "sensitive_features", "cost"):
             request.score.add_request(param=name, alias=name in wanted)
         return request

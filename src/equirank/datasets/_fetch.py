@@ -9,28 +9,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ..core.caching import cache_folder
 from ..core.errors import DataError, logger
 from ..core.extras import require
 from .catalogue import DataFile, DataSet
 
-__all__ = ["AnyPath", "cache_folder", "find", "look"]
+__all__ = ["AnyPath", "find", "look"]
 
 AnyPath = str | os.PathLike[str]
 
 _TIMEOUT = 60  # seconds without an answer
 _CHUNK = 1 << 16  # bytes between two steps of the bar
-
-
-def cache_folder() -> Path:
-    """Give the folder of downloads: ``EQUIRANK_CACHE``, else the platform's cache folder."""
-    given = os.environ.get("EQUIRANK_CACHE")
-    if given:
-        return Path(given)
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "equirank"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/equirank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equirank"
 
 
 def find(entry: DataSet, *names: str, path: AnyPath | None = None) -> Path:

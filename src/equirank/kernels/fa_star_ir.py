@@ -1,5 +1,6 @@
 """FA*IR: minimum protected counts, the exact chance to miss one, and the corrected level."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -7,7 +8,19 @@ import numpy as np
 
 from .compiling import compiled
 
-__all__ = ["Minimum", "adjusted_table", "fail_probability", "lowest_cdf", "p_value", "table"]
+__all__ = [
+    "Minimum",
+    "adjusted_table",
+    "fail_probability",
+    "lowest_cdf",
+    "p_value",
+    "pool_adjusted_table",
+    "pool_fail_probability",
+    "pool_p_value",
+    "pool_table",
+    "search_level",
+    "table",
+]
 
 #: Values of the distribution function that differ by less are the same number, rounded apart.
 SAME = 1e-10
@@ -132,15 +145,30 @@ def adjusted_table(k: int, p: float, alpha: float) -> Minimum:
     >>> round(fail_probability(found.counts, 0.25), 6)
     0.089722
     """
+    return search_level(
+        k,
+        alpha,
+        lambda level: table(k, p, level),
+        lambda counts: fail_probability(counts, p, alpha),
+    )
+
+
+def search_level(
+    k: int,
+    alpha: float,
+    make: Callable[[float], Minimum],
+    fail: Callable[[np.ndarray], float],
+) -> Minimum:
+    """Find the largest table that ``make`` gives for a level and that fails at most at alpha."""
     limit = alpha * (1.0 + SAME)
-    best = table(k, p, alpha)
-    if fail_probability(best.counts, p, alpha) > limit:
+    best = make(alpha)
+    if fail(best.counts) > limit:
         bad = best.low
-        best = table(k, p, alpha / k * (1.0 - 4.0 * SAME))
+        best = make(alpha / k * (1.0 - 4.0 * SAME))
         level = best.high
         while level < bad * (1.0 - SAME):
-            tried = table(k, p, level)
-            if fail_probability(tried.counts, p, alpha) <= limit:
+            tried = make(level)
+            if fail(tried.counts) <= limit:
                 best, level = tried, max(tried.high, np.sqrt(tried.high * bad))
             elif level <= best.high:
                 break
@@ -149,6 +177,110 @@ def adjusted_table(k: int, p: float, alpha: float) -> Minimum:
                 level = max(level, np.sqrt(level * bad)) if bad > level else level
     best.counts.flags.writeable = False
     return best
+
+
+@compiled
+def _walk_pool(k: int, n: int, size: int, alpha: float, counts: np.ndarray) -> tuple[float, float]:
+    """Do what `_walk` does for draws without replacement from a pool of n with ``size`` protected.
+
+    From one prefix to the next m rises by one at most, since the count does. Both terms at the
+    border are kept, because the one at m vanishes when the others have run out.
+    """
+    m, cdf, term = 0, 1.0, 1.0
+    low, high = 0.0, 1.0
+    for j in range(k):  # from prefix j to prefix j + 1
+        left, others = n - j, n - size - (j - m)
+        above = term * (size - m) * (j - m) / ((m + 1.0) * (others + 1.0))
+        next_term = (term * (size - m) + above * (others + 1.0)) / left
+        cdf -= term * (size - m) / left
+        term *= others * (j + 1.0) / ((j + 1.0 - m) * left)
+        below = cdf - term if m > 0 else 0.0
+        if cdf <= alpha * (1.0 + SAME) and m < min(j + 1, size):
+            below = max(cdf, 0.0)
+            term = next_term
+            cdf += term
+            m += 1
+        counts[j] = m
+        low = max(low, below)
+        high = min(high, cdf)
+    return low, high
+
+
+def pool_table(k: int, n: int, size: int, alpha: float) -> Minimum:
+    """Give the smallest m with ``H(m; j) > alpha`` for each prefix j = 1..k, H hypergeometric.
+
+    Examples
+    --------
+    >>> pool_table(4, 4, 2, 0.1).counts  # two of four: the last places settle themselves
+    array([0, 0, 1, 2], dtype=int32)
+    """
+    counts = np.zeros(k, dtype=np.int32)
+    low, high = _walk_pool(k, n, size, alpha, counts)
+    return Minimum(counts, low, high)
+
+
+@compiled
+def _miss_pool(counts: np.ndarray, n: int, size: int, floor: float) -> float:
+    """Do what `_miss` does for draws without replacement."""
+    most = 0
+    for j in range(len(counts)):
+        most = max(most, counts[j])
+    if most == 0:
+        return 0.0
+    here, after = np.zeros(most + 2), np.zeros(most + 2)
+    here[0] = 1.0
+    first, last, missed = 0, 0, 0.0
+    for j in range(len(counts)):
+        left = n - j
+        top = min(last + 1, most - 1)
+        for c in range(first, top + 1):
+            stay = here[c] * max(left - (size - c), 0) if c <= last else 0.0
+            rise = here[c - 1] * max(size - c + 1, 0) if c > first else 0.0
+            after[c] = (stay + rise) / left
+        after[top + 1] = 0.0
+        while first < counts[j] and first <= top:
+            missed += after[first]
+            after[first] = 0.0
+            first += 1
+        while top > first and after[top] < floor:
+            after[top] = 0.0
+            top -= 1
+        last = top
+        if first > last:
+            break
+        here, after = after, here
+    return missed
+
+
+def pool_fail_probability(counts: np.ndarray, n: int, size: int, scale: float = 1e-260) -> float:
+    """Give the exact chance that a list drawn from a pool misses one of these minimum counts.
+
+    Every order of the pool of n with ``size`` protected is as likely as every other.
+
+    Examples
+    --------
+    >>> round(pool_fail_probability(np.array([0, 1]), 4, 2), 6)  # 2/4 * 1/3: no protected among two
+    0.166667
+    """
+    floor = max(1e-290, 1e-30 * scale)
+    return float(_miss_pool(np.asarray(counts, dtype=np.int64), n, size, floor))
+
+
+@lru_cache(maxsize=1024)
+def pool_adjusted_table(k: int, n: int, size: int, alpha: float) -> Minimum:
+    """Give the largest table whose exact fail probability in a pool is at most alpha.
+
+    Examples
+    --------
+    >>> pool_adjusted_table(20, 40, 10, 0.1).counts
+    array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3], dtype=int32)
+    """
+    return search_level(
+        k,
+        alpha,
+        lambda level: pool_table(k, n, size, level),
+        lambda counts: pool_fail_probability(counts, n, size, alpha),
+    )
 
 
 def lowest_cdf(counts: np.ndarray, p: float) -> float:
@@ -179,3 +311,36 @@ def p_value(counts: np.ndarray, p: float) -> float:
     if level >= 1.0 - SAME:
         return 1.0
     return fail_probability(table(len(counts), p, level).counts, p, level)
+
+
+@compiled
+def _lowest_pool(counts: np.ndarray, n: int, size: int) -> float:
+    """Give the smallest H(count_j; j) along the counts of one list, as `_walk_pool` steps."""
+    m, cdf, term, lowest = 0, 1.0, 1.0, 1.0
+    for j in range(len(counts)):
+        left, others = n - j, n - size - (j - m)
+        above = term * (size - m) * (j - m) / ((m + 1.0) * (others + 1.0))
+        next_term = (term * (size - m) + above * (others + 1.0)) / left
+        cdf -= term * (size - m) / left
+        term *= others * (j + 1.0) / ((j + 1.0 - m) * left)
+        if counts[j] > m:
+            term = next_term
+            cdf += term
+            m += 1
+        lowest = min(lowest, cdf)
+    return lowest
+
+
+def pool_p_value(counts: np.ndarray, n: int, size: int) -> float:
+    """Give the chance that the smallest H of a list drawn from a pool is at most this list's.
+
+    Examples
+    --------
+    >>> round(pool_p_value(np.array([0, 0, 1]), 4, 2), 6)  # lists that begin with two others
+    0.166667
+    """
+    level = _lowest_pool(np.asarray(counts, dtype=np.int64), n, size)
+    if level >= 1.0 - SAME:
+        return 1.0
+    least = pool_table(len(counts), n, size, level).counts
+    return pool_fail_probability(least, n, size, level)

@@ -1,1 +1,24 @@
 """The public list of this room."""
+
+from .explanation import Explanation as Explanation
+from .exposure.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
+from .implicit_bias_gain import ImplicitBiasGain as ImplicitBiasGain
+from .implicit_bias_gain import implicit_bias_gain as implicit_bias_gain
+from .online.online_selection import OnlineSelection as OnlineSelection
+from .prefix.balanced_selection import BalancedSelection as BalancedSelection
+from .prefix.det_cons import DetCons as DetCons
+from .prefix.det_const_sort import DetConstSort as DetConstSort
+from .prefix.det_greedy import DetGreedy as DetGreedy
+from .prefix.det_relaxed import DetRelaxed as DetRelaxed
+from .prefix.fa_star_ir import FAStarIR as FAStarIR
+from .prefix.fa_star_ir_table import CorrectedAlpha as CorrectedAlpha
+from .prefix.fa_star_ir_table import fa_star_ir_alpha as fa_star_ir_alpha
+from .prefix.fa_star_ir_table import fa_star_ir_fail_probability as fa_star_ir_fail_probability
+from .prefix.fa_star_ir_table import fa_star_ir_table as fa_star_ir_table
+from .prefix.implicit_bias_floor import ImplicitBiasFloor as ImplicitBiasFloor
+from .prefix.prefix_constraints import PrefixConstraints as PrefixConstraints
+from .prefix.rooney_rule import RooneyRule as RooneyRule
+from .price import Price as Price
+from .reranked import Reranked as Reranked
+from .reranking import Reranking as Reranking
+from .scores.continuous_fairness import ContinuousFairness as ContinuousFairness

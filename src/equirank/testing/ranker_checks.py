@@ -1,6 +1,7 @@
 """Checks of rankers and re-rankers: what every one of them must hold, yours included."""
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,7 +22,9 @@ __all__ = ["check_ranker", "check_reranker", "with_groups"]
 def with_groups(estimator: Any) -> Any:
     """Give a ranker that derives its groups from the first column of X, for scikit-learn's checks.
 
-    Those call ``fit(X, y)``; a ranker that needs ``sensitive_features`` would fail most of them.
+    Those call ``fit(X, y)``; a ranker that needs ``sensitive_features`` would fail most of them. At
+    prediction all rows are of one group: the checks want each row's score to depend on that row
+    only, and whoever looks at groups there looks at the whole list.
 
     Parameters
     ----------
@@ -49,8 +52,19 @@ def with_groups(estimator: Any) -> Any:
             given["sensitive_features"] = _derived_groups(X)
         return kind.fit(self, X, y, **given)
 
+    def one_group(method: str) -> Callable[..., Any]:
+        @wraps(getattr(kind, method))
+        def call(self: Any, X: Any, *args: Any, **given: Any) -> Any:
+            if given.get("sensitive_features") is None and not isinstance(X, RankingData):
+                given["sensitive_features"] = _one_group(X)
+            return getattr(kind, method)(self, X, *args, **given)
+
+        return call
+
     name = f"{kind.__name__}WithGroups"
     members = {"fit": fit, "__init__": kind.__init__, "__module__": __name__}
+    if "sensitive_features" in kind.predict_needs:
+        members |= {method: one_group(method) for method in ("predict", "rank", "score")}
     derived = type(name, (kind,), members)
     globals()[name] = derived
     return derived(**estimator.get_params(deep=False))
@@ -64,6 +78,13 @@ def _derived_groups(X: Any) -> Any:
         column = matrix[:, 0].astype(float)
         return np.where(column > np.median(column), "high", "low")
     except (TypeError, ValueError, IndexError):
+        return None
+
+
+def _one_group(X: Any) -> Any:
+    try:
+        return np.full(X.shape[0] if hasattr(X, "shape") else len(X), "low")
+    except (TypeError, IndexError):
         return None
 
 
@@ -228,7 +249,8 @@ def _check_permutation(ranking: Ranking, name: str) -> None:
 def _check_saving(model: Any, name: str, use: Callable[[Any], np.ndarray]) -> None:
     with TemporaryDirectory() as folder:
         model.save(Path(folder) / "model")
-        back = load(Path(folder) / "model", classes=[type(model)])
+        parts = [part for part in model.get_params().values() if hasattr(part, "get_params")]
+        back = load(Path(folder) / "model", classes=[type(each) for each in (model, *parts)])
         names = {path.suffix for path in (Path(folder) / "model").rglob("*")}
     _say(not names & {".pkl", ".pickle", ".joblib"}, f"{name}.save must not write pickles")
     _say(

@@ -1,7 +1,7 @@
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from math import comb, nan
 
 import numpy as np
@@ -237,3 +237,42 @@ def test_bad_input_is_refused(call, words):
 @pytest.mark.parametrize("metric", [FAStarIRTest(), FAStarIRTest(alpha=0.4, adjusted=False) @ 3])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})
+
+
+# drawing the list's own items without replacement
+
+
+def pool_values(member, k):
+    """For every prefix, how likely a random order of the list has so few members, exactly."""
+    n, size = len(member), sum(member)
+    values = []
+    for j in range(1, k + 1):
+        ways = [comb(size, i) * comb(n - size, j - i) for i in range(sum(member[:j]) + 1)]
+        values.append(Fraction(sum(ways), comb(n, j)))
+    return values
+
+
+@pytest.mark.parametrize("text", ["mmmffmff", "mmmmffff", "ffmmmm", "mfmfmf", "mmmmmf"])
+@pytest.mark.parametrize("k", [None, 4])
+def test_the_law_of_a_pool_against_all_orders(text, k):
+    n, shown = len(text), k or len(text)
+    orders = list({tuple(order) for order in permutations(text)})
+    lowest = {order: min(pool_values([g == "f" for g in order], shown)) for order in orders}
+    mine = lowest[tuple(text)]
+    chance = Fraction(sum(value <= mine for value in lowest.values()), len(orders))
+    result = fa_star_ir_test(range(n, 0, -1), list(text), protected="f", k=k, law="pool", alpha=0.2)
+    assert result.p_value == pytest.approx(float(chance))
+    assert result.passed == (chance > Fraction(1, 5))
+    metric = FAStarIRTest(protected="f", law="pool", alpha=0.2, k=k)
+    data = as_ranking_data(score=range(n, 0, -1), sensitive_features=list(text))
+    assert metric.per_query(data.ranking()).value[0] == result.passed
+
+
+def test_a_given_share_of_a_pool_is_the_nearest_number_of_items():
+    scores, groups = a_list("mmmmmmff")
+    given = fa_star_ir_test(scores, groups, protected="f", p=0.3, law="pool")
+    own = fa_star_ir_test(scores, groups, protected="f", law="pool")
+    assert given.minimum.tolist() == own.minimum.tolist()
+    with pytest.raises(DataError, match="law of FAStarIRTest must be one of 'binomial', 'pool'"):
+        FAStarIRTest(law="normal")
+    check_metric(FAStarIRTest(law="pool"), skip={"ties"})

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.data import as_scored_data
 from ...core.errors import DataError
 from ...core.metric import GroupMetric
-from ...core.params import Constraint, Flag, Number, Optional
+from ...core.params import Choice, Constraint, Flag, Number, Optional
 from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...kernels.representation import least_counts, prefix_places
@@ -79,6 +79,9 @@ class FAStarIRTest(GroupMetric):
         Chance at most that a fair list fails.
     adjusted : bool
         Correct for testing every prefix; else each prefix alone is tested at alpha.
+    law : {"binomial", "pool"}
+        A fair list draws at every place with chance p, or draws the list's own items without
+        replacement: F is then hypergeometric, and p counts as the nearest number of items.
 
     References
     ----------
@@ -101,11 +104,13 @@ class FAStarIRTest(GroupMetric):
         "p": Optional(Number(0, 1, open_low=True, open_high=True)),
         "alpha": Number(0, 1, open_low=True, open_high=True),
         "adjusted": Flag(),
+        "law": Choice("binomial", "pool"),
     }
 
     p: float | None = None
     alpha: float = 0.1
     adjusted: bool = True
+    law: str = "binomial"
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -115,12 +120,17 @@ class FAStarIRTest(GroupMetric):
                 f"protected of {type(self).__name__} must name the group whose share p is, got None"
             )
 
-    def minimum(self, k: int, p: float) -> "Minimum":
-        """Give the table of minimum counts of prefixes 1 to k, and the levels that give it."""
-        from ...kernels.fa_star_ir import adjusted_table, table
+    def minimum(self, k: int, p: float, n: int) -> "Minimum":
+        """Give the table of minimum counts of prefixes 1 to k, and the levels that give it.
 
-        make = adjusted_table if self.adjusted else table
-        return make(k, p, float(self.alpha))
+        ``n`` is the length of the list, which the law of a pool needs.
+        """
+        from ...kernels import fa_star_ir as kernel
+
+        if self.law == "pool":
+            make = kernel.pool_adjusted_table if self.adjusted else kernel.pool_table
+            return make(k, n, round(p * n), float(self.alpha))
+        return (kernel.adjusted_table if self.adjusted else kernel.table)(k, p, float(self.alpha))
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Give 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
@@ -132,10 +142,10 @@ class FAStarIRTest(GroupMetric):
         defined = (limit > 0) & (size > 0) & ((size < slots.sizes) | (self.p is not None))
         counts, offsets = self._counts(slots, member, np.where(defined, limit, 0))
         share = size / slots.sizes if self.p is None else np.full(len(size), float(self.p))
-        kinds, kind = np.unique(
-            np.stack([limit[defined], share[defined]], axis=1), axis=0, return_inverse=True
-        )
-        tables = [self.minimum(int(k), float(p)).counts for k, p in kinds]
+        length = slots.sizes if self.law == "pool" else np.zeros_like(slots.sizes)
+        columns = np.stack([limit[defined], share[defined], length[defined]], axis=1)
+        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+        tables = [self.minimum(int(k), float(p), int(n)).counts for k, p, n in kinds]
         starts = np.concatenate([[0], np.cumsum([len(t) for t in tables])])
         flat = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
         begin = np.zeros(len(limit), dtype=np.int64)
@@ -175,7 +185,7 @@ class FAStarIRTest(GroupMetric):
         >>> FAStarIRTest(protected="f").result(data.ranking()).p_value
         0.25
         """
-        from ...kernels.fa_star_ir import p_value
+        from ...kernels.fa_star_ir import p_value, pool_p_value
 
         if self.protected is None:
             raise DataError(f"protected of {self} must name the group to test, got None")
@@ -194,12 +204,15 @@ class FAStarIRTest(GroupMetric):
                 f"(or a given p), and {int(member.sum())} of {len(member)} are of it"
             )
         counts, _ = self._counts(slots, member, limit)
-        minimum = self.minimum(int(limit[0]), share)
+        minimum = self.minimum(int(limit[0]), share, len(member))
+        chance = p_value(counts, share)
+        if self.law == "pool":
+            chance = pool_p_value(counts, len(member), round(share * len(member)))
         failing = np.flatnonzero(counts < minimum.counts)
         return FAStarIRResult(
             passed=len(failing) == 0,
             first_failing_prefix=int(failing[0]) + 1 if len(failing) else None,
-            p_value=p_value(counts, share),
+            p_value=chance,
             p=share,
             alpha=float(self.alpha),
             alpha_range=(minimum.low, minimum.high),
@@ -217,6 +230,7 @@ def fa_star_ir_test(
     alpha: float = 0.1,
     k: int | None = None,
     adjusted: bool = True,
+    law: str = "binomial",
 ) -> FAStarIRResult:
     """Test whether every prefix of one list holds as many of a group as chance would give it.
 
@@ -239,6 +253,8 @@ def fa_star_ir_test(
         Cutoff: prefixes longer than k are not tested.
     adjusted : bool
         Correct for testing every prefix; else each prefix alone is tested at alpha.
+    law : {"binomial", "pool"}
+        Draws with chance p at every place, or of the list's own items without replacement.
 
     Returns
     -------
@@ -252,7 +268,7 @@ def fa_star_ir_test(
     >>> result.passed, result.first_failing_prefix, round(result.p_value, 4)
     (False, 10, 0.0814)
     """
-    metric = FAStarIRTest(protected=protected, p=p, alpha=alpha, k=k, adjusted=adjusted)
+    metric = FAStarIRTest(protected=protected, p=p, alpha=alpha, k=k, adjusted=adjusted, law=law)
     if isinstance(y_score, Ranking):
         return metric.result(y_score)
     data = as_scored_data(y_score, sensitive_features=sensitive_features)

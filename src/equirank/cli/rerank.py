@@ -1,0 +1,254 @@
+"""``equirank rerank``: a file of ranked items, re-ranked with a guarantee.
+
+``--json`` gives one object: ``equirank`` (the version), ``file``, ``rows``, ``queries``,
+``method``, ``options``, ``guarantee``, ``holds``, ``failing`` (queries in which it does not hold),
+``moved`` (how many items), ``price``, ``summary`` (rows of measure, before, after) and
+``explanations``. Undefined numbers are null.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .failing import CommandError, errors_in_one_line, printable
+from .json_option import JsonOption, write_json
+from .reading import read_file
+from .rerank_options import make_reranker, method_names, parse_value
+from .rerank_writing import write_order
+from .showing import show_table
+
+if TYPE_CHECKING:
+    from ..rerankers.reranking import Reranking
+
+__all__ = ["rerank"]
+
+COLUMN = "COLUMN"
+PAIRS = "GROUP=NUMBER,..."
+
+
+def _complete_method(incomplete: str) -> list[str]:
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def _pairs(text: str | None) -> Any:
+    return None if text is None else parse_value(text)
+
+
+def rerank(
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The re-ranker; --list says which guarantees what.",
+            autocompletion=_complete_method,
+        ),
+    ] = "FAStarIR",
+    show_list: Annotated[
+        bool, typer.Option("--list", help="List the methods: guarantee, needs, price, options.")
+    ] = False,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar=COLUMN, help="Column that says which list a row belongs to."),
+    ] = None,
+    score: Annotated[
+        str | None, typer.Option(metavar=COLUMN, help="Column of scores, higher is first.")
+    ] = None,
+    position: Annotated[
+        str | None,
+        typer.Option(metavar=COLUMN, help="Column of given positions from 1; 0 is not shown."),
+    ] = None,
+    relevance: Annotated[
+        str | None,
+        typer.Option(metavar=COLUMN, help="Column of relevance, for the price in NDCG."),
+    ] = None,
+    sensitive: Annotated[
+        list[str] | None,
+        typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' names.")
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OUT.csv", help="Write the new order there: CSV, TSV, with .gz packed."
+        ),
+    ] = None,
+    k: Annotated[
+        int | None, typer.Option("--k", min=1, help="Cutoff: only the first k are shown.")
+    ] = None,
+    p: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help=f"Chance of the protected; several: {PAIRS}."),
+    ] = None,
+    alpha: Annotated[float | None, typer.Option(help="Level of the FA*IR test.")] = None,
+    protected: Annotated[
+        list[str] | None,
+        typer.Option(metavar="GROUP", help="The protected group; may be repeated."),
+    ] = None,
+    proportions: Annotated[
+        str | None, typer.Option(metavar=PAIRS, help="Target shares of all groups.")
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar=COLUMN, help="The attribute, of several; repeated: crossed."),
+    ] = None,
+    on_infeasible: Annotated[
+        Literal["error", "best"] | None,
+        typer.Option(help="Where the guarantee cannot be kept: an error, or the closest list."),
+    ] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the method."),
+    ] = None,
+    explain: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ITEM", help="Say why this id or row stands where it does."),
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(metavar="OUT.html", help="Write an audit that compares before and after."),
+    ] = None,
+    file_format: Annotated[
+        Literal["csv", "tsv", "parquet", "letor"] | None,
+        typer.Option("--format", help="The format, where the ending does not tell it."),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Re-rank the lists in a file so that a stated guarantee holds, and say what it cost.
+
+    Columns called qid or query, score, rank or position, relevance or label, and id are found
+    without being named; groups of people must be named.
+    """
+    with errors_in_one_line():
+        if show_list:
+            _list_methods(json)
+            return
+        if file is None:
+            raise CommandError("FILE must be given (or --list)")
+        names = protected[0] if protected and len(protected) == 1 else protected or None
+        given = {"k": k, "p": _pairs(p), "alpha": alpha, "protected": names}
+        given |= {"proportions": _pairs(proportions), "on_infeasible": on_infeasible}
+        given["by"] = by[0] if by and len(by) == 1 else by or None
+        reranker = make_reranker(method, given, setting or [])
+        data = read_file(
+            file,
+            file_format,
+            query=query,
+            relevance=relevance,
+            score=score,
+            position=position,
+            cost=None,
+            sensitive=list(dict.fromkeys(sensitive or [])),
+            missing_sensitive="error",
+            missing_relevance="error",
+            ids=item,
+        )
+        result = reranker(data.ranking())
+        if result.n_draws > 1:
+            raise CommandError(f"{method} must give one draw here, got {result.n_draws}")
+        if out is not None:
+            write_order(out, result)
+        if report is not None:
+            _write_report(report, file, result)
+        said = [result.explain(_item(result, word)) for word in explain or []]
+        if json is not None:
+            write_json(json, _document(file, result, said))
+        if json != "-":
+            _show(file, result, out, report, said)
+
+
+def _item(result: "Reranking", word: str) -> Any:
+    """Give the id a word stands for, or the row number."""
+    ids = result.data.ids
+    if ids is None:
+        return int(word) if word.isdecimal() else word
+    return int(word) if ids.dtype.kind in "iu" and word.isdecimal() else word
+
+
+def _write_report(path: str, file: str, result: "Reranking") -> None:
+    """Write the audit of the new order against the old one."""
+    from importlib import import_module
+
+    audit = import_module("equirank.auditing.audit").audit
+    title = f"{file}, re-ranked with {type(result.reranker).__name__}"
+    audit(result, against=result.before, title=title, against_title=file).to_html(path)
+
+
+def _list_methods(json: str | None) -> None:
+    from ..core.table import Table
+    from ..rerankers.chooser import chooser
+
+    rows = chooser()
+    if json is not None:
+        from json import dumps
+
+        write_json(json, dumps(rows, ensure_ascii=False))
+    if json != "-":
+        heads = ("name", "guarantee", "needs", "cost", "options")
+        show_table(Table({head: [row[head] for row in rows] for head in heads}))
+
+
+def _document(file: str, result: "Reranking", said: list[Any]) -> str:
+    import json
+
+    from equirank import __version__
+
+    data, reranker = result.data, result.reranker
+    options = {} if reranker is None else reranker.get_params(deep=False)
+    document = {
+        "equirank": __version__,
+        "file": file,
+        "rows": data.n_rows,
+        "queries": data.n_queries,
+        "method": type(reranker).__name__,
+        "options": {name: value for name, value in options.items() if value is not None},
+        "guarantee": result.bounds.words,
+        "holds": result.holds,
+        "failing": data.qids[~result.holds_per_query].tolist(),
+        "moved": len(result.moves),
+        "price": _finite(result.price.to_dict()),
+        "summary": json.loads(result.summary().to_json()),
+        "explanations": [_finite(each.to_dict()) for each in said],
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
+
+
+def _finite(values: dict[str, Any]) -> dict[str, Any]:
+    """Put null for what is undefined."""
+    return {
+        name: None if isinstance(value, float) and value != value else value
+        for name, value in values.items()
+    }
+
+
+def _show(
+    file: str, result: "Reranking", out: str | None, report: str | None, said: list[Any]
+) -> None:
+    """Print what was read, what holds, the table and the reasons."""
+    data = result.data
+    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
+    typer.echo(f"{printable(file)}: {counts}; {type(result.reranker).__name__}")
+    failing = int((~result.holds_per_query).sum())
+    words = printable(result.bounds.words)
+    state = (
+        "holds in every list"
+        if failing == 0
+        else f"does not hold in {failing} list{'s' * (failing > 1)}"
+    )
+    typer.echo(f"guarantee: {words}: {state}")
+    typer.echo(f"moved: {len(result.moves)} items")
+    show_table(result.summary(), "Before and after")
+    for each in said:
+        typer.echo("\n" + "\n".join(printable(line) for line in each.sentences))
+    for path in (out, report):
+        if path is not None:
+            typer.echo(f"written: {printable(path)}")

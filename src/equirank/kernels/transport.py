@@ -1,0 +1,107 @@
+"""Scores moved towards the barycentre of the groups' distributions (compiled: all groups)."""
+
+import numpy as np
+
+from .compiling import compiled
+
+__all__ = ["largest_gaps", "transported"]
+
+
+@compiled
+def transported(
+    codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, theta: np.ndarray
+) -> np.ndarray:
+    """Move each value by ``theta`` of its group towards the barycentre's value at its quantile.
+
+    The quantile of the r-th of n is ``(r - 1/2) / n``, of a tied block its middle. The barycentre's
+    quantile function is the mean of the groups' own, each weighted by its size; where one of them
+    jumps just there, the middle of the jump counts.
+
+    Parameters
+    ----------
+    codes, values : ndarray
+        Group and value of each item, highest first, list after list.
+    offsets : ndarray of int64
+        Where each list begins.
+    theta : ndarray
+        One number per group.
+    """
+    n_groups = len(theta)
+    result = np.empty(len(values))
+    for q in range(len(offsets) - 1):
+        begin, end = offsets[q], offsets[q + 1]
+        sizes = np.zeros(n_groups, dtype=np.int64)
+        for i in range(begin, end):
+            sizes[codes[i]] += 1
+        first = np.zeros(n_groups, dtype=np.int64)
+        for g in range(1, n_groups):
+            first[g] = first[g - 1] + sizes[g - 1]
+        at = first.copy()
+        items = np.empty(end - begin, dtype=np.int64)
+        sorted_values = np.empty(end - begin)
+        for i in range(begin, end):
+            items[at[codes[i]]] = i
+            sorted_values[at[codes[i]]] = values[i]
+            at[codes[i]] += 1
+        for g in range(n_groups):
+            low = 0
+            while low < sizes[g]:
+                value = sorted_values[first[g] + low]
+                high = low + 1
+                while high < sizes[g] and sorted_values[first[g] + high] == value:
+                    high += 1
+                target = 0.0
+                for h in range(n_groups):
+                    if sizes[h] > 0:
+                        inside = _at_quantile(
+                            sorted_values[first[h] : first[h] + sizes[h]],
+                            (low + high) * sizes[h],
+                            2 * sizes[g],
+                        )
+                        target += sizes[h] / (end - begin) * inside
+                for r in range(low, high):
+                    result[items[first[g] + r]] = (1.0 - theta[g]) * value + theta[g] * target
+                low = high
+    return result
+
+
+@compiled
+def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
+    """Give the value at place ``above / below`` of a list, the mean of both where it jumps."""
+    at = above // below
+    if above % below != 0:
+        return values[at]
+    return 0.5 * (values[at - 1] + values[at])
+
+
+@compiled
+def largest_gaps(
+    codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give each list's largest Kolmogorov-Smirnov distance of two groups, and the steps in it.
+
+    Values are given highest first. The steps are the largest share of a group that is tied,
+    ``1 / n`` where nobody is. Items with the code ``n_groups`` are of no group.
+    """
+    gaps = np.zeros(len(offsets) - 1)
+    steps = np.zeros(len(offsets) - 1)
+    for q in range(len(offsets) - 1):
+        sizes = np.zeros(n_groups + 1)
+        for i in range(offsets[q], offsets[q + 1]):
+            sizes[codes[i]] += 1.0
+        seen = np.zeros(n_groups + 1)
+        block = np.zeros(n_groups + 1)
+        for i in range(offsets[q], offsets[q + 1]):
+            seen[codes[i]] += 1.0
+            block[codes[i]] += 1.0
+            if i + 1 < offsets[q + 1] and values[i + 1] == values[i]:
+                continue
+            lowest, highest = 1.0, 0.0
+            for g in range(n_groups):
+                if sizes[g] > 0:
+                    lowest = min(lowest, seen[g] / sizes[g])
+                    highest = max(highest, seen[g] / sizes[g])
+                    steps[q] = max(steps[q], block[g] / sizes[g])
+            gaps[q] = max(gaps[q], highest - lowest)
+            block[:] = 0.0
+    return gaps, steps

@@ -1,0 +1,1 @@
+"""Re-rankers that share out attention."""

@@ -1,0 +1,199 @@
+"""Reranked: a ranker and a re-ranker as one estimator."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.params import Constraint
+from ..core.ranker import METADATA, Ranker
+from ..core.ranking import Ranking
+from ..core.reranker import Reranker
+
+__all__ = ["Reranked"]
+
+
+class _AnEstimator:
+    def accepts(self, value: Any) -> bool:
+        words = ("fit", "predict", "get_params")
+        return not isinstance(value, type) and all(hasattr(value, word) for word in words)
+
+    def __str__(self) -> str:
+        return "a ranker, or another estimator whose predictions are scores"
+
+
+class _AReranker:
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Reranker)
+
+    def __str__(self) -> str:
+        return "a re-ranker"
+
+
+class _Needs:
+    """What the parts of one object need; of the class, what they may."""
+
+    def __init__(self, when: str, of_class: frozenset[str]) -> None:
+        self.when = when
+        self.of_class = of_class
+
+    def __get__(self, model: Any, kind: type) -> frozenset[str]:
+        if model is None:
+            return self.of_class
+        inner: frozenset[str] = getattr(type(_last(model.estimator)), self.when, frozenset())
+        if self.when == "fit_needs":
+            return inner | {"qid"}
+        groups = {"sensitive_features"} if "sensitive" in model.reranker.needs else set()
+        return inner | {"qid"} | groups
+
+
+def _last(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+class Reranked(Ranker):
+    """A ranker whose rankings go through a re-ranker, as one estimator.
+
+    ``fit`` fits the estimator, ``rank`` ranks with it and re-ranks. ``predict`` gives scores in
+    that order: the estimator's own scores of the list, handed out anew where items moved (nudged
+    apart where they were tied), so that a list that is left alone keeps its scores. Items that a
+    cutoff leaves out come behind all others there. Groups must be given to ``predict`` and
+    ``rank`` where the re-ranker needs them, and with scikit-learn's metadata routing they are
+    asked for; the estimator still sees only what its own class declares.
+
+    Parameters
+    ----------
+    estimator : Ranker, pipeline or other estimator
+        What gives the scores; it is cloned.
+    reranker : Reranker
+        What re-ranks.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        The fitted one.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from equirank.rerankers import DetGreedy, Reranked
+    >>> model = Reranked(Ridge(), DetGreedy()).fit([[4], [3], [2], [1]], [3, 2, 1, 0])
+    >>> model.rank([[4], [3], [2], [1]], sensitive_features=list("mmff")).order()
+    array([0, 2, 1, 3])
+    """
+
+    fit_needs = _Needs("fit_needs", frozenset({"qid"}))
+    predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": _AnEstimator(),
+        "reranker": _AReranker(),
+    }
+
+    def __init__(self, estimator: Any, reranker: Any) -> None:
+        self.estimator = estimator
+        self.reranker = reranker
+
+    def rank(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        n_draws: int | None = None,
+        random_state: Any = None,
+    ) -> Ranking:
+        """Rank the rows of each query and re-rank them.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+        y, qid, sensitive_features : array-like, optional
+            As in `as_ranking_data`.
+        n_draws : None
+            A re-ranker takes one draw.
+        random_state : None
+            Not used.
+
+        Returns
+        -------
+        Reranking
+        """
+        if n_draws is not None:
+            raise DataError(f"n_draws must be None: {type(self).__name__} ranks in one draw")
+        data = self._prediction_data(X, y, qid, sensitive_features)
+        scores = self._given_scores(self._blind(data))
+        return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
+
+    def get_metadata_routing(self) -> Any:
+        """State what to pass on: what the estimator fits with, and groups for the re-ranker."""
+        request = super().get_metadata_routing()
+        for name in METADATA:
+            request.fit.add_request(param=name, alias=name in self.fit_needs)
+        for name in ("qid", "sensitive_features"):
+            request.predict.add_request(param=name, alias=name in self.predict_needs)
+            request.score.add_request(param=name, alias=name in self.predict_needs)
+        return request
+
+    def _fit(self, data: RankingData) -> None:
+        self.estimator_ = clone(self.estimator)
+        if isinstance(self.estimator_, Ranker):
+            self.estimator_.fit(data)
+            return
+        needs: frozenset[str] = getattr(type(_last(self.estimator_)), "fit_needs", frozenset())
+        people = {name: np.array(a.categories)[a.codes] for name, a in data.sensitive.items()}
+        known = {
+            "qid": data.qids[data.query_of_rows()],
+            "sensitive_features": people or None,
+            "cost": data.cost,
+            "query_weight": data.query_weight,
+        }
+        self.estimator_.fit(
+            data.X, data.y, **{name: known[name] for name in METADATA if name in needs}
+        )
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        scores = self._given_scores(data)
+        before = Ranking.from_scores(data, data.to_original(scores))
+        after = self.reranker(before)
+        return _handed_out(before, after)
+
+    def _given_scores(self, data: RankingData) -> np.ndarray:
+        """Give the estimator's own scores per stored row."""
+        if isinstance(self.estimator_, Ranker):
+            found = self.estimator_.predict(data)
+            return found if data.rows is None else found[data.caller_rank]
+        return np.asarray(self.estimator_.predict(data.X), dtype=np.float64).reshape(data.n_rows)
+
+    def __sklearn_tags__(self) -> Any:
+        """Allow the input that the estimator allows."""
+        tags = super().__sklearn_tags__()
+        if self.params["estimator"].accepts(self.estimator):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
+    """Give scores whose order is the new one: those of the list, in their order, to new owners."""
+    scores = np.asarray(before.data.score, dtype=np.float64)
+    place = np.where(after.position > 0, after.position, np.iinfo(np.int32).max)
+    result = scores.copy()
+    for query in range(before.data.n_queries):
+        begin, end = before.data.offsets[query : query + 2].tolist()
+        old = np.argsort(-scores[begin:end], kind="stable")
+        behind = np.empty(end - begin, dtype=np.int64)
+        behind[old] = np.arange(end - begin)
+        new = np.lexsort((behind, place[begin:end]))
+        if np.array_equal(old, new):
+            continue
+        values = scores[begin:end][old]
+        for at in range(1, len(values)):
+            if values[at] >= values[at - 1]:
+                values[at] = np.nextafter(values[at - 1], -np.inf)
+        result[begin + new] = values
+    return result

@@ -1,0 +1,239 @@
+"""``equirank rerank``: what it reads, writes and says."""
+
+import csv
+import gzip
+import json
+import os
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from equirank import read_csv
+from equirank.cli.app import app
+from equirank.cli.rerank_options import method_names, parse_value
+from equirank.core.reranker import Reranker
+from equirank.datasets import hiring_path
+from equirank.rerankers import DetGreedy, FAStarIR
+
+HIRING = ["--query", "vacancy", "--sensitive", "sex"]
+TEXT = """query,id,sex,score,relevance
+q1,a,m,4,1
+q1,b,m,3,0
+q1,c,f,2,2
+q1,d,f,1,0
+q2,e,f,9,0
+q2,f,m,8,1
+"""
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["rerank", *map(str, words)])
+
+
+def fails(*words):
+    """Run, and give the one line on standard error."""
+    done = run(*words)
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("equirank: ")
+    return line.removeprefix("equirank: ")
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(TEXT)
+    return path
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_new_order_is_written_with_the_moves(people, tmp_path):
+    out = tmp_path / "out.csv"
+    done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--out", out)
+    assert (done.exit_code, done.stderr) == (0, "")
+    rows = rows_of(out)
+    assert [row["id"] for row in rows] == ["a", "c", "b", "d", "e", "f"]
+    assert [row["position"] for row in rows] == ["1", "2", "3", "4", "1", "2"]
+    assert [row["from"] for row in rows] == ["1", "3", "2", "4", "1", "2"]
+    assert list(rows[0]) == ["query", "row", "id", "sex", "relevance", "score", "from", "position"]
+    again = read_csv(out, sensitive="sex", position="position")
+    expected = DetGreedy()(read_csv(people, sensitive="sex").ranking())
+    assert again.ranking().position.tolist() == [1, 2, 3, 4, 1, 2]
+    assert expected.order("q1").tolist() == [0, 2, 1, 3]
+
+
+def test_rows_behind_the_cutoff_are_written_last(people, tmp_path):
+    out = tmp_path / "out.tsv"
+    assert (
+        run(people, "--method", "DetGreedy", "--sensitive", "sex", "--k", 2, "--out", out).exit_code
+        == 0
+    )
+    lines = [line.split("\t") for line in out.read_text().splitlines()[1:]]
+    assert [(line[2], line[-1]) for line in lines] == [
+        ("a", "1"), ("c", "2"), ("b", "0"), ("d", "0"), ("e", "1"), ("f", "2")
+    ]  # fmt: skip
+
+
+def test_packed_output(people, tmp_path):
+    out = tmp_path / "out.csv.gz"
+    assert run(people, "--sensitive", "sex", "--out", out).exit_code == 0
+    assert gzip.decompress(out.read_bytes()).decode().startswith("query,row,id,sex")
+
+
+def test_the_command_of_the_manual(tmp_path):
+    out = tmp_path / "out.csv"
+    words = ["--method", "FAStarIR", "--p", "0.4", "--alpha", "0.1", "--score", "score"]
+    done = run(hiring_path(), *words, *HIRING, "--out", out)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "FA*IR test for 'female'" in done.stdout
+    assert "holds in every list" in done.stdout
+    assert "lists that keep the guarantee" in done.stdout
+    data = read_csv(hiring_path(), query="vacancy", sensitive="sex", ids="applicant", features=())
+    expected = FAStarIR(0.4, 0.1, "female")(data.ranking())
+    place = data.to_original(expected.position)
+    for row in rows_of(out):
+        assert int(row["position"]) == place[int(row["row"])]
+
+
+def test_before_and_after_are_printed(people):
+    done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--k", 2)
+    lines = {line.rpartition("  ")[0].rpartition("  ")[0].strip(): line.split()[-2:]
+             for line in done.stdout.splitlines() if line[-4:].isdigit()}  # fmt: skip
+    assert lines["lists that keep the guarantee"] == ["0.5000", "1.0000"]
+    assert lines["share of f in the first 2"] == ["0.2500", "0.5000"]
+    assert lines["mean score of the first 2"] == ["6.0000", "5.7500"]
+    assert "NDCG@2 (relevance)" in lines
+    assert "ExposureGap@2" in lines
+    assert "moved: 2 items" in done.stdout
+
+
+def test_json_holds_everything(people, tmp_path):
+    done = run(
+        people, "--method", "DetGreedy", "--sensitive", "sex", "--k", 2, "--explain", "c", "--json"
+    )
+    assert (done.exit_code, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found["method"] == "DetGreedy"
+    assert found["options"] == {"k": 2, "on_infeasible": "error"}
+    assert found["holds"] is True
+    assert found["failing"] == []
+    assert found["moved"] == 2
+    assert found["price"]["score_loss"] == 0.25
+    assert found["summary"][0]["measure"] == "lists that keep the guarantee"
+    (why,) = found["explanations"]
+    assert (why["from"], why["to"]) == (3, 2)
+    target = tmp_path / "found.json"
+    assert run(people, "--sensitive", "sex", "--json", target).exit_code == 0
+    assert json.loads(target.read_text())["file"] == str(people)
+
+
+def test_reasons_are_printed(people):
+    done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--explain", "c")
+    assert "c (f) moved up from place 3 to place 2." in done.stdout
+    assert "item must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
+
+
+def test_options_reach_the_method(people):
+    words = ["--sensitive", "sex", "--json"]
+    done = run(people, "--p", "f=0.4", "--set", "law=pool", "--set", "adjusted=false", *words)
+    options = json.loads(done.stdout)["options"]
+    assert options["p"] == {"f": 0.4}
+    assert (options["law"], options["adjusted"]) == ("pool", False)
+    done = run(people, "--method", "DetCons", "--proportions", "f=0.5,m=0.5", *words)
+    assert json.loads(done.stdout)["options"]["proportions"] == {"f": 0.5, "m": 0.5}
+    done = run(people, "--protected", "m", *words)
+    assert "'m'" in json.loads(done.stdout)["guarantee"]
+
+
+def test_values_of_options():
+    assert parse_value("a=b=0.5,c=1") == {"a=b": 0.5, "c": 1}
+    assert parse_value("none") is None
+    assert parse_value("1e-3") == 0.001
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "DetGreedy needs sensitive_features"),
+        (["--sensitive", "sexx"], "sexx"),
+        (["--sensitive", "sex", "--p", "0.4"], "DetGreedy has no option 'p'"),
+        (["--sensitive", "sex", "--proportions", "f=0.5,m=0.4"], "summing to 1"),
+        (["--sensitive", "sex", "--proportions", "f=0.5,x=0.5"], "one of the groups"),
+        (["--sensitive", "sex", "--proportions", "f=0.5,f=0.5"], "must name each group once"),
+        (["--sensitive", "sex", "--proportions", "=0.5"], "GROUP=VALUE"),
+        (["--sensitive", "sex", "--set", "k"], "--set must be NAME=VALUE"),
+        (["--sensitive", "sex", "--k", "3"], "take a smaller k"),
+        (["--sensitive", "sex", "--proportions", "f=0.9,m=0.1"], "cannot keep its guarantee"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(people, words, said):
+    assert said in fails(people, "--method", "DetGreedy", *words)
+
+
+def test_an_unknown_method_is_named_with_those_there_are(people):
+    said = fails(people, "--method", "FairStar", "--sensitive", "sex")
+    assert "--method must be one of" in said
+    assert "FAStarIR" in said
+    assert "FILE must be given" in fails()
+
+
+def test_nothing_is_written_where_it_fails(people, tmp_path):
+    out = tmp_path / "out.csv"
+    out.write_text("kept")
+    fails(people, "--out", out, "--sensitive", "sex", "--k", 9)
+    assert out.read_text() == "kept"
+    assert "must end in .csv" in fails(people, "--out", tmp_path / "o.xlsx", "--sensitive", "sex")
+    assert sorted(os.listdir(tmp_path)) == ["out.csv", "people.csv"]
+    missing = tmp_path / "no" / "out.csv"
+    assert "cannot be written" in fails(people, "--out", missing, "--sensitive", "sex")
+
+
+def test_the_closest_list_comes_with_a_warning(people):
+    done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--proportions",
+               "f=0.9,m=0.1", "--on-infeasible", "best")  # fmt: skip
+    assert done.exit_code == 0
+    assert "warning: DetGreedy cannot keep its guarantee in query 'q1'" in done.stderr
+    assert "does not hold in 1 list\n" in done.stdout
+
+
+def test_the_list_of_methods_says_what_each_is_for():
+    done = run("--list")
+    assert (done.exit_code, done.stderr) == (0, "")
+    listed = json.loads(run("--list", "--json").stdout)
+    assert [row["name"] for row in listed] == method_names()
+    for row in listed:
+        assert row["name"] in done.stdout
+        for word in ("guarantee", "needs", "cost", "summary"):
+            assert row[word], f"{row['name']} has no {word}"
+
+
+def test_every_public_reranker_is_listed():
+    import equirank.rerankers as room
+
+    kinds = [getattr(room, name) for name in room.__all__]
+    public = {k.__name__ for k in kinds if isinstance(k, type) and issubclass(k, Reranker)}
+    assert public == set(method_names())
+
+
+def test_groups_may_be_numbers(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("score,group\n4,0\n3,0\n2,1\n1,1\n")
+    done = run(path, "--method", "DetGreedy", "--sensitive", "group", "--proportions",
+               "0=0.5,1=0.5", "--json")  # fmt: skip
+    assert json.loads(done.stdout)["moved"] == 2
+    assert run(path, "--sensitive", "group", "--protected", "1", "--explain", "2").exit_code == 0
+
+
+def test_positions_alone_will_do(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("rank,group\n1,m\n2,m\n3,f\n4,f\n")
+    out = tmp_path / "out.csv"
+    assert run(path, "--method", "DetGreedy", "--sensitive", "group", "--out", out).exit_code == 0
+    assert [row["row"] for row in rows_of(out)] == ["0", "2", "1", "3"]
+    assert np.all([row["position"] == str(at + 1) for at, row in enumerate(rows_of(out))])

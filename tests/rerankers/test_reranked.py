@@ -1,0 +1,194 @@
+"""A ranker and a re-ranker as one estimator."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from reference_ranker import GroupRidgeRanker, RidgeRanker
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from equirank import DataError, FormatError, QueryKFold, Ranking, as_ranking_data, load
+from equirank.metrics import NDCG, FAStarIRTest
+from equirank.rerankers import DetConstSort, DetGreedy, FAStarIR, Reranked, Reranking
+from equirank.testing import check_ranker, with_groups
+
+RNG = np.random.default_rng(0)
+N = 160
+X = RNG.normal(size=(N, 3))
+Y = np.clip(np.round(X[:, 0] + X[:, 1]), 0, 4)
+QID = np.array([f"q{j}" for j in RNG.permutation(np.arange(N) % 8)])
+SEX = np.where(X[:, 0] + 0.5 * RNG.normal(size=N) > 0, "m", "f")
+
+
+def model(**given):
+    return Reranked(RidgeRanker(), FAStarIR(protected="f", **given))
+
+
+def test_it_passes_the_checks_of_rankers():
+    check_ranker(Reranked(RidgeRanker(), FAStarIR()))
+    check_ranker(Reranked(RidgeRanker(), DetGreedy()))
+
+
+def test_it_passes_the_checks_of_scikit_learn():
+    check_estimator(with_groups(Reranked(RidgeRanker(), FAStarIR())), on_skip=None)
+
+
+def test_it_ranks_and_reranks():
+    fitted = model().fit(X, Y, qid=QID)
+    result = fitted.rank(X, Y, qid=QID, sensitive_features=SEX)
+    scores = RidgeRanker().fit(X, Y, qid=QID).predict(X)
+    expected = FAStarIR(protected="f").rerank(scores, sensitive_features=SEX, qid=QID, y_true=Y)
+    assert isinstance(result, Reranking)
+    assert np.array_equal(result.position, expected.position)
+    assert len(result.moves) > 0
+    assert result.holds
+    assert result.price.gain == "relevance"
+
+
+def test_predict_gives_scores_in_the_new_order():
+    fitted = model().fit(X, Y, qid=QID)
+    result = fitted.rank(X, qid=QID, sensitive_features=SEX)
+    scores = fitted.predict(X, qid=QID, sensitive_features=SEX)
+    again = Ranking.from_scores(as_ranking_data(None, Y, qid=QID), scores)
+    assert np.array_equal(again.position, result.position)
+    own = RidgeRanker().fit(X, Y, qid=QID).predict(X)
+    for query in np.unique(QID):
+        rows = np.equal(QID, query)
+        assert np.array_equal(np.sort(scores[rows]), np.sort(own[rows]))
+    alone = fitted.predict(X, qid=QID, sensitive_features=np.full(N, "f"))
+    assert np.array_equal(alone, own)
+
+
+def test_tied_scores_are_told_apart_where_items_moved():
+    constant = Reranked(Ridge(), DetGreedy()).fit(np.ones((4, 1)), [1, 1, 1, 1])
+    scores = constant.predict(np.ones((4, 1)), sensitive_features=list("mmff"))
+    assert np.argsort(-scores, kind="stable").tolist() == [0, 2, 1, 3]
+    assert len(set(scores.tolist())) == 4
+
+
+def test_items_behind_the_cutoff_come_last():
+    fitted = Reranked(Ridge(), DetGreedy(k=2)).fit([[4], [3], [2], [1]], [3, 2, 1, 0])
+    given = {"sensitive_features": list("mmff")}
+    assert fitted.rank([[4], [3], [2], [1]], **given).order().tolist() == [0, 2]
+    scores = fitted.predict([[4], [3], [2], [1]], **given)
+    assert np.argsort(-scores).tolist() == [0, 2, 1, 3]
+
+
+def test_groups_are_needed_to_predict_but_not_to_fit():
+    fitted = model().fit(X, Y, qid=QID)
+    with pytest.raises(DataError, match="sensitive_features must be given: Reranked needs it"):
+        fitted.predict(X, qid=QID)
+    with pytest.raises(DataError, match="sensitive_features must be given"):
+        fitted.rank(X, qid=QID)
+
+
+def test_the_ranker_inside_stays_blind():
+    fitted = model().fit(X, Y, qid=QID, sensitive_features=SEX)
+    assert not fitted.estimator_.saw_groups_
+    needy = Reranked(GroupRidgeRanker(), DetGreedy())
+    with pytest.raises(
+        DataError, match="sensitive_features must be given: Reranked needs it to fit"
+    ):
+        needy.fit(X, Y, qid=QID)
+    assert needy.fit(X, Y, qid=QID, sensitive_features=SEX).estimator_.saw_groups_
+
+
+def test_data_objects_and_rows_in_any_order():
+    data = as_ranking_data(X, Y, qid=QID, sensitive_features=SEX)
+    fitted = model().fit(data)
+    same = model().fit(X, Y, qid=QID)
+    assert np.allclose(
+        fitted.predict(data), same.predict(X, qid=QID, sensitive_features=SEX), atol=1e-12
+    )
+    assert np.array_equal(
+        fitted.rank(data).position, same.rank(X, qid=QID, sensitive_features=SEX).position
+    )
+
+
+def test_pipelines_inside_and_outside():
+    inside = Reranked(make_pipeline(StandardScaler(), Ridge()), DetConstSort())
+    order = inside.fit(X, Y).rank(X, sensitive_features=SEX).order()
+    assert sorted(order.tolist()) == list(range(N))
+    with sklearn.config_context(enable_metadata_routing=True):
+        deep = Reranked(make_pipeline(StandardScaler(), RidgeRanker()), DetConstSort())
+        first = deep.fit(X, Y, qid=QID).rank(X, qid=QID, sensitive_features=SEX)
+        outside = make_pipeline(StandardScaler(), Reranked(RidgeRanker(), DetConstSort()))
+        outside.fit(X, Y, qid=QID)
+        scores = outside.predict(X, qid=QID, sensitive_features=SEX)
+    again = Ranking.from_scores(as_ranking_data(None, Y, qid=QID), scores)
+    assert np.array_equal(again.position, first.position)
+
+
+def test_routing_finds_queries_and_groups():
+    metric = FAStarIRTest(protected="f")
+    with sklearn.config_context(enable_metadata_routing=True):
+        given = {"qid": QID, "sensitive_features": SEX}
+        scores = cross_val_score(
+            model(),
+            X,
+            Y,
+            params=given,
+            cv=QueryKFold(4),
+            scoring=metric.scorer(),
+            error_score="raise",
+        )
+        assert scores.tolist() == [1.0] * 4
+        search = GridSearchCV(
+            Reranked(RidgeRanker(), FAStarIR(protected="f")),
+            {"reranker__alpha": [0.05, 0.4], "estimator__penalty": [1.0, 2.0]},
+            cv=QueryKFold(2),
+            scoring=NDCG(k=5).scorer(),
+            error_score="raise",
+        )
+        search.fit(X, Y, qid=QID, sensitive_features=SEX)
+        assert search.best_params_["reranker__alpha"] in (0.05, 0.4)
+        own = cross_val_score(model(), X, Y, params=given, cv=QueryKFold(4), error_score="raise")
+        assert np.isfinite(own).all()
+
+
+def test_it_is_cloned_saved_and_pickled(tmp_path):
+    fitted = model(p=0.4).fit(X, Y, qid=QID)
+    assert repr(clone(fitted).get_params()) == repr(fitted.get_params())
+    fitted.save(tmp_path / "model")
+    classes = [RidgeRanker]
+    back = load(tmp_path / "model", classes=classes)
+    given = {"qid": QID, "sensitive_features": SEX}
+    assert isinstance(back.reranker, FAStarIR)
+    assert back.reranker.p == 0.4
+    assert np.array_equal(back.predict(X, **given), fitted.predict(X, **given))
+    assert np.array_equal(
+        pickle.loads(pickle.dumps(fitted)).predict(X, **given), fitted.predict(X, **given)
+    )
+    (tmp_path / "model" / "models" / "estimator_" / "model.json").write_text("{}")
+    with pytest.raises(FormatError):
+        load(tmp_path / "model", classes=classes)
+
+
+def test_what_cannot_be_saved_says_so(tmp_path):
+    with pytest.raises(DataError, match="estimator_ cannot be saved: Ridge has no safe form"):
+        Reranked(Ridge(), DetGreedy()).fit(X, Y).save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((Ridge, DetGreedy()), "estimator of Reranked must be a ranker"),
+        (("ridge", DetGreedy()), "estimator of Reranked must be a ranker"),
+        ((Ridge(), DetGreedy), "reranker of Reranked must be a re-ranker"),
+        ((Ridge(), None), "reranker of Reranked must be a re-ranker"),
+    ],
+)
+def test_bad_parts_are_refused(parts, message):
+    with pytest.raises(DataError, match=message):
+        Reranked(*parts).fit(X, Y)
+
+
+def test_it_ranks_in_one_draw():
+    with pytest.raises(DataError, match="n_draws must be None"):
+        model().fit(X, Y).rank(X, sensitive_features=SEX, n_draws=3)

@@ -1,0 +1,312 @@
+"""What a re-ranking carries: moves, price, whether it holds, and reasons."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equirank import DataError, Ranking, as_ranking_data
+from equirank.metrics import ndcg
+from equirank.rerankers import DetConstSort, DetGreedy, FAStarIR, Reranking
+from equirank.rerankers.bounds import NoBounds, ShareBounds, TableBounds
+
+SCORE, GROUP = [4, 3, 2, 1], list("mmff")
+
+
+def test_it_is_a_ranking_of_the_same_data():
+    data = as_ranking_data(score=SCORE, sensitive_features=GROUP)
+    before = data.ranking()
+    result = DetGreedy()(before)
+    assert isinstance(result, Ranking)
+    assert isinstance(result, Reranking)
+    assert result.data is data
+    assert result.before is before
+    assert result.position.tolist() == [1, 3, 2, 4]
+    assert not result.position.flags.writeable
+    again = FAStarIR(protected="f")(result)
+    assert again.before is result
+
+
+# moves
+
+
+def test_moves_by_hand():
+    result = DetGreedy().rerank(SCORE, sensitive_features=GROUP)
+    assert result.moves.to_dict() == {
+        "query": [0, 0],
+        "row": [2, 1],
+        "group": ["f", "m"],
+        "from": [3, 2],
+        "to": [2, 3],
+    }
+    cut = DetGreedy(k=2).rerank(SCORE, sensitive_features=GROUP)
+    # Row 3 was behind the cutoff and stays there: no move.
+    assert cut.moves["row"].tolist() == [2, 1]
+    assert cut.moves["to"].tolist() == [2, 0]
+
+
+def test_moves_of_many_lists_keep_ids_and_the_callers_rows():
+    data = as_ranking_data(
+        score=[4, 9, 3, 8, 2, 7, 1, 6],
+        sensitive_features=list("mmmmffff"),
+        qid=list("abababab"),
+        ids=[f"x{i}" for i in range(8)],
+    )
+    moves = DetGreedy()(data.ranking()).moves
+    assert moves["query"].tolist() == ["a", "a", "b", "b"]
+    assert moves["row"].tolist() == [4, 2, 5, 3]
+    assert moves["id"].tolist() == ["x4", "x2", "x5", "x3"]
+    assert moves["from"].tolist() == [3, 2, 3, 2]
+    assert moves["to"].tolist() == [2, 3, 2, 3]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.one_of(st.none(), st.integers(1, 6)))
+def test_moves_are_the_difference_of_the_places(seed, k):
+    rng = np.random.default_rng(seed)
+    n = 30
+    qid, groups = rng.integers(0, 3, size=n), rng.choice(list("ab"), size=n)
+    scores = rng.integers(0, 9, size=n).astype(float)
+    result = DetConstSort(k=k, on_infeasible="best").rerank(
+        scores, qid=qid, sensitive_features=groups
+    )
+    moved = {row["row"]: (row["from"], row["to"]) for row in result.moves}
+    for query in np.unique(qid):
+        rows = np.flatnonzero(qid == query)
+        old = sorted(rows.tolist(), key=lambda i: (-scores[i], i))
+        new = result.order(query).tolist()
+        for row in old:
+            was = old.index(row) + 1
+            now = new.index(row) + 1 if row in new else 0
+            still_out = k is not None and was > k and now == 0
+            assert moved.get(row, "none") == ("none" if was == now or still_out else (was, now))
+
+
+# price
+
+
+def test_price_by_hand():
+    result = DetGreedy(k=2).rerank(SCORE, sensitive_features=GROUP, y_true=[0, 2, 0, 1])
+    price = result.price
+    assert price.gain == "relevance"
+    assert price.ndcg_before == pytest.approx(ndcg([0, 2, 0, 1], [4, 3, 2, 1], k=2))
+    assert price.ndcg == pytest.approx(0.0)  # rows 0 and 2 are irrelevant
+    assert price.score_loss == (4 + 3) / 2 - (4 + 2) / 2
+    assert price.worst_inversion == 3 - 2  # row 1 is left out for row 2
+    assert price.per_query.to_dict()["score_loss"] == [0.5]
+
+
+def test_scores_are_the_gain_where_relevance_is_unknown():
+    price = DetGreedy().rerank(SCORE, sensitive_features=GROUP).price
+    assert price.gain == "score"
+    assert price.ndcg_before == 1.0
+    gains = np.array([3, 1, 2, 0])  # scores above the lowest, in the new order
+    weights = 1 / np.log2(np.arange(2, 6))
+    assert price.ndcg == pytest.approx((gains * weights).sum() / ([3, 2, 1, 0] * weights).sum())
+    assert price.score_loss == 0.0
+    assert price.worst_inversion == 1.0
+    assert price.to_dict()["gain"] == "score"
+
+
+def test_price_per_query_and_in_the_mean():
+    result = DetGreedy(k=2).rerank(
+        [4, 3, 2, 1, 8, 6, 4, 2], sensitive_features=GROUP * 2, qid=[1] * 4 + [2] * 4
+    )
+    assert result.price.per_query["query"].tolist() == [1, 2]
+    assert result.price.per_query["score_loss"].tolist() == [0.5, 1.0]
+    assert result.price.score_loss == 0.75
+    assert result.price.worst_inversion == 2.0
+
+
+def test_rows_left_out_have_no_order_among_themselves():
+    result = DetGreedy(k=1).rerank([1, 9, 3, 2], sensitive_features=list("mmmf"))
+    assert result.price.worst_inversion == 0.0
+
+
+# whether it holds
+
+
+def test_bounds_are_held_against_the_list():
+    codes, offsets = np.array([0, 1, 1, 0, 0]), np.array([0, 3, 5])
+    shares = np.array([[0.5, 0.5], [0.5, 0.5]])
+    assert ShareBounds("", shares).holds(codes, offsets).tolist() == [True, False]
+    least = np.array([[0, 0], [1, 1], [1, 1], [0, 0], [2, 0]])
+    start, lengths = np.array([0, 3]), np.array([3, 2])
+    assert TableBounds("", least, None, start, lengths).holds(codes, offsets).all()
+    most = least.copy()
+    most[:] = 1
+    tight = TableBounds("", None, most, start, lengths).holds(codes, offsets)
+    assert tight.tolist() == [False, False]
+    assert NoBounds().holds(codes, offsets).tolist() == [True, True]
+
+
+def test_a_table_that_is_shorter_than_the_list_binds_its_prefixes_only():
+    codes, offsets = np.array([0, 0, 0]), np.array([0, 3])
+    least = np.array([[0, 0], [0, 0]])
+    bounds = TableBounds("", least, None, np.array([0]), np.array([2]))
+    assert bounds.holds(codes, offsets).all()
+    counts = np.zeros((3, 2))
+    assert bounds.lower(0, counts).shape == (2, 2)
+    assert bounds.upper(0, counts) is None
+
+
+# reasons
+
+
+def test_who_is_lifted_is_told_the_bound():
+    why = (
+        FAStarIR(p=0.5, protected="f", k=8)
+        .rerank(range(16, 0, -1), sensitive_features=["m"] * 8 + ["f"] * 8)
+        .explain(8)
+    )
+    facts = why.facts
+    assert (facts["from"], facts["to"], facts["move"]) == (9, 4, "up")
+    assert facts["binding"] == {
+        "prefix": 4, "group": "f", "bound": "lower", "needed": 1, "count": 1
+    }  # fmt: skip
+    assert facts["instead"]["row"] == 3
+    assert facts["score_given_up"] == 13 - 8
+    assert facts["next_in_group"]["row"] == 9
+    # It enters the first 8 as long as it is among the first two of its group.
+    assert facts["target_place"] == 8
+    assert facts["lowest_score"] == 6.0
+    assert str(why).splitlines() == [
+        "Row 8 (f) moved up from place 9 to place 4.",
+        "The first 4 places must hold at least 1 of f, and without it they would hold 0.",
+        "By the order given row 3 would stand at place 4; its score is higher by 5.",
+        "The next of f is row 9.",
+        "With a score of at least 6 it would have reached place 8.",
+    ]
+    assert why.to_dict()["sentences"] == list(why.sentences)
+
+
+def test_who_is_left_out_is_told_who_stands_there():
+    result = FAStarIR(p=0.5, protected="f", k=8).rerank(
+        range(16, 0, -1), sensitive_features=["m"] * 8 + ["f"] * 8
+    )
+    facts = result.explain(7).facts
+    assert (facts["from"], facts["to"], facts["move"]) == (8, 0, "left out")
+    assert facts["binding"]["group"] == "f"
+    assert facts["instead"]["row"] == 5
+    assert facts["score_given_up"] == 9 - 11
+    # Six others get in: it must beat the sixth of them.
+    assert facts["lowest_score"] == 11.0
+    assert facts["score_above"]
+    assert "is left out" in str(result.explain(7))
+    down = result.explain(3).facts
+    assert (down["from"], down["to"], down["move"]) == (4, 5, "down")
+    assert down["binding"] == {
+        "prefix": 4, "group": "f", "bound": "lower", "needed": 1, "count": 1
+    }  # fmt: skip
+    still = result.explain(0)
+    assert still.facts["move"] == "none"
+    assert str(still).startswith("Row 0 (m) keeps place 1.")
+    out = result.explain(15)
+    assert out.facts["move"] == "none"
+    assert "is not shown, as before" in str(out)
+
+
+@pytest.mark.parametrize("kind", [DetGreedy, DetConstSort])
+def test_the_lowest_score_is_the_lowest(kind):
+    rng = np.random.default_rng(4)
+    for _ in range(12):
+        n, k = 14, 6
+        groups = rng.choice(list("ab"), size=n)
+        if min(np.sum(groups == "a"), np.sum(groups == "b")) < k:
+            groups = np.array(list("ab") * 7)
+        scores = rng.permutation(n).astype(float) * 10
+        reranker = kind({"a": 0.5, "b": 0.5}, k=k)
+        row = int(rng.integers(n))
+        facts = reranker.rerank(scores, sensitive_features=groups).explain(row).facts
+
+        def enters(score, row=row, scores=scores, groups=groups, reranker=reranker):
+            changed = scores.copy()
+            changed[row] = score
+            return row in reranker.rerank(changed, sensitive_features=groups).order()
+
+        assert not facts["any_score"]
+        assert enters(facts["lowest_score"] + 1)
+        assert not enters(facts["lowest_score"] - 1)
+        assert enters(facts["lowest_score"]) != facts["score_above"]
+
+
+def test_items_are_found_by_id_or_row():
+    data = as_ranking_data(
+        score=SCORE * 2, sensitive_features=GROUP * 2, qid=[1] * 4 + [2] * 4, ids=list("abcd") * 2
+    )
+    result = DetGreedy()(data.ranking())
+    with pytest.raises(DataError, match="query must be named, since the id 'c' occurs 2 times"):
+        result.explain("c")
+    why = result.explain("c", query=2)
+    assert why.facts["item"] == "c"
+    assert why.facts["row"] == 6
+    assert str(why).startswith("c (f) moved up from place 3 to place 2.")
+    with pytest.raises(DataError, match="item must be the id of an item of the ranking, got 'z'"):
+        result.explain("z")
+    plain = DetGreedy().rerank(SCORE, sensitive_features=GROUP)
+    for wrong in (4, -1, "c", 1.5):
+        with pytest.raises(DataError, match="item must be the row of an item"):
+            plain.explain(wrong)
+
+
+def test_rows_that_come_mixed_are_found():
+    result = DetGreedy().rerank(
+        [4, 9, 3, 8, 2, 7, 1, 6], sensitive_features=list("mmmmffff"), qid=list("abababab")
+    )
+    assert result.explain(5).facts["query"] == "b"
+    assert (result.explain(5).facts["from"], result.explain(5).facts["to"]) == (3, 2)
+
+
+def test_without_scores_places_are_told():
+    data = as_ranking_data(position=[1, 2, 3, 4], sensitive_features=GROUP)
+    why = DetGreedy()(data.ranking()).explain(2)
+    assert why.facts["score_given_up"] is None
+    assert why.facts["lowest_score"] is None
+    assert "From place 3 or better it would have reached place 2." in str(why)
+
+
+def test_an_item_that_is_alone_in_its_group_enters_with_any_score():
+    result = DetGreedy({"f": 0.5, "m": 0.5}, k=2).rerank([3, 2, 1], sensitive_features=list("mmf"))
+    why = result.explain(2)
+    assert why.facts["any_score"]
+    assert "With any score it would have reached place 2." in str(why)
+
+
+def test_upper_bounds_hold_down():
+    data = as_ranking_data(score=SCORE, sensitive_features=GROUP)
+    most = np.array([[4, 1], [4, 1], [4, 2], [4, 2]])  # of f, of m
+    bounds = TableBounds("", None, most, np.array([0]), np.array([4]))
+    result = Reranking.from_order(
+        data.ranking(), np.array([0, 2, 1, 3]), data.offsets, bounds=bounds
+    )
+    assert result.holds
+    binding = {"prefix": 2, "group": "m", "bound": "upper", "needed": 1, "count": 1}
+    assert result.explain(1).facts["binding"] == binding
+    assert result.explain(2).facts["binding"] == binding
+    assert "The first 2 places must hold at most 1 of m, and they hold 1." in str(result.explain(1))
+
+
+def test_a_reranking_without_a_past_says_so():
+    data = as_ranking_data(score=SCORE, sensitive_features=GROUP)
+    bare = Reranking.from_positions(data, [1, 2, 3, 4])
+    assert bare.holds
+    with pytest.raises(DataError, match="before is None"):
+        bare.moves  # noqa: B018
+
+
+def test_it_can_be_copied_and_pickled():
+    result = DetGreedy().rerank(SCORE, sensitive_features=GROUP)
+    for other in (copy.copy(result), pickle.loads(pickle.dumps(result))):
+        assert other.moves.to_dict() == result.moves.to_dict()
+        assert other.holds
+
+
+def test_data_with_nothing_but_an_order_can_be_reranked_by_methods_without_bounds():
+    data = as_ranking_data(position=[1, 2])
+    result = Reranking.from_order(data.ranking(), np.array([1, 0]), data.offsets)
+    assert result.holds
+    assert "group" not in result.moves.columns
+    assert result.explain(0).facts["move"] == "down"
