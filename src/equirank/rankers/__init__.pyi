@@ -1,1 +1,3 @@
 """The public list of this room."""
+
+from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
