@@ -9,10 +9,10 @@ from .compiling import compiled
 __all__ = [
     "fill_pairs",
     "known_potentials",
+    "many_side_weights",
     "pair_potentials",
     "scale_pairs",
     "side_weights",
-    "tied_weights",
 ]
 
 
@@ -145,7 +145,7 @@ def known_potentials(
 
 
 @compiled
-def tied_weights(
+def many_side_weights(
     starts: np.ndarray,
     second: np.ndarray,
     weight: np.ndarray,
@@ -158,20 +158,34 @@ def tied_weights(
 ) -> None:
     """Sum the weights of correct and of reversed pairs for many stumps in one pass.
 
-    ``ones`` and ``zeros`` (row by stump) mark the rows to which a stump gives 1 and 0.
+    ``ones`` (row by stump) marks the rows to which a stump gives 1; ``zeros`` those to which it
+    gives 0, where some abstain, and is empty where all others are 0.
     """
     n = ones.shape[1]
-    to_zero, to_one = np.zeros(n, dtype=ones.dtype), np.zeros(n, dtype=ones.dtype)
+    abstaining = zeros.shape[0] > 0
+    to_one, to_zero = np.zeros(n, dtype=weight.dtype), np.zeros(n, dtype=weight.dtype)
     for a in range(first, last):
         if starts[a + 1] == starts[a]:
             continue
-        to_zero[:] = 0
         to_one[:] = 0
+        every = 0.0
         for at in range(starts[a], starts[a + 1]):
-            w, b = weight[at], second[at]
+            w, row = weight[at], ones[second[at]]
+            every += w
             for s in range(n):
-                to_zero[s] += w * zeros[b, s]
-                to_one[s] += w * ones[b, s]
-        for s in range(n):
-            plus[s] += ones[a, s] * to_zero[s]
-            minus[s] += zeros[a, s] * to_one[s]
+                to_one[s] += w * row[s]
+        if abstaining:
+            to_zero[:] = 0
+            for at in range(starts[a], starts[a + 1]):
+                w, row = weight[at], zeros[second[at]]
+                for s in range(n):
+                    to_zero[s] += w * row[s]
+            for s in range(n):
+                plus[s] += ones[a, s] * to_zero[s]
+                minus[s] += zeros[a, s] * to_one[s]
+        else:
+            for s in range(n):
+                if ones[a, s]:
+                    plus[s] += every - to_one[s]
+                else:
+                    minus[s] += to_one[s]

@@ -1,7 +1,9 @@
 """The public list of this room."""
 
+from .boosting.bipartite_rank_boost import BipartiteRankBoost as BipartiteRankBoost
 from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
 from .boosting.rank_boost import RankBoost as RankBoost
+from .boosting.rank_boost_plus import RankBoostPlus as RankBoostPlus
 from .costs.class_imbalance_cost import ClassImbalanceCost as ClassImbalanceCost
 from .costs.class_pair_cost import ClassPairCost as ClassPairCost
 from .costs.item_costs import continuous_costs as continuous_costs

@@ -92,3 +92,79 @@ def rank_boost(X, pairs, cost, rounds, *, alpha="discrete", smooth=None, missing
         if not wrong.any():
             break
     return history
+
+
+def independent(X, missing):
+    """Stumps without constant ones and without repeats or complements of an earlier one."""
+    seen, kept = set(), []
+    for stump in stumps(X, missing):
+        output = stump[3]
+        key = frozenset([tuple(output.tolist()), tuple((1.0 - output).tolist())])
+        if key not in seen and len(set(output.tolist())) > 1:
+            seen.add(key)
+            kept.append(stump)
+    return kept
+
+
+def tie_loss(outputs, weights, a, b, cost):
+    """E2: cost times a factor per distinct ranker, cosh where it leaves the pair tied."""
+    loss = np.array(cost, dtype=float)
+    for output, eta in zip(outputs, weights, strict=True):
+        gain = output[a] - output[b]
+        tied = np.abs(gain) < 1.0
+        loss = loss * np.where(tied, np.cosh(eta), np.exp(-eta * gain))
+    return loss.sum()
+
+
+def rank_boost_plus(X, pairs, cost, rounds, *, smooth=None, missing="learn", dedupe=True):
+    """RankBoost+ on listed pairs; a dict per round."""
+    pairs, D = np.array(pairs), np.array(cost, dtype=float)
+    a = np.where(D >= 0, pairs[:, 0], pairs[:, 1])
+    b = np.where(D >= 0, pairs[:, 1], pairs[:, 0])
+    D = np.abs(D)
+    a, b, D = a[D > 0], b[D > 0], D[D > 0]
+    c = D = D / D.sum()
+    smooth = 0.5 / len(D) if smooth is None else smooth
+    weak = independent(X, missing) if dedupe else stumps(X, missing)
+    outputs = np.array([h for *_, h in weak])
+    held, history = np.zeros(len(weak)), []
+    gain = outputs[:, a] - outputs[:, b]
+    gain[np.abs(gain) < 1.0] = 0.0
+    for _ in range(rounds):
+        plus, minus, tied = (gain > 0) @ D, (gain < 0) @ D, (gain == 0) @ D
+        merit = np.abs(minus - plus + tied * np.tanh(held))
+        at = first_best(merit)
+        if merit[at] <= 1e-7:
+            break
+        grown = held[at]
+        share = np.exp(-grown) / (2 * np.cosh(grown))
+        step = 0.5 * math.log(
+            (plus[at] + tied[at] * share + smooth) / (minus[at] + tied[at] * (1 - share) + smooth)
+        )
+        h = gain[at]
+        D = D * np.where(h == 0, np.cosh(grown + step) / np.cosh(grown), np.exp(-step * h))
+        Z = D.sum()
+        D = D / Z
+        held[at] += step
+        used = np.flatnonzero(held)
+        score = held @ outputs
+        history.append(
+            {
+                "feature": weak[at][0],
+                "threshold": weak[at][1],
+                "side": weak[at][2],
+                "alpha": step,
+                "r": plus[at] - minus[at],
+                "plus": plus[at],
+                "minus": minus[at],
+                "Z": Z,
+                "E": tie_loss(outputs[used], held[used], a, b, c),
+                "score": score.copy(),
+                "R1": c[score[a] <= score[b]].sum(),
+                "again": grown != 0.0,
+                "held": grown,
+            }
+        )
+        if (score[a] > score[b]).all():
+            break
+    return history

@@ -15,6 +15,8 @@ __all__ = ["Bins", "Workers", "bin_features"]
 SAMPLE = 200_000
 #: Rows one thread works on at a time, and so few that a second thread does not pay.
 CHUNK = 1 << 15
+#: Features whose columns are laid out together.
+COLUMNS = 16
 
 
 class Workers:
@@ -84,57 +86,79 @@ def bin_features(
     A feature with at most ``max_bins`` distinct values gets a threshold between any two of them;
     others get quantiles (of a sample of 200,000 rows where there are more).
     """
-    from ...kernels.stumps import digitise
-
     n_rows, n_features = len(rows), X.shape[1]
-    sample = np.sort(rows)
+    sample = None
     if n_rows > SAMPLE and max_bins is not None:
-        sample = np.sort(generator(random_state, 1).choice(sample, SAMPLE, replace=False))
-    found: list[Any] = [None] * n_features
+        sample = np.sort(generator(random_state, 1).choice(n_rows, SAMPLE, replace=False))
+    found: list[np.ndarray] = [np.empty(0)] * n_features
 
     def find(begin: int, end: int) -> None:
-        for feature in range(begin, end):
-            found[feature] = _thresholds(X[:, feature], rows, sample, max_bins)
+        for at in range(begin, end, COLUMNS):
+            columns = X[:, at : min(at + COLUMNS, end)]
+            columns = columns if sample is None else columns[sample]
+            for feature, values in enumerate(np.ascontiguousarray(columns.T), start=at):
+                whole = None if sample is None else X[:, feature]
+                found[feature] = _thresholds(values, whole, max_bins)
 
-    workers.share(find, n_features, len(sample) * n_features)
-    n_edges = np.array([len(cuts) for cuts, _ in found], dtype=np.int64)
-    missing = int(n_edges.max(initial=0)) + 1
+    workers.share(find, n_features, min(n_rows, SAMPLE) * n_features)
+    n_edges = np.array([len(cuts) for cuts in found], dtype=np.int64)
     edges = np.full((n_features, max(1, int(n_edges.max(initial=0)))), np.inf)
-    for feature, (cuts, _) in enumerate(found):
+    for feature, cuts in enumerate(found):
         edges[feature, : len(cuts)] = cuts
-    kind = np.uint8 if missing < 256 else np.uint16 if missing < 65536 else np.int32
-    codes = np.empty((n_features, n_rows), dtype=kind)
-    workers.share(
-        lambda begin, end: digitise(X, rows, begin, end, edges, n_edges, missing, codes),
-        n_rows,
-        n_rows * n_features,
-    )
+    codes = _codes(X, rows, edges, n_edges, workers)
+    missing = int(n_edges.max(initial=0)) + 1
     return Bins(codes, edges, n_edges, missing, (codes == missing).any(axis=1))
 
 
-def _thresholds(
-    column: np.ndarray, rows: np.ndarray, sample: np.ndarray, max_bins: int | None
-) -> tuple[np.ndarray, bool]:
-    """Give the thresholds of one feature and whether they separate all its values."""
-    values = _distinct(column[sample])
-    exact = max_bins is None or len(values) <= max_bins
-    if exact and len(sample) < len(rows):
-        values = _distinct(column[rows])
-        exact = max_bins is None or len(values) <= max_bins
-    if exact or max_bins is None:
-        return _between(values[:-1], values[1:]), True
-    seen = np.sort(column[sample])
-    seen = seen[~np.isnan(seen)]
-    places = np.linspace(0, len(seen), max_bins + 1)[1:-1].astype(np.int64)
-    upper = np.unique(seen[places])
-    upper = upper[upper > seen[0]]
-    lower = values[np.searchsorted(values, upper) - 1]
-    return _between(lower, upper), False
+def _codes(
+    X: np.ndarray, rows: np.ndarray, edges: np.ndarray, n_edges: np.ndarray, workers: Workers
+) -> np.ndarray:
+    """Write every value's bin, through a table over an even grid of each feature's range."""
+    from ...kernels.stumps import digitise
+
+    n_features, missing = len(edges), int(n_edges.max(initial=0)) + 1
+    cells = min(1 << 16, max(1 << 10, 4 * edges.shape[1]))
+    table = np.zeros((n_features, cells + 2), dtype=np.int32)
+    low, width = np.zeros(n_features), np.zeros(n_features)
+    for feature, count in enumerate(n_edges.tolist()):
+        if count == 0:
+            continue
+        cuts = edges[feature, :count]
+        low[feature] = cuts[0]
+        spread = cuts[-1] / 2 - cuts[0] / 2
+        width[feature] = (cells - 1) / 2 / spread if spread > 0 else 0.0
+        width[feature] = width[feature] if np.isfinite(width[feature]) else 0.0
+        place = np.clip((cuts - low[feature]) * width[feature], 0, cells).astype(np.int64)
+        table[feature, 1:] = np.cumsum(np.bincount(place, minlength=cells + 1))
+    kind = np.uint8 if missing < 256 else np.uint16 if missing < 65536 else np.int32
+    codes = np.empty((n_features, len(rows)), dtype=kind)
+    workers.share(
+        lambda begin, end: digitise(X, rows, begin, end, edges, low, width, table, missing, codes),
+        len(rows),
+        codes.size,
+    )
+    return codes
+
+
+def _thresholds(values: np.ndarray, whole: np.ndarray | None, max_bins: int | None) -> np.ndarray:
+    """Give the thresholds of one feature, from its values or a sample of the whole column."""
+    values = np.sort(values)
+    values = values[: len(values) - np.count_nonzero(np.isnan(values))]
+    distinct = _distinct(values)
+    if max_bins is not None and len(distinct) <= max_bins and whole is not None:
+        found = np.unique(whole)
+        distinct = found[~np.isnan(found)]
+    if max_bins is None or len(distinct) <= max_bins:
+        return _between(distinct[:-1], distinct[1:])
+    places = np.linspace(0, len(values), max_bins + 1)[1:-1].astype(np.int64)
+    upper = np.unique(values[places])
+    upper = upper[upper > values[0]]
+    return _between(distinct[np.searchsorted(distinct, upper) - 1], upper)
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
-    found = np.unique(values)
-    return found[~np.isnan(found)].astype(np.float64)
+    """Give the distinct values of sorted ones."""
+    return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
 
 
 def _between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Booster: what RankBoost and its kin share, from costs to rounds to what they record."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,23 +13,25 @@ from ...core.metric import Metric
 from ...core.pair_cost import PairCost, warn_uneven_costs
 from ...core.params import (
     AnyOf,
-    Choice,
     Constraint,
     Flag,
     Instance,
     Integer,
     Number,
     Optional,
+    check_params,
 )
+from ...core.params import Choice as OneOf
 from .binning import Workers, bin_features
 from .ensemble import Ensemble
 from .factorised import FactorisedWeights
 from .pair_errors import PairErrors
 from .pair_terms import CostRule, cost_rule
 from .pair_weights import PairOptions, PairWeights
+from .preferences import checked_preferences
 from .rounds import Rounds
 from .watching import Watch, held_back, one_metric
-from .weak_rankers import Features, Stumps, WeakRankers
+from .weak_rankers import Choice, Features, Stumps, WeakRankers
 
 __all__ = ["COMMON", "Booster"]
 
@@ -38,16 +41,16 @@ RECORDED = 100_000
 #: Parameters that every booster shares, and what each may be.
 COMMON: dict[str, Constraint] = {
     "n_estimators": Integer(1),
-    "cost_combination": Choice("product", "sum", "mean"),
+    "cost_combination": OneOf("product", "sum", "mean"),
     "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.PairCost)")),
-    "cost_stage": Choice("initial", "rounds", "post"),
-    "missing": Choice("learn", "abstain"),
+    "cost_stage": OneOf("initial", "rounds", "post"),
+    "missing": OneOf("learn", "abstain"),
     "max_bins": Optional(Integer(2, 255)),
     "smoothing": Optional(Number(0.0)),
     "tol": Number(0.0),
     "max_pairs": Integer(1),
     "pair_sample": Optional(Integer(1)),
-    "dtype": Choice("float32", "float64"),
+    "dtype": OneOf("float32", "float64"),
     "early_stopping": Optional(Integer(1)),
     "validation": AnyOf(
         Number(0.0, 1.0, open_low=True, open_high=True),
@@ -110,6 +113,44 @@ class Booster(Ensemble):
         finally:
             workers.close()
 
+    def fit_pairs(self, X: Any, pairs: Any, preference: Any = None, weight: Any = None) -> Self:
+        """Learn from explicit preferences between rows, which need not be transitive.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            Features; of a `RankingData` only they are used.
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
+        preference : array-like, optional
+            Per pair: > 0 where the first row is preferred, < 0 where the second is; 0 leaves the
+            pair out. Its size weighs the pair.
+        weight : array-like, optional
+            Further weight per pair, >= 0: what it costs to get it wrong.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        if self.pair_cost is not None or self.validation is not None:
+            raise DataError("pair_cost and validation must be None to fit explicit pairs")
+        data = self._training_data(*_without_grades(X), None, None, None, None)
+        rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
+        first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
+        self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
+        workers = Workers(effective_n_jobs(self.n_jobs))
+        try:
+            weights = self._listed_weights(data.n_rows, rows[first], rows[second], cost, workers)
+            weak = self._weak_rankers(data, weights.rows, workers)
+            self._keep(Rounds(self, weights, weak, None, None).run(self.n_estimators), weak, None)
+        finally:
+            workers.close()
+        self.is_fitted_ = True
+        return self
+
+    def _listed_weights(
+        self, n_rows: int, first: np.ndarray, second: np.ndarray, cost: np.ndarray, workers: Workers
+    ) -> PairWeights:
+        options = self._pair_options()
+        return PairWeights.of_preferences(n_rows, first, second, cost, options, workers)
+
     def _graded(self, data: RankingData) -> RankingData:
         """Give the data with the grades that make the pairs."""
         return data
@@ -126,7 +167,7 @@ class Booster(Ensemble):
         rounds = Rounds(self, weights, weak, errors, watch)
         if stage == "post":
             blind = self._weights(data, rule.blind(), stage, workers)
-            chosen = Rounds(self, blind, weak, None, None).run(self.n_estimators).rankers
+            chosen = Rounds(self, blind, weak.fresh(), None, None).run(self.n_estimators).rankers
             rounds.run(len(chosen), fixed=chosen)
         else:
             rounds.run(self.n_estimators, growing=rule if stage == "rounds" else None)
@@ -149,10 +190,13 @@ class Booster(Ensemble):
             self.high_ = np.fmax.reduce(X, axis=0).astype(np.float64)
         if getattr(self, "weak_ranker", "stump") == "feature":
             return Features(X, rows, self.low_, self.high_, self.missing)
+        return self._stumps(X, rows, workers)
+
+    def _stumps(self, X: np.ndarray, rows: np.ndarray, workers: Workers) -> WeakRankers:
         bins = bin_features(X, rows, self.max_bins, self.random_state, workers)
         return Stumps(bins, self.missing, workers)
 
-    def _alpha(self, r: float, sides: tuple[float, float] | None, smooth: float) -> float:
+    def _alpha(self, choice: Choice, sides: tuple[float, float] | None, smooth: float) -> float:
         """Give the weight of a weak ranker with these errors."""
         raise TypeError(f"{type(self).__name__} must define _alpha; Booster is abstract")
 
@@ -169,3 +213,11 @@ class Booster(Ensemble):
         self.curve_ = rounds.curve
         if watch is not None:
             self.curve_["validation"] = watch.values
+
+
+def _without_grades(X: Any) -> tuple[Any, Any]:
+    """Give X with a relevance of 0 for every row, which stands for none."""
+    if isinstance(X, RankingData):
+        return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
+    n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+    return X, np.zeros(n_rows)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from ...core.pair_cost import PairCost
 from ...core.params import Choice, Constraint
 from .booster import COMMON, Booster
+from .weak_rankers import Choice as WeakChoice
 
 __all__ = ["RankBoost"]
 
@@ -138,7 +139,7 @@ class RankBoost(Booster):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _alpha(self, r: float, sides: tuple[float, float] | None, smooth: float) -> float:
+    def _alpha(self, choice: WeakChoice, sides: tuple[float, float] | None, smooth: float) -> float:
         if sides is None or self.alpha == "continuous":
-            sides = (1.0 + r, 1.0 - r)
+            sides = (1.0 + choice.r, 1.0 - choice.r)
         return 0.5 * math.log(max(sides[0] + smooth, TINY) / max(sides[1] + smooth, TINY))

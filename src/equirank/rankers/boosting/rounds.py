@@ -10,7 +10,7 @@ from .pair_errors import PairErrors
 from .pair_terms import CostRule
 from .stump import Stump
 from .watching import Watch
-from .weak_rankers import WeakRankers
+from .weak_rankers import Choice, WeakRankers
 
 __all__ = ["COLUMNS", "Rounds"]
 
@@ -24,7 +24,7 @@ class Rule(Protocol):
     tol: float
     smoothing: float | None
 
-    def _alpha(self, r: float, sides: tuple[float, float] | None, smooth: float) -> float:
+    def _alpha(self, choice: Choice, sides: tuple[float, float] | None, smooth: float) -> float:
         """Give the weight of a weak ranker with these errors."""
 
 
@@ -69,13 +69,13 @@ class Rounds:
                 weights.set_costs(growing.to_power((at + 1) / n_rounds))
                 log_cost = weights.log_cost()
             if fixed is None:
-                choice = self.weak.choose(weights.potential)
-                if choice is None or abs(choice.r) <= rule.tol:
+                choice = self.weak.choose(weights)
+                if choice is None or choice.merit <= rule.tol:
                     break
             else:
                 choice = self.weak.again(weights, fixed[at])
             sides = self.weak.sides(weights, choice)
-            alpha = rule._alpha(choice.r, sides, smooth)
+            alpha = rule._alpha(choice, sides, smooth)
             before = weights.log_total
             self.weak.add(weights, choice.ranker, alpha)
             self._record(choice.ranker, choice.r, alpha, sides, before, log_cost)

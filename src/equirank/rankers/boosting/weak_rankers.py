@@ -1,7 +1,7 @@
 """The weak rankers a round chooses from: threshold stumps, or the features themselves."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
@@ -17,17 +17,19 @@ NONE = np.empty((0, 0, 0), dtype=np.bool_)
 
 
 class Choice(NamedTuple):
-    """A weak ranker and its ``r = e+ - e-``."""
+    """A weak ranker, its ``r = e+ - e-``, its merit, and the weight it already has."""
 
     ranker: Stump
     r: float
+    merit: float
+    held: float = 0.0
 
 
 class WeakRankers(Protocol):
     """What the rounds ask of a kind of weak ranker."""
 
-    def choose(self, potential: np.ndarray) -> Choice | None:
-        """Find the one with the largest |r|; None where there is none."""
+    def choose(self, weights: Any) -> Choice | None:
+        """Find the one of the largest merit; None where there is none."""
 
     def sides(self, weights: Any, choice: Choice) -> tuple[float, float] | None:
         """Give e+ and e-; None where alpha must come from r."""
@@ -44,6 +46,9 @@ class WeakRankers(Protocol):
     def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
         """Give its output on other rows."""
 
+    def fresh(self) -> Self:
+        """Give the same weak rankers, none of them chosen yet."""
+
 
 @dataclass(eq=False)
 class Stumps:
@@ -58,13 +63,13 @@ class Stumps:
         some = bool(self.bins.has_missing.any())
         self.rule = 0 if not some else 1 if self.missing == "learn" else 2
 
-    def choose(self, potential: np.ndarray) -> Choice | None:
+    def choose(self, weights: Any) -> Choice | None:
         """Find the stump with the largest |r|."""
-        sums = self.bins.histograms(potential, self.workers)
+        sums = self.bins.histograms(weights.potential, self.workers)
         feature, cut, side, r = best_stump(sums, self.bins.n_edges, self.rule, NONE, TIE)
         if feature < 0:
             return None
-        return Choice(Stump(int(feature), int(cut), self._side(int(side))), float(r))
+        return Choice(Stump(int(feature), int(cut), self._side(int(side))), float(r), abs(r))
 
     def _side(self, side: int) -> int:
         return ABSTAIN if self.missing == "abstain" else side
@@ -78,7 +83,7 @@ class Stumps:
     def again(self, weights: Any, ranker: Stump) -> Choice:
         """Give the stump with its r under the present weights."""
         plus, minus = weights.sides(self.bins, ranker)
-        return Choice(ranker, plus - minus)
+        return Choice(ranker, plus - minus, abs(plus - minus))
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
         """Add the stump to the scores."""
@@ -92,6 +97,10 @@ class Stumps:
         """Give the stump's output on other rows."""
         column = X[:, ranker.feature]
         return np.where(np.isnan(column), ranker.at_missing, column > self.threshold(ranker))
+
+    def fresh(self) -> Self:
+        """Give the same stumps; nothing is remembered of choices."""
+        return self
 
 
 class Features:
@@ -107,10 +116,11 @@ class Features:
         self.any_lost = bool(self.lost.any())
         self.scaled[self.lost] = 0.5 if missing == "abstain" else 0.0
 
-    def choose(self, potential: np.ndarray) -> Choice | None:
+    def choose(self, weights: Any) -> Choice | None:
         """Find the feature with the largest |r|."""
         if not self.usable.any():
             return None
+        potential = weights.potential
         r = np.where(self.usable, potential @ self.scaled, 0.0)
         both = [r]
         if self.missing == "learn" and self.any_lost:
@@ -119,7 +129,8 @@ class Features:
         at = int(np.flatnonzero(merit.ravel() >= merit.max() - TIE)[0])
         feature, side = divmod(at, len(both))
         side = ABSTAIN if self.missing == "abstain" else side
-        return Choice(Stump(feature, -1, side), float(both[at % len(both)][feature]))
+        found = float(both[at % len(both)][feature])
+        return Choice(Stump(feature, -1, side), found, abs(found))
 
     def output(self, ranker: Stump) -> np.ndarray:
         """Give the weak ranker's output per row."""
@@ -132,7 +143,8 @@ class Features:
 
     def again(self, weights: Any, ranker: Stump) -> Choice:
         """Give the feature with its r under the present weights."""
-        return Choice(ranker, float(weights.potential @ self.output(ranker)))
+        r = float(weights.potential @ self.output(ranker))
+        return Choice(ranker, r, abs(r))
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
         """Add the scaled feature to the scores."""
@@ -147,6 +159,10 @@ class Features:
         at = ranker.feature
         values = scale(X[:, at], self.low[at], self.high[at])
         return np.where(np.isnan(values), ranker.at_missing, values)
+
+    def fresh(self) -> Self:
+        """Give the same features; nothing is remembered of choices."""
+        return self
 
 
 def scale(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
