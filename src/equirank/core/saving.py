@@ -107,10 +107,7 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     document = _document(Path(folder))
     try:
         own = {kind.__name__: kind for kind in classes}
-        name = str(document["class"])
-        kind = own[name] if name in own else public_class(name)
-        if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
-            raise DataError(f"{name} is not a class of models")
+        kind = _model_class(str(document["class"]), own)
         params = {key: _lively(value, own) for key, value in document["params"].items()}
         model = kind(**params)
         for key, value in document["attributes"].items():
@@ -190,6 +187,9 @@ def _plain(name: str, value: Any) -> Any:
         return {"__metric__": repr(value)}
     if isinstance(value, RankingData):
         return {"__data__": value.fingerprint()}
+    if hasattr(value, "get_params") and hasattr(value, "save"):
+        given = {key: _plain(f"{name}__{key}", v) for key, v in value.get_params(False).items()}
+        return {"__model__": type(value).__name__, "params": given}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         raise DataError(f"{name} must be an integer or None to be saved, got {value!r}")
     raise DataError(f"{name} cannot be saved: {type(value).__name__} has no safe form")
@@ -215,8 +215,18 @@ def _lively(value: Any, own: dict[str, type]) -> Any:
             if not issubclass(kind, PairCost):
                 raise DataError(f"{kind.__name__} is not a pair cost")
             return kind(**_lively(value["fields"], own))
+        if set(value) == {"__model__", "params"}:
+            return _model_class(value["__model__"], own)(**_lively(value["params"], own))
         return {key: _lively(part, own) for key, part in value.items()}
     return value
+
+
+def _model_class(name: str, own: dict[str, type]) -> Any:
+    """Find a class of models by its name, among the caller's own or in the public list."""
+    kind = own[name] if name in own else public_class(name)
+    if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
+        raise DataError(f"{name} is not a class of models")
+    return kind
 
 
 def _replace_folder(work: Path, target: Path) -> None:
