@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.pair_cost import PairCost
-from ...core.params import Constraint, Number
+from ...core.params import Constraint, Number, Optional
 from .rank_boost import RankBoost
 
 __all__ = ["BipartiteRankBoost"]
@@ -18,7 +18,7 @@ class BipartiteRankBoost(RankBoost):
     """RankBoost on two classes: every positive item should stand above every negative one.
 
     All rows are one list (``qid`` is not looked at), and items of relevance ``threshold`` or more
-    are positive. The weights of the pairs are then products, ``D(a, b) = D+(a) D-(b)``, and a
+    are positive (by default all but those of the least relevance). The weights of the pairs are then products, ``D(a, b) = D+(a) D-(b)``, and a
     round takes time in proportion to the number of items. The result is that of `RankBoost` on all
     pairs of one list with these two grades; see there for the algorithm, ties, and parameters.
 
@@ -26,8 +26,8 @@ class BipartiteRankBoost(RankBoost):
     ----------
     n_estimators : int
         Largest number of rounds.
-    threshold : float
-        The least relevance of a positive item.
+    threshold : float, optional
+        The least relevance of a positive item; None: all above the least relevance there is.
     alpha, weak_ranker, cost_combination, pair_cost, cost_stage, missing, max_bins, smoothing, tol
         As in `RankBoost`.
     max_pairs, pair_sample, dtype, early_stopping, validation, metric, record_errors
@@ -51,13 +51,16 @@ class BipartiteRankBoost(RankBoost):
 
     fit_needs: ClassVar[frozenset[str]] = frozenset()
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost"})
-    params: ClassVar[Mapping[str, Constraint]] = {**RankBoost.params, "threshold": Number()}
+    params: ClassVar[Mapping[str, Constraint]] = {
+        **RankBoost.params,
+        "threshold": Optional(Number()),
+    }
 
     def __init__(
         self,
         n_estimators: int = 100,
         *,
-        threshold: float = 1.0,
+        threshold: float | None = None,
         alpha: str = "discrete",
         weak_ranker: str = "stump",
         cost_combination: str = "product",
@@ -101,5 +104,6 @@ class BipartiteRankBoost(RankBoost):
         self.threshold = threshold
 
     def _graded(self, data: RankingData) -> RankingData:
-        positive = np.asarray(data.y) >= self.threshold
+        y = np.asarray(data.y)
+        positive = y > y.min() if self.threshold is None else y >= self.threshold
         return replace(data, y=positive.astype(np.float64), max_grade=1.0)

@@ -1,5 +1,6 @@
 """Booster: what RankBoost and its kin share, from costs to rounds to what they record."""
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -8,7 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ...core.data import RankingData
-from ...core.errors import DataError
+from ...core.errors import DataError, EquirankWarning
 from ...core.metric import Metric
 from ...core.pair_cost import PairCost, warn_uneven_costs
 from ...core.params import (
@@ -101,7 +102,8 @@ class Booster(Ensemble):
         rule = cost_rule(data, self.cost_combination, self.pair_cost)
         watch = None
         if watched is not None:
-            watch = Watch(watched, one_metric(self.metric), self.early_stopping)
+            metric = one_metric(self.metric)
+            watch = Watch(watched, metric, self.early_stopping, data.n_features)
         elif self.early_stopping is not None:
             raise DataError(
                 "validation must be a share of the queries or a RankingData where early_stopping "
@@ -160,11 +162,21 @@ class Booster(Ensemble):
     ) -> None:
         stage = "initial" if rule.uniform else self.cost_stage
         weights = self._weights(data, rule, stage, workers)
+        if rule.listed is not None and weights.even:  # equal costs change nothing
+            rule, stage = rule.blind(), "initial"
+            weights = self._weights(data, rule, stage, workers)
         weak = self._weak_rankers(data, weights.rows, workers)
         errors = None
         if self.record_errors or (self.record_errors is None and data.n_rows <= RECORDED):
             errors = PairErrors(data, rule)
         rounds = Rounds(self, weights, weak, errors, watch)
+        if weights.n_pairs == 0:
+            warnings.warn(
+                f"no pair of unequal relevance costs anything, so {type(self).__name__} learns "
+                "nothing: all scores are 0",
+                EquirankWarning,
+                stacklevel=4,
+            )
         if stage == "post":
             blind = self._weights(data, rule.blind(), stage, workers)
             chosen = Rounds(self, blind, weak.fresh(), None, None).run(self.n_estimators).rankers

@@ -139,6 +139,11 @@ class PairWeights:
         self.cost = cost[order].astype(self.options.dtype)
         self.weight = (self.cost * extra[order]).astype(self.options.dtype)
 
+    @property
+    def even(self) -> bool:
+        """Whether every pair costs the same."""
+        return self.cost is None
+
     def _begin(self) -> None:
         self.power = 1.0
         self.n_pairs = len(self.second)

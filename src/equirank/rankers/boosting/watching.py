@@ -41,7 +41,14 @@ def held_back(
 class Watch:
     """Follows a metric on validation data and says when it has not improved for long enough."""
 
-    def __init__(self, data: RankingData, metric: Metric, patience: int | None) -> None:
+    def __init__(
+        self, data: RankingData, metric: Metric, patience: int | None, n_features: int
+    ) -> None:
+        if data.n_features != n_features:
+            raise DataError(
+                f"validation must have the {n_features} features of the training data, "
+                f"got {data.n_features}"
+            )
         metric.check(data)
         self.data, self.metric, self.patience = data, metric, patience
         self.scores = np.zeros(data.n_rows)
