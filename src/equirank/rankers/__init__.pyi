@@ -13,3 +13,4 @@ from .costs.item_costs import ternary_costs as ternary_costs
 from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.parity_pair_cost import ParityPairCost as ParityPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
+from .decisions.ranking_classifier import RankingClassifier as RankingClassifier
