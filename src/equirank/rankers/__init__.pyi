@@ -3,6 +3,7 @@
 from .boosting.bipartite_rank_boost import BipartiteRankBoost as BipartiteRankBoost
 from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
 from .boosting.fair_reduction import FairReduction as FairReduction
+from .boosting.preferred_rank_boost import PreferredRankBoost as PreferredRankBoost
 from .boosting.rank_boost import RankBoost as RankBoost
 from .boosting.rank_boost_plus import RankBoostPlus as RankBoostPlus
 from .costs.class_imbalance_cost import ClassImbalanceCost as ClassImbalanceCost
