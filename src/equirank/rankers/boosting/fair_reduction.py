@@ -23,6 +23,8 @@ __all__ = ["FairReduction"]
 
 #: What the rate of a difference is multiplied by where it went past the goal, and where not.
 SLOWER, FASTER = 0.5, 1.25
+#: The part of eps that a single ranker aims at, so as not to land just outside.
+INSIDE = 0.9
 COLUMNS = ("error", "violation", "mixture_error", "mixture_violation", "gap")
 
 
@@ -34,10 +36,11 @@ class FairReduction(Ranker):
     being the pair reversed. They follow exponentiated gradient,
     ``lambda = bound exp(theta) / (1 + sum exp(theta))`` with ``theta`` rising by
     ``rate x (difference - eps)``, and each step fits the estimator to the costs they make. The rate
-    of a difference is halved when it turns round and grows by a quarter while it does not. Out of
-    the rankers so found come the best mixture (a linear program) and the best single one. It stops
-    where the plain ranker keeps to eps, or where the duality gap is below ``tol`` and a single
-    ranker keeps to eps.
+    of a difference is halved when it turns round and grows by a quarter while it does not. With two
+    groups every second step tries the mean multiplier of the mixture so far instead, where a single
+    ranker may do what the mixture does. Out of the rankers so found come the best mixture (a linear
+    program) and the best single one. It stops where the plain ranker keeps to eps, or where the
+    duality gap is below ``tol`` and a single ranker keeps to eps.
 
     `predict` and `rank` give the best single ranker; ``rank(..., n_draws=...)`` draws from the
     mixture, and `mixture` gives it exactly. Groups are needed to fit, not to rank. Pairs of all
@@ -177,14 +180,17 @@ class FairReduction(Ranker):
         theta = np.zeros((2, len(rule.labels)))
         state = _State(rule, self.eps, self.bound)
         rate, previous = np.full(len(rule.labels), float(self.learning_rate)), theta[0]
-        for _ in progress(range(self.max_iter), "fair reduction"):
-            net = state.multipliers(theta)
+        for step in progress(range(self.max_iter), "fair reduction"):
+            blend = state.blend() if step % 2 and step > 2 else None
+            net = state.multipliers(theta) if blend is None else blend
             model = self._member(estimator, rule, net, seed)
             model.fit(data)
             error, difference = rule.measure(data, model._scores(model._blind(data)))
             state.add(model, net, error, difference)
             if state.within().any() and (len(state.members) == 1 or state.gap <= self.tol):
                 break
+            if blend is not None:
+                continue
             rate = rate * np.where(difference * previous < 0, SLOWER, FASTER)
             theta = theta + rate * (np.stack([difference, -difference]) - self.eps)
             previous = difference
@@ -256,6 +262,17 @@ class _State:
         both = self.bound * raised / (np.exp(-top) + raised.sum())
         return both[0] - both[1]
 
+    def blend(self) -> np.ndarray | None:
+        """Give the mean multiplier of the mixture that stays somewhat within eps, of two groups.
+
+        None where that is a single ranker, whose multiplier was tried already, or where there are
+        more groups: the mean is between two multipliers then, but the differences need not be.
+        """
+        if len(self.rule.labels) != 1:
+            return None
+        weights = self.mix(INSIDE * self.eps)[0]
+        return np.asarray(weights @ np.array(self.net)) if (weights > 0).sum() > 1 else None
+
     def add(self, model: Any, net: np.ndarray, error: float, difference: np.ndarray) -> None:
         """Take in the ranker of a step and note how matters stand."""
         self.members.append(model)
@@ -274,14 +291,15 @@ class _State:
         value = np.array(self.errors) + net @ table.T - self.eps * np.abs(net).sum(1)[:, None]
         return float(value.min(axis=1).max())
 
-    def mix(self) -> tuple[np.ndarray, float, float]:
+    def mix(self, eps: float | None = None) -> tuple[np.ndarray, float, float]:
         """Find the mixture of least violation beyond eps, then of least error.
 
         Gives weights, error and violation.
         """
         errors, table = np.array(self.errors), np.array(self.differences).T
-        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, self.eps, np.inf)[-1]
-        weights = _program(np.append(errors, 0.0), table, self.eps, excess + 1e-9)[:-1]
+        eps = self.eps if eps is None else eps
+        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, eps, np.inf)[-1]
+        weights = _program(np.append(errors, 0.0), table, eps, excess + 1e-9)[:-1]
         weights = np.where(weights < 1e-9, 0.0, weights)
         weights = weights / weights.sum()
         return weights, float(errors @ weights), float(np.abs(table @ weights).max(initial=0.0))
