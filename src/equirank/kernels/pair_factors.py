@@ -12,7 +12,15 @@ import numpy as np
 
 from .compiling import compiled
 
-__all__ = ["item_potentials", "least_margin", "reached", "run_sums", "shift_scores", "side_sums"]
+__all__ = [
+    "best_first",
+    "item_potentials",
+    "least_margin",
+    "reached",
+    "run_sums",
+    "shift_scores",
+    "side_sums",
+]
 
 #: Beyond this spread of scores in one run both exponentials are computed.
 SPREAD = 600.0
@@ -251,19 +259,21 @@ def item_potentials(
 
 @compiled
 def shift_scores(
-    score: np.ndarray,
-    codes: np.ndarray,
-    cut: int,
-    missing: int,
-    at_missing: float,
-    alpha: float,
-    begin: int,
-    end: int,
+    score: np.ndarray, codes: np.ndarray, steps: np.ndarray, begin: int, end: int
 ) -> None:
-    """Add ``alpha`` to rows whose code lies above ``cut``, ``at_missing`` to missing ones."""
+    """Add to each row what its code stands for."""
     for i in range(begin, end):
-        code = codes[i]
-        if code == missing:
-            score[i] += at_missing
-        elif code > cut:
-            score[i] += alpha
+        score[i] += steps[codes[i]]
+
+
+@compiled
+def best_first(score: np.ndarray, offsets: np.ndarray, order: np.ndarray, end: np.ndarray) -> None:
+    """Order the rows of each list by score, and mark where each place's block of equals ends."""
+    for at in range(len(offsets) - 1):
+        first, last = offsets[at], offsets[at + 1]
+        order[first:last] = first + np.argsort(-score[first:last])
+        stop = last
+        for place in range(last - 1, first - 1, -1):
+            if place + 1 < last and score[order[place]] != score[order[place + 1]]:
+                stop = place + 1
+            end[place] = stop

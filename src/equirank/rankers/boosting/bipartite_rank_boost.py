@@ -18,9 +18,10 @@ class BipartiteRankBoost(RankBoost):
     """RankBoost on two classes: every positive item should stand above every negative one.
 
     All rows are one list (``qid`` is not looked at), and items of relevance ``threshold`` or more
-    are positive (by default all but those of the least relevance). The weights of the pairs are then products, ``D(a, b) = D+(a) D-(b)``, and a
-    round takes time in proportion to the number of items. The result is that of `RankBoost` on all
-    pairs of one list with these two grades; see there for the algorithm, ties, and parameters.
+    are positive (by default all but those of the least relevance). The weights of the pairs are
+    then products, ``D(a, b) = D+(a) D-(b)``, and a round takes time in proportion to the number of
+    items. The result is that of `RankBoost` on all pairs of one list with these two grades; see
+    there for the algorithm, ties, and parameters.
 
     Parameters
     ----------

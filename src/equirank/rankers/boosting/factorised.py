@@ -167,11 +167,10 @@ class FactorisedWeights:
     def add(self, bins: Bins, stump: Stump, alpha: float) -> None:
         """Add ``alpha`` times a stump to the scores and renew the weights."""
         codes = bins.codes[stump.feature]
-        at_missing = alpha * stump.at_missing
+        steps = np.where(np.arange(bins.missing + 1) > stump.cut, alpha, 0.0)
+        steps[bins.missing] = alpha * stump.at_missing
         self.workers.share(
-            lambda begin, end: shift_scores(
-                self.score, codes, stump.cut, bins.missing, at_missing, alpha, begin, end
-            ),
+            lambda begin, end: shift_scores(self.score, codes, steps, begin, end),
             len(self.rows),
             len(self.rows),
         )

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ...core.data import RankingData
+from ...kernels.pair_factors import best_first
 from ...kernels.pair_loops import separable_sums
-from ...kernels.segments import sort_within, tie_blocks
 from .pair_terms import CostRule
 
 __all__ = ["PairErrors"]
@@ -34,9 +34,8 @@ class PairErrors:
 
     def __call__(self, score: np.ndarray) -> tuple[float, float]:
         """Give R2 without costs and with costs, of scores per stored row."""
-        order = sort_within(score, self.offsets)
-        _, end = tie_blocks(score[order], self.offsets)
-        end = np.arange(1, len(order) + 1) if end is None else end
+        order, end = np.empty((2, len(score)), dtype=np.int64)
+        best_first(score, self.offsets, order, end)
         wrong, total = self._sum(self.plain, order, end)
         plain = wrong / total if total > 0 else 0.0
         if self.uniform or not self.known:
