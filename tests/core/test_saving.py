@@ -400,3 +400,19 @@ def test_a_model_of_every_format_version_is_stored_and_predicts_as_it_did(versio
     assert model.feature_names_in_.tolist() == ["age", "grade"]
     assert model.groups_ == {}
     assert model.is_fitted_
+
+
+def test_a_model_may_be_a_parameter_of_another(tmp_path):
+    import equirank
+    from equirank.rankers import FairReduction, RankBoost
+
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y, groups = (X[:, 0] > 0).astype(float), np.where(X[:, 1] > 0, "a", "b")
+    outer = FairReduction(RankBoost(3, alpha="continuous"), max_iter=2)
+    outer.fit(X, y, sensitive_features=groups).save(tmp_path / "outer")
+    back = equirank.load(tmp_path / "outer")
+    assert repr(back) == repr(outer)
+    path = tmp_path / "outer" / "model.json"
+    path.write_text(path.read_text().replace('"__model__": "RankBoost"', '"__model__": "Metric"'))
+    with pytest.raises(equirank.FormatError, match="Metric is not a class of models"):
+        equirank.load(tmp_path / "outer")

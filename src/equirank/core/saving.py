@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from .data import RankingData
 from .errors import DataError, FormatError
-from .names import public_class
+from .metric import Metric
+from .names import parse_metric, public_class
+from .pair_cost import PairCost
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
@@ -90,7 +94,8 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     folder : path
         A folder written by ``save``, by this version or an older one.
     classes : iterable of classes, optional
-        Classes of your own that the folder may name; all others are looked up in the public list.
+        Classes of your own that the folder may name (rankers, pair costs); all others are looked
+        up in the public list. Data that was a parameter is not kept, and comes back as None.
 
     Raises
     ------
@@ -199,6 +204,13 @@ def _plain(name: str, value: Any) -> Any:
         return {key: _plain(name, part) for key, part in value.items()}
     if isinstance(value, dict):
         return {"__pairs__": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
+    if isinstance(value, PairCost):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"__pair_cost__": type(value).__name__, "fields": _plain(name, parts)}
+    if isinstance(value, Metric):
+        return {"__metric__": repr(value)}
+    if isinstance(value, RankingData):
+        return {"__data__": value.fingerprint()}
     if hasattr(value, "get_params") and hasattr(value, "save"):
         given = {key: _plain(f"{name}__{key}", v) for key, v in value.get_params(False).items()}
         return {"__model__": type(value).__name__, "params": given}
@@ -220,6 +232,15 @@ def _lively(value: Any, own: dict[str, type]) -> Any:
             return tuple(_lively(part, own) for part in value["__tuple__"])
         if set(value) == {"__array__", "dtype"}:
             return np.array(value["__array__"], dtype=np.dtype(value["dtype"]))
+        if set(value) == {"__metric__"}:
+            return parse_metric(value["__metric__"])
+        if set(value) == {"__data__"}:
+            return None  # data is not kept with a model, only its fingerprint
+        if set(value) == {"__pair_cost__", "fields"}:
+            kind = own.get(value["__pair_cost__"]) or public_class(value["__pair_cost__"])
+            if not issubclass(kind, PairCost):
+                raise DataError(f"{kind.__name__} is not a pair cost")
+            return kind(**_lively(value["fields"], own))
         if set(value) == {"__model__", "params"}:
             return _model_class(value["__model__"], own)(**_lively(value["params"], own))
         return {key: _lively(part, own) for key, part in value.items()}

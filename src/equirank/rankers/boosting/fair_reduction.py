@@ -1,0 +1,339 @@
+"""FairReduction: fairness by cost, for any ranker that takes pair costs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from ...core.data import RankingData
+from ...core.errors import DataError
+from ...core.extras import progress
+from ...core.params import Choice, Constraint, Instance, Integer, Label, Number, Optional
+from ...core.random import as_seed, generator
+from ...core.ranker import Ranker
+from ...core.ranking import Ranking
+from ...core.saving import load
+from ...core.table import Table
+from .pairwise_constraint import CONSTRAINTS, PairwiseConstraint, pairwise_constraint
+from .rank_boost import RankBoost
+
+__all__ = ["FairReduction"]
+
+#: What the rate of a difference is multiplied by where it went past the goal, and where not.
+SLOWER, FASTER = 0.5, 1.25
+#: The part of eps that a single ranker aims at, so as not to land just outside.
+INSIDE = 0.9
+COLUMNS = ("error", "violation", "mixture_error", "mixture_violation", "gap")
+
+
+class FairReduction(Ranker):
+    """Makes a ranker that takes pair costs fair, by fitting it again and again to other costs.
+
+    Groups are to be treated alike within ``eps``, by a measure that is a sum over pairs.
+    Multipliers on the differences between groups turn that into signed pair costs, a negative one
+    being the pair reversed. They follow exponentiated gradient,
+    ``lambda = bound exp(theta) / (1 + sum exp(theta))`` with ``theta`` rising by
+    ``rate x (difference - eps)``, and each step fits the estimator to the costs they make. The rate
+    of a difference is halved when it turns round and grows by a quarter while it does not. With two
+    groups every second step tries the mean multiplier of the mixture so far instead, where a single
+    ranker may do what the mixture does. Out of the rankers so found come the best mixture (a linear
+    program) and the best single one. It stops where the plain ranker keeps to eps, or where the
+    duality gap is below ``tol`` and a single ranker keeps to eps.
+
+    `predict` and `rank` give the best single ranker; ``rank(..., n_draws=...)`` draws from the
+    mixture, and `mixture` gives it exactly. Groups are needed to fit, not to rank. Pairs of all
+    queries are pooled; ties count half. The mixture's differences are those of its expected pair
+    shares. Where no mixture keeps to eps the least violation is taken, which `steps_` shows; groups
+    without pairs to compare are not constrained.
+
+    Parameters
+    ----------
+    estimator : Ranker, optional
+        With a parameter ``pair_cost``; None is ``RankBoost()``.
+    constraint : {"group_pairwise_accuracy", "rank_equality", "rank_parity"}
+        What must be alike. For each two groups g and h: the accuracies on pairs with g's item
+        better and with h's item better; the groups' rank equality errors (how often a group's item
+        stands above a better one of others, over all its mixed pairs); the shares of mixed pairs in
+        which a group's item stands above. The violation is the largest difference.
+    eps : float
+        By how much they may differ.
+    max_iter : int
+        Number of steps, each a fit.
+    bound : float
+        The largest sum of multipliers.
+    learning_rate : float
+        Size of the first step.
+    tol : float
+        The duality gap at which it stops.
+    by : str or sequence of str, optional
+        The sensitive attribute, or several to cross; may be left out where there is only one.
+    random_state : int, Generator, RandomState or None
+        Given to the estimator where it has no ``random_state`` of its own.
+
+    Attributes
+    ----------
+    members_ : list of Ranker
+        The fitted rankers.
+    weights_ : ndarray
+        The probability of each in the mixture.
+    best_ : int
+        Which is the best single one.
+    multipliers_ : ndarray of shape (n_steps, n_differences)
+        Net multiplier of each difference at each step.
+    steps_ : Table
+        Per step the ranker's error and violation, those of the mixture so far, and the duality gap:
+        the mixture's error and ``bound`` times its excess over eps, less the best Lagrangian value.
+        All on the training data; the gap is that among the rankers found, since no fit is exact.
+
+    References
+    ----------
+    Agarwal, Beygelzimer, Dudik, Langford and Wallach, A reductions approach to fair classification,
+    ICML 2018 (for classifiers).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.rankers import FairReduction, RankBoost
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.choice(["a", "b"], size=500)
+    >>> skill = rng.normal(size=500)
+    >>> X = np.stack([skill + rng.normal(size=500), (group == "b") + rng.normal(size=500)], axis=1)
+    >>> y = np.clip(np.round(skill + (group == "b") + 1), 0, 3)
+    >>> fair = FairReduction(RankBoost(20), "rank_parity", eps=0.05, random_state=0)
+    >>> steps = fair.fit(X, y, sensitive_features=group).steps_
+    >>> bool(steps["violation"][fair.best_] <= 0.05 < steps["violation"][0])
+    True
+    """
+
+    fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": Optional(Instance(Ranker, "a Ranker with a parameter pair_cost")),
+        "constraint": Choice(*CONSTRAINTS),
+        "eps": Number(0.0, 1.0),
+        "max_iter": Integer(1),
+        "bound": Number(0.0, open_low=True),
+        "learning_rate": Number(0.0, open_low=True),
+        "tol": Number(0.0),
+        "by": Optional(Label(many=True)),
+    }
+    test_params: ClassVar[dict[str, Any]] = {"estimator": RankBoost(5), "max_iter": 3}
+    file_attributes: ClassVar[tuple[str, ...]] = ("members_",)
+
+    def __init__(
+        self,
+        estimator: Ranker | None = None,
+        constraint: str = "group_pairwise_accuracy",
+        eps: float = 0.02,
+        *,
+        max_iter: int = 25,
+        bound: float = 5.0,
+        learning_rate: float = 1.0,
+        tol: float = 5e-4,
+        by: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.constraint = constraint
+        self.eps = eps
+        self.max_iter = max_iter
+        self.bound = bound
+        self.learning_rate = learning_rate
+        self.tol = tol
+        self.by = by
+        self.random_state = random_state
+
+    def mixture(
+        self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
+    ) -> Ranking:
+        """Give the mixture as a ranking with one weighted draw per ranker in it.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+        y, qid, sensitive_features : array-like, optional
+            As in `as_ranking_data`.
+        """
+        data = self._prediction_data(X, y, qid, sensitive_features)
+        used = np.flatnonzero(self.weights_ > 0)
+        columns = [data.to_original(self._places(data, int(at))) for at in used]
+        return Ranking.from_positions(data, np.stack(columns, axis=1), weights=self.weights_[used])
+
+    @property
+    def steps_(self) -> Table:
+        """What each step came to."""
+        parts = {name: self.history_[:, at] for at, name in enumerate(COLUMNS)}
+        return Table({"step": np.arange(1, len(self.history_) + 1)} | parts)
+
+    def _fit(self, data: RankingData) -> None:
+        estimator = RankBoost() if self.estimator is None else self.estimator
+        if "pair_cost" not in estimator.get_params(deep=False):
+            raise DataError(
+                f"estimator of FairReduction must have a parameter pair_cost, and "
+                f"{type(estimator).__name__} has none"
+            )
+        by = self.by if self.by is None or isinstance(self.by, str) else tuple(self.by)
+        rule = pairwise_constraint(data, self.constraint, by)
+        seed = as_seed(self.random_state)
+        theta = np.zeros((2, len(rule.labels)))
+        state = _State(rule, self.eps, self.bound)
+        rate, previous = np.full(len(rule.labels), float(self.learning_rate)), theta[0]
+        for step in progress(range(self.max_iter), "fair reduction"):
+            blend = state.blend() if step % 2 and step > 2 else None
+            net = state.multipliers(theta) if blend is None else blend
+            model = self._member(estimator, rule, net, seed)
+            model.fit(data)
+            error, difference = rule.measure(data, model._scores(model._blind(data)))
+            state.add(model, net, error, difference)
+            if state.within().any() and (len(state.members) == 1 or state.gap <= self.tol):
+                break
+            if blend is not None:
+                continue
+            rate = rate * np.where(difference * previous < 0, SLOWER, FASTER)
+            theta = theta + rate * (np.stack([difference, -difference]) - self.eps)
+            previous = difference
+        self.members_, self.weights_ = state.members, state.mix()[0]
+        self.best_ = state.best()
+        self.multipliers_ = np.array(state.net)
+        self.history_ = np.array(state.history)
+        self.differences_ = np.array(state.differences)
+
+    @staticmethod
+    def _member(estimator: Ranker, rule: PairwiseConstraint, net: np.ndarray, seed: int) -> Any:
+        """Make the ranker of a step; without multipliers it is the plain one."""
+        given: dict[str, Any] = {"pair_cost": rule.cost(net) if net.any() else None}
+        known = estimator.get_params(deep=False)
+        if known.get("random_state", 0) is None:
+            given["random_state"] = seed
+        return clone(estimator).set_params(**given)
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        member = self.members_[self.best_]
+        return np.asarray(member._scores(member._blind(data)), dtype=np.float64)
+
+    def _places(self, data: RankingData, member: int) -> np.ndarray:
+        """Give the positions that one member gives to the stored rows."""
+        model = self.members_[member]
+        score = np.asarray(model._scores(model._blind(data)), dtype=np.float64)
+        return Ranking.from_scores(data, data.to_original(score)).position
+
+    def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
+        """Draw a member for each query and draw; gives the positions (stored rows x draws)."""
+        seed = as_seed(random_state)
+        used = np.flatnonzero(self.weights_ > 0)
+        places = np.stack([self._places(data, int(at)) for at in used], axis=1)
+        share = self.weights_[used] / self.weights_[used].sum()
+        result = np.empty((data.n_rows, n_draws), dtype=np.int32)
+        for query in range(data.n_queries):
+            rows = slice(data.offsets[query], data.offsets[query + 1])
+            chosen = generator(seed, query).choice(len(used), size=n_draws, p=share)
+            result[rows] = places[rows][:, chosen]
+        return result
+
+    def _save_files(self, folder: Path) -> None:
+        for at, member in enumerate(self.members_):
+            member.save(folder / f"member_{at}")
+
+    def _load_files(self, folder: Path) -> None:
+        own = () if self.estimator is None else (type(self.estimator),)
+        self.members_ = [
+            load(folder / f"member_{at}", classes=own) for at in range(len(self.weights_))
+        ]
+
+
+class _State:
+    """The rankers found so far and what is known of them."""
+
+    def __init__(self, rule: PairwiseConstraint, eps: float, bound: float) -> None:
+        self.rule, self.eps, self.bound = rule, eps, bound
+        self.members: list[Any] = []
+        self.net: list[np.ndarray] = []
+        self.errors: list[float] = []
+        self.differences: list[np.ndarray] = []
+        self.history: list[tuple[float, ...]] = []
+        self.gap = np.inf
+
+    def multipliers(self, theta: np.ndarray) -> np.ndarray:
+        """Give the net multiplier of each difference."""
+        top = float(theta.max(initial=0.0))
+        raised = np.exp(theta - top)
+        both = self.bound * raised / (np.exp(-top) + raised.sum())
+        return both[0] - both[1]
+
+    def blend(self) -> np.ndarray | None:
+        """Give the mean multiplier of the mixture that stays somewhat within eps, of two groups.
+
+        None where that is a single ranker, whose multiplier was tried already, or where there are
+        more groups: the mean is between two multipliers then, but the differences need not be.
+        """
+        if len(self.rule.labels) != 1:
+            return None
+        weights = self.mix(INSIDE * self.eps)[0]
+        return np.asarray(weights @ np.array(self.net)) if (weights > 0).sum() > 1 else None
+
+    def add(self, model: Any, net: np.ndarray, error: float, difference: np.ndarray) -> None:
+        """Take in the ranker of a step and note how matters stand."""
+        self.members.append(model)
+        self.net.append(net)
+        self.errors.append(error)
+        self.differences.append(difference)
+        _, mixed_error, mixed_violation = self.mix()
+        primal = mixed_error + self.bound * max(0.0, mixed_violation - self.eps)
+        violation = float(np.abs(difference).max(initial=0.0))
+        self.gap = primal - self.dual()
+        self.history.append((error, violation, mixed_error, mixed_violation, self.gap))
+
+    def dual(self) -> float:
+        """Give the largest Lagrangian value of a step's multipliers, each with its best ranker."""
+        net, table = np.array(self.net), np.array(self.differences)
+        value = np.array(self.errors) + net @ table.T - self.eps * np.abs(net).sum(1)[:, None]
+        return float(value.min(axis=1).max())
+
+    def mix(self, eps: float | None = None) -> tuple[np.ndarray, float, float]:
+        """Find the mixture of least violation beyond eps, then of least error.
+
+        Gives weights, error and violation.
+        """
+        errors, table = np.array(self.errors), np.array(self.differences).T
+        eps = self.eps if eps is None else eps
+        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, eps, np.inf)[-1]
+        weights = _program(np.append(errors, 0.0), table, eps, excess + 1e-9)[:-1]
+        weights = np.where(weights < 1e-9, 0.0, weights)
+        weights = weights / weights.sum()
+        return weights, float(errors @ weights), float(np.abs(table @ weights).max(initial=0.0))
+
+    def violations(self) -> np.ndarray:
+        """Give the violation of each ranker."""
+        return np.abs(np.array(self.differences)).max(axis=1, initial=0.0)
+
+    def within(self) -> np.ndarray:
+        """Say which rankers keep to eps."""
+        return self.violations() <= self.eps + 1e-12
+
+    def best(self) -> int:
+        """Find the ranker of least error within eps, else the one of least violation."""
+        within = self.within()
+        if within.any():
+            return int(np.argmin(np.where(within, self.errors, np.inf)))
+        return int(np.argmin(self.violations()))
+
+
+def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> np.ndarray:
+    """Find shares and an excess over eps of least price, the excess being at most so much."""
+    from scipy.optimize import linprog
+
+    size, both = len(price) - 1, np.concatenate([table, -table])
+    found = linprog(
+        price,
+        A_ub=np.hstack([both, -np.ones((len(both), 1))]),
+        b_ub=np.full(len(both), eps),
+        A_eq=np.append(np.ones(size), 0.0)[None],
+        b_eq=[1.0],
+        bounds=[(0.0, 1.0)] * size + [(0.0, most)],
+        method="highs",
+    )
+    if found.x is None:
+        raise DataError(f"no mixture could be found: {found.message}")
+    return np.asarray(found.x)

@@ -1,0 +1,152 @@
+"""Fairness constraints that are linear in pairwise errors, for the reduction."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.data import RankingData
+from ...core.errors import DataError
+from ...core.pair_cost import PairCost
+from ...core.ranking import Ranking
+from ...metrics.fairness.pairwise_metric import count_pairs
+from ..costs.group_pair_cost import GroupPairCost
+from ..costs.parity_pair_cost import ParityPairCost
+
+__all__ = ["CONSTRAINTS", "PairwiseConstraint", "pairwise_constraint"]
+
+#: Groups times grades up to which pairs of equal relevance are told apart from others.
+MOST_CELLS = 128
+CONSTRAINTS = ("group_pairwise_accuracy", "rank_equality", "rank_parity")
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseConstraint:
+    """Differences between two groups each, every one a weighted sum of misordered pairs.
+
+    The k-th difference is ``sum over g, h of weights[k, g, h] x wrong[g, h]``, ``wrong`` counting
+    pairs by group of the better and of the worse item; of `mixed` constraints it counts all pairs
+    of two groups, whatever their relevance, in which h's item stands above.
+
+    Attributes
+    ----------
+    kind : str
+        Of `CONSTRAINTS`.
+    by : str, tuple of str or None
+        The sensitive attribute.
+    weights : ndarray of shape (n_differences, n_groups, n_groups)
+        See above.
+    labels : list of (group, group)
+        Whose difference each is.
+    n_pairs : float
+        Number of pairs that differ in relevance.
+    few_grades : bool
+        Whether groups times grades are few enough to be cells.
+    """
+
+    kind: str
+    by: Any
+    weights: np.ndarray
+    labels: list[tuple[Any, Any]]
+    n_pairs: float
+    few_grades: bool
+
+    @property
+    def mixed(self) -> bool:
+        """Whether pairs of equal relevance count as well."""
+        return self.kind == "rank_parity"
+
+    def measure(self, data: RankingData, score: np.ndarray) -> tuple[float, np.ndarray]:
+        """Give the share of misordered pairs, ties half, and the differences of the groups.
+
+        ``score`` is per stored row. Pairs are pooled over the queries.
+        """
+        wrong, total = counted(data, score, self.by)
+        error = float(wrong.sum() / total.sum())
+        if self.mixed:
+            wrong = above(data, score, self.by)
+        return error, np.einsum("kgh,gh->k", self.weights, wrong)
+
+    def cost(self, multipliers: np.ndarray) -> PairCost:
+        """Give the pair cost of the Lagrangian, scaled so that a pair costs 1 without multipliers.
+
+        A pair whose cost is negative counts reversed.
+        """
+        extra = np.einsum("k,kgh->gh", multipliers, self.weights) * self.n_pairs
+        size = len(extra)
+        if not self.mixed:
+            return GroupPairCost((np.ones((size, size)) + extra).tolist(), self.by)
+        net = extra - extra.T  # to rank h above g is not to rank g above h
+        if self.few_grades:
+            return ParityPairCost(net.tolist(), self.by, base=1.0)
+        return GroupPairCost((np.ones((size, size)) + net).tolist(), self.by)
+
+
+def pairwise_constraint(data: RankingData, kind: str, by: Any) -> PairwiseConstraint:
+    """Write a constraint for the groups of a data set.
+
+    Two groups that have no pairs to compare (in both directions, for accuracies) are left out.
+    """
+    attribute = data.attribute(by)
+    names, size = attribute.categories, len(attribute.categories)
+    if data.n_rows < 2:
+        raise DataError("X must have two rows or more to make a pair, got one sample")
+    if size < 2:
+        raise DataError(f"sensitive_features must hold two groups or more, got {names[0]!r} only")
+    _, total = counted(data, np.zeros(data.n_rows), by)
+    if total.sum() == 0:
+        raise DataError("y must differ within a list, and no list has two grades to compare")
+    sizes = group_sizes(data, by)
+    lists = sizes.sum(axis=1, keepdims=True)
+    mixed = (sizes * (lists - sizes)).sum(axis=0)  # pairs of each group with others
+    weights, labels = [], []
+    for g in range(size):
+        for h in range(g + 1, size):
+            table = np.zeros((size, size))
+            if kind == "group_pairwise_accuracy":
+                if total[g, h] == 0 or total[h, g] == 0:
+                    continue
+                table[g, h], table[h, g] = -1.0 / total[g, h], 1.0 / total[h, g]
+            else:
+                if mixed[g] == 0 or mixed[h] == 0:
+                    continue
+                table[np.arange(size) != g, g] += 1.0 / mixed[g]
+                table[np.arange(size) != h, h] -= 1.0 / mixed[h]
+            weights.append(table)
+            labels.append((names[g], names[h]))
+    few = size * len(np.unique(np.asarray(data.y))) <= MOST_CELLS
+    table = np.array(weights).reshape(-1, size, size)
+    return PairwiseConstraint(kind, by, table, labels, float(total.sum()), few)
+
+
+def counted(data: RankingData, score: np.ndarray, by: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Count misordered pairs (tied ones half) and all, by group of the better and the worse."""
+    attribute = data.attribute(by)
+    slots = Ranking.from_scores(data, data.to_original(score)).slots()
+    counts = count_pairs(slots, attribute.codes[slots.order], len(attribute.categories), slots.y)
+    return counts.wrong.sum(axis=0), counts.total.sum(axis=0)
+
+
+def above(data: RankingData, score: np.ndarray, by: Any) -> np.ndarray:
+    """Count the pairs of two groups in which the second's item stands above, tied ones half."""
+    attribute = data.attribute(by)
+    size = len(attribute.categories)
+    slots = Ranking.from_scores(data, data.to_original(score)).slots()
+    codes = attribute.codes[slots.order]
+    begin, end = slots.begin(), slots.end()
+    last = np.repeat(slots.offsets[1:], slots.sizes)
+    result = np.zeros((size, size))
+    for g in range(size):
+        seen = np.concatenate([[0], np.cumsum(codes == g)])
+        won = seen[last] - (seen[end] + seen[begin]) / 2.0  # items of g below each row
+        result[g] = np.bincount(codes, weights=won, minlength=size)
+    np.fill_diagonal(result, 0.0)
+    return result
+
+
+def group_sizes(data: RankingData, by: Any) -> np.ndarray:
+    """Count the rows of each group in each list."""
+    attribute = data.attribute(by)
+    size = len(attribute.categories)
+    place = data.query_of_rows() * size + attribute.codes
+    return np.bincount(place, minlength=data.n_queries * size).reshape(-1, size).astype(float)

@@ -1,0 +1,1 @@
+"""Decisions: rankers used as classifiers."""
