@@ -37,6 +37,19 @@ class _Model:
         return f"a scikit-learn model with {self.method}"
 
 
+class _Names:
+    """Names of nodes, none of them where nothing resolves."""
+
+    def accepts(self, value: Any) -> bool:
+        names = [value] if isinstance(value, str) else value
+        return isinstance(names, (list, tuple, set, frozenset)) and all(
+            isinstance(name, str) for name in names
+        )
+
+    def __str__(self) -> str:
+        return "a name or a list of names"
+
+
 class _Group:
     """A group by attribute."""
 
@@ -113,7 +126,7 @@ class CausalFairScores(FairTransformer):
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     params: ClassVar[Mapping[str, Constraint]] = {
         "dag": Edges(),
-        "resolving": Optional(Label(many=True)),
+        "resolving": Optional(_Names()),
         "reference": Optional(AnyOf(Label(), _Group())),
         "protected": Optional(Label(many=True)),
         "outcome": Optional(Label()),

@@ -132,7 +132,7 @@ def _edges(dag: Any) -> list[tuple[str, str]]:
 
 
 def _names(given: Any) -> list[str]:
-    return [given] if isinstance(given, str) else list(given)
+    return [given] if isinstance(given, str) else sorted(given)
 
 
 def _sorted(causes: dict[str, tuple[str, ...]]) -> list[str]:
