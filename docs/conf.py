@@ -18,6 +18,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
     "sphinx_gallery.gen_gallery",
+    "charts",
     "metric_pages",
 ]
 exclude_patterns = ["_ext", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]

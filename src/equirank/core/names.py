@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["metric_names", "parse_metric", "parse_metrics", "public_class", "suggest"]
 
-ROOMS = ("equirank", "equirank.metrics", "equirank.rankers", "equirank.rerankers")
+ROOMS = (
+    *("equirank", "equirank.metrics", "equirank.rankers", "equirank.rerankers"),
+    "equirank.preprocess",
+)
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:
