@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = ["metric_names", "parse_metric", "parse_metrics", "public_class", "suggest"]
 
-ROOMS = ("equirank", "equirank.metrics", "equirank.rankers", "equirank.rerankers")
+ROOMS = (
+    "equirank",
+    "equirank.metrics",
+    "equirank.policies",
+    "equirank.rankers",
+    "equirank.rerankers",
+)
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:
