@@ -1,1 +1,9 @@
 """The public list of this room."""
+
+from .explanation import Explanation as Explanation
+from .prefix.det_cons import DetCons as DetCons
+from .prefix.det_const_sort import DetConstSort as DetConstSort
+from .prefix.det_greedy import DetGreedy as DetGreedy
+from .prefix.det_relaxed import DetRelaxed as DetRelaxed
+from .price import Price as Price
+from .reranking import Reranking as Reranking

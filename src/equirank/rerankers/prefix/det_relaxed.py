@@ -1,0 +1,58 @@
+"""DetRelaxed: the best item of the groups due first, unless a group would fall below its share."""
+
+from typing import ClassVar
+
+import numpy as np
+
+from ..guaranteed import Pool
+from .filling import fill
+from .share_reranker import ShareReranker
+
+__all__ = ["DetRelaxed"]
+
+
+class DetRelaxed(ShareReranker):
+    """Fill each place for the group that falls short of its share, else from those due first.
+
+    Place j goes to the best item of the groups with fewer than ``floor(j p)`` places; where there
+    is none, to the best item of the groups with the smallest ``ceil(ceil(j p) / p)`` among those
+    with fewer than ``ceil(j p)``; where there is none (groups have run out), to the best item that
+    is left. Every prefix then holds at least ``floor(j p)`` of every group for up to three groups;
+    with four or more it may miss one, which a warning and ``holds`` say. The order inside groups
+    stays, ties stand in the caller's order, and only the order of scores counts. Rows behind the
+    cutoff are not shown; rows not shown before stay so. An empty group needs a share of 0, or is
+    reported as infeasible.
+
+    Parameters
+    ----------
+    proportions : mapping of group to share, optional
+        Target shares of all groups, summing to 1; None takes those of each list.
+    k : int, optional
+        Cutoff; None ranks whole lists.
+    by : str or sequence of str, optional
+        The attribute, where there are several; several are crossed.
+    on_infeasible : {"error", "best"}
+        What happens where a list has too few of a group: an error that names the list and the
+        prefix, or the closest ranking with a warning.
+
+    References
+    ----------
+    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
+    application to LinkedIn talent search, KDD 2019, algorithm 2.
+
+    Examples
+    --------
+    >>> from equirank.rerankers import DetRelaxed
+    >>> shares = {"m": 0.6, "f": 0.4}
+    >>> result = DetRelaxed(shares, k=4).rerank([5, 4, 3, 2, 1], sensitive_features=list("mmmff"))
+    >>> result.order()
+    array([0, 3, 1, 2])
+    """
+
+    guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, up to 3 groups"
+    cost: ClassVar[str] = "between DetGreedy and DetCons, in score and in missed shares"
+
+    def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
+        from ...kernels.det_greedy import RELAXED
+
+        return fill(self, pool, shares, RELAXED)
