@@ -1,6 +1,9 @@
 """The public list of this room."""
 
 from .explanation import Explanation as Explanation
+from .exposure.birkhoff_decomposition import birkhoff_decomposition as birkhoff_decomposition
+from .exposure.exposure_optimal import ExposureOptimal as ExposureOptimal
+from .exposure.shared_exposure import SharedExposure as SharedExposure
 from .prefix.det_cons import DetCons as DetCons
 from .prefix.det_const_sort import DetConstSort as DetConstSort
 from .prefix.det_greedy import DetGreedy as DetGreedy

@@ -1,0 +1,1 @@
+"""Re-rankers that share exposure: their results are policies, rankings with weights."""
