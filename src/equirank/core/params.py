@@ -15,6 +15,7 @@ __all__ = [
     "Choice",
     "Constraint",
     "Flag",
+    "Instance",
     "Integer",
     "Label",
     "Number",
@@ -156,6 +157,22 @@ class Vector:
         return "a sequence of finite numbers" + (
             f" >= {self.low:g}" if self.low > -math.inf else ""
         )
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An object of a class, which messages call by ``words``."""
+
+    kind: type
+    words: str
+
+    def accepts(self, value: Any) -> bool:
+        """Say whether the value is such an object."""
+        return isinstance(value, self.kind)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return self.words
 
 
 class AnyOf:

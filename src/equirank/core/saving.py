@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,11 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from .data import RankingData
 from .errors import DataError, FormatError
-from .names import public_class
+from .metric import Metric
+from .names import parse_metric, public_class
+from .pair_cost import PairCost
 
 __all__ = ["FORMAT_VERSION", "load", "save"]
 
@@ -84,7 +88,8 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     folder : path
         A folder written by ``save``, by this version or an older one.
     classes : iterable of classes, optional
-        Classes of your own that the folder may name; all others are looked up in the public list.
+        Classes of your own that the folder may name (rankers, pair costs); all others are looked
+        up in the public list. Data that was a parameter is not kept, and comes back as None.
 
     Raises
     ------
@@ -106,10 +111,10 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
         kind = own[name] if name in own else public_class(name)
         if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
             raise DataError(f"{name} is not a class of models")
-        params = {key: _lively(value) for key, value in document["params"].items()}
+        params = {key: _lively(value, own) for key, value in document["params"].items()}
         model = kind(**params)
         for key, value in document["attributes"].items():
-            setattr(model, key, _attribute(value))
+            setattr(model, key, _attribute(value, own))
         for key, value in _arrays(Path(folder), document["arrays"]).items():
             setattr(model, key, value)
         if hasattr(model, "_load_files"):
@@ -154,10 +159,10 @@ def _arrays(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
         return {name: stored[name] for name in names}
 
 
-def _attribute(value: dict[str, Any]) -> Any:
+def _attribute(value: dict[str, Any], own: dict[str, type]) -> Any:
     if "array" in value:
-        return np.array(_lively(value["array"]), dtype=object)
-    return _lively(value["value"])
+        return np.array(_lively(value["array"], own), dtype=object)
+    return _lively(value["value"], own)
 
 
 def _plain(name: str, value: Any) -> Any:
@@ -178,23 +183,39 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
         return {key: _plain(name, part) for key, part in value.items()}
+    if isinstance(value, PairCost):
+        parts = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {"__pair_cost__": type(value).__name__, "fields": _plain(name, parts)}
+    if isinstance(value, Metric):
+        return {"__metric__": repr(value)}
+    if isinstance(value, RankingData):
+        return {"__data__": value.fingerprint()}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         raise DataError(f"{name} must be an integer or None to be saved, got {value!r}")
     raise DataError(f"{name} cannot be saved: {type(value).__name__} has no safe form")
 
 
-def _lively(value: Any) -> Any:
+def _lively(value: Any, own: dict[str, type]) -> Any:
     if isinstance(value, list):
-        return [_lively(part) for part in value]
+        return [_lively(part, own) for part in value]
     if isinstance(value, dict):
         if set(value) == {"__date__"}:
             moment = datetime.fromisoformat(value["__date__"])
             return moment if "T" in value["__date__"] else moment.date()
         if set(value) == {"__tuple__"}:
-            return tuple(_lively(part) for part in value["__tuple__"])
+            return tuple(_lively(part, own) for part in value["__tuple__"])
         if set(value) == {"__array__", "dtype"}:
             return np.array(value["__array__"], dtype=np.dtype(value["dtype"]))
-        return {key: _lively(part) for key, part in value.items()}
+        if set(value) == {"__metric__"}:
+            return parse_metric(value["__metric__"])
+        if set(value) == {"__data__"}:
+            return None  # data is not kept with a model, only its fingerprint
+        if set(value) == {"__pair_cost__", "fields"}:
+            kind = own.get(value["__pair_cost__"]) or public_class(value["__pair_cost__"])
+            if not issubclass(kind, PairCost):
+                raise DataError(f"{kind.__name__} is not a pair cost")
+            return kind(**_lively(value["fields"], own))
+        return {key: _lively(part, own) for key, part in value.items()}
     return value
 
 

@@ -1,0 +1,269 @@
+"""Pair weights that are never listed: sums over all pairs of a list from sums over its grades.
+
+Rows lie side by side in runs of equal query, grade and cell; a long run is cut into several. A pair
+weighs ``p_a q_b exp(f_b - f_a)`` times a factor that depends on the two cells. Each run's sums of
+``p exp(-f)`` and ``q exp(f)`` are kept relative to the run's own lowest and highest score, and
+meet in logarithms, so that no score is too large.
+"""
+
+import math
+
+import numpy as np
+
+from .compiling import compiled
+
+__all__ = ["item_potentials", "least_margin", "reached", "run_sums", "shift_scores", "side_sums"]
+
+#: Beyond this spread of scores in one run both exponentials are computed.
+SPREAD = 600.0
+
+
+@compiled
+def run_sums(
+    score: np.ndarray,
+    p: np.ndarray,
+    q: np.ndarray,
+    weighted: bool,
+    runs: np.ndarray,
+    begin: int,
+    end: int,
+    up: np.ndarray,
+    down: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+) -> None:
+    """Sum each run: ``above`` of p exp(low - f), ``below`` of q exp(f - high).
+
+    ``up`` and ``down`` keep the two exponentials of every row.
+    """
+    n_terms = above.shape[0]
+    for run in range(begin, end):
+        first, last = runs[run], runs[run + 1]
+        lo = hi = score[first]
+        for i in range(first + 1, last):
+            lo = min(lo, score[i])
+            hi = max(hi, score[i])
+        low[run], high[run] = lo, hi
+        if hi - lo < SPREAD:
+            whole = math.exp(lo - hi)
+            for i in range(first, last):
+                high_part = math.exp(score[i] - hi)
+                down[i] = high_part
+                up[i] = whole / high_part
+        else:
+            for i in range(first, last):
+                up[i] = math.exp(lo - score[i])
+                down[i] = math.exp(score[i] - hi)
+        for term in range(n_terms):
+            total_up = total_down = 0.0
+            if weighted:
+                for i in range(first, last):
+                    total_up += p[term, i] * up[i]
+                    total_down += q[term, i] * down[i]
+            else:
+                for i in range(first, last):
+                    total_up += up[i]
+                    total_down += down[i]
+            above[term, run] = total_up
+            below[term, run] = total_down
+
+
+@compiled
+def side_sums(
+    codes: np.ndarray,
+    cut: int,
+    missing: int,
+    side: int,
+    p: np.ndarray,
+    q: np.ndarray,
+    weighted: bool,
+    runs: np.ndarray,
+    begin: int,
+    end: int,
+    up: np.ndarray,
+    down: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+) -> None:
+    """Sum each run's rows by the output of a stump: 0, 1, or 2 where it abstains (first axis).
+
+    Rows with a code above ``cut`` give 1, those with the code ``missing`` give ``side``.
+    """
+    n_terms = above.shape[1]
+    for run in range(begin, end):
+        for term in range(n_terms):
+            for output in range(3):
+                above[output, term, run] = 0.0
+                below[output, term, run] = 0.0
+            for i in range(runs[run], runs[run + 1]):
+                code = codes[i]
+                output = side if code == missing else (1 if code > cut else 0)
+                if weighted:
+                    above[output, term, run] += p[term, i] * up[i]
+                    below[output, term, run] += q[term, i] * down[i]
+                else:
+                    above[output, term, run] += up[i]
+                    below[output, term, run] += down[i]
+
+
+@compiled
+def reached(
+    way: int,
+    factor: np.ndarray,
+    value: np.ndarray,
+    scale: np.ndarray,
+    lists: np.ndarray,
+    levels: np.ndarray,
+    cell: np.ndarray,
+    first_list: int,
+    last_list: int,
+    out: np.ndarray,
+) -> None:
+    """Add, in logarithms, what each run meets in the lower, equal or higher grades of its list.
+
+    ``out[t, run] = log(exp(out[t, run]) + sum over other runs of factor[cell, other cell] *
+    value[t, other] * exp(scale[other]))``, over the other runs of lower grade (``way`` -1), of the
+    same grade (0) or of higher grade (1). ``lists`` and ``levels`` mark where the grades of a list
+    and the runs of a grade begin.
+    """
+    n_terms, n_cells = value.shape[0], factor.shape[0]
+    sums = np.zeros((n_terms, n_cells))
+    for at in range(first_list, last_list):
+        sums[:] = 0.0
+        top = -np.inf
+        count = lists[at + 1] - lists[at]
+        for step in range(count):
+            level = lists[at] + step if way <= 0 else lists[at + 1] - 1 - step
+            if way == 0:
+                sums[:] = 0.0
+                top = -np.inf
+            else:
+                _collect(sums, top, factor, cell, levels[level], levels[level + 1], out)
+            highest = top
+            for run in range(levels[level], levels[level + 1]):
+                highest = max(highest, scale[run])
+            if top > -np.inf and highest > top:
+                shrink = math.exp(top - highest)
+                for term in range(n_terms):
+                    for k in range(n_cells):
+                        sums[term, k] *= shrink
+            top = highest
+            for run in range(levels[level], levels[level + 1]):
+                grown = math.exp(scale[run] - top)
+                for term in range(n_terms):
+                    sums[term, cell[run]] += value[term, run] * grown
+            if way == 0:
+                _collect(sums, top, factor, cell, levels[level], levels[level + 1], out)
+
+
+@compiled
+def _collect(
+    sums: np.ndarray,
+    top: float,
+    factor: np.ndarray,
+    cell: np.ndarray,
+    begin: int,
+    end: int,
+    out: np.ndarray,
+) -> None:
+    n_terms, n_cells = sums.shape
+    for run in range(begin, end):
+        for term in range(n_terms):
+            total = 0.0
+            for k in range(n_cells):
+                total += factor[cell[run], k] * sums[term, k]
+            if total > 0.0:
+                value = math.log(total) + top
+                old = out[term, run]
+                if old == -np.inf:
+                    out[term, run] = value
+                else:
+                    most = max(old, value)
+                    out[term, run] = most + math.log(math.exp(old - most) + math.exp(value - most))
+
+
+@compiled
+def least_margin(
+    way: int,
+    factor: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    lists: np.ndarray,
+    levels: np.ndarray,
+    cell: np.ndarray,
+) -> float:
+    """Give the smallest score of a preferred row less that of the other, over pairs of factor > 0.
+
+    ``way`` and ``factor`` as in `reached`; infinity where there is no such pair.
+    """
+    n_cells = factor.shape[0]
+    highest = np.empty(n_cells)
+    least = np.inf
+    for at in range(len(lists) - 1):
+        highest[:] = -np.inf
+        for step in range(lists[at + 1] - lists[at]):
+            level = lists[at] + step if way <= 0 else lists[at + 1] - 1 - step
+            if way == 0:
+                highest[:] = -np.inf
+                for run in range(levels[level], levels[level + 1]):
+                    highest[cell[run]] = max(highest[cell[run]], high[run])
+            for run in range(levels[level], levels[level + 1]):
+                for k in range(n_cells):
+                    if factor[cell[run], k] > 0.0:
+                        least = min(least, low[run] - highest[k])
+            if way != 0:
+                for run in range(levels[level], levels[level + 1]):
+                    highest[cell[run]] = max(highest[cell[run]], high[run])
+    return least
+
+
+@compiled
+def item_potentials(
+    p: np.ndarray,
+    q: np.ndarray,
+    weighted: bool,
+    runs: np.ndarray,
+    begin: int,
+    end: int,
+    up: np.ndarray,
+    down: np.ndarray,
+    as_better: np.ndarray,
+    as_worse: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Give each row its weight where it is preferred less its weight where it is not."""
+    n_terms = as_better.shape[0]
+    for run in range(begin, end):
+        if weighted:
+            for i in range(runs[run], runs[run + 1]):
+                better = worse = 0.0
+                for term in range(n_terms):
+                    better += p[term, i] * as_better[term, run]
+                    worse += q[term, i] * as_worse[term, run]
+                out[i] = better * up[i] - worse * down[i]
+        else:
+            better, worse = as_better[0, run], as_worse[0, run]
+            for i in range(runs[run], runs[run + 1]):
+                out[i] = better * up[i] - worse * down[i]
+
+
+@compiled
+def shift_scores(
+    score: np.ndarray,
+    codes: np.ndarray,
+    cut: int,
+    missing: int,
+    at_missing: float,
+    alpha: float,
+    begin: int,
+    end: int,
+) -> None:
+    """Add ``alpha`` to rows whose code lies above ``cut``, ``at_missing`` to missing ones."""
+    for i in range(begin, end):
+        code = codes[i]
+        if code == missing:
+            score[i] += at_missing
+        elif code > cut:
+            score[i] += alpha

@@ -1,0 +1,360 @@
+"""CostSensitiveAdaBoost: AdaBoost and the ways in which cost has been put into it."""
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ...core import columns as door
+from ...core.data import as_ranking_data
+from ...core.errors import DataError, EquirankWarning
+from ...core.params import AnyOf, Choice, Constraint, Integer, Optional, Vector, check_params
+from ...core.random import as_seed
+from ...core.ranking import Ranking
+from ...core.saving import save
+from ...core.table import Table
+from .ada_boost_rules import RULES
+from .binning import Bins, Workers, bin_features
+from .calibration import calibrated, fit_calibration
+
+__all__ = ["CostSensitiveAdaBoost"]
+
+#: An edge below this is none: no stump tells the classes apart any more.
+NO_EDGE = 1e-12
+
+
+class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """AdaBoost over stumps for two classes, in one of the forms that mind what mistakes cost.
+
+    ``F(x) = sum_t a_t h_t(x)`` with ``h_t = +-1`` on the two sides of a threshold; the variants
+    differ in the first weights, in how weights are updated and in ``a_t``. It is a classifier, so
+    `predict` gives classes; `rank` orders rows by `decision_function`, which makes it a baseline
+    for rankings with binary relevance. Rows with equal scores are tied. Of equally good stumps the
+    one with the lowest feature, then threshold, is taken. Boosting stops early where no stump has
+    an edge, or where one makes no mistake.
+
+    Parameters
+    ----------
+    variant : str
+        ``"AdaBoost"`` (blind to cost), ``"AdaMEC"`` (trained like it, the decision shifted to the
+        cheapest expected cost), ``"CGAda"`` (first weights are the costs), ``"AsymAda"`` (the cost
+        spread over the rounds), ``"CSAda"``, ``"AdaC1"``, ``"AdaC2"``, ``"AdaC3"``, ``"CSB0"``,
+        ``"CSB1"``, ``"CSB2"``, ``"AdaCost"``. The user guide has a table of what each keeps.
+    n_estimators : int
+        Number of rounds at most.
+    class_cost : None, "balanced" or sequence of two numbers
+        What it costs to mistake a row of the first and of the second class (in sorted order, as in
+        ``classes_``); ``"balanced"`` is one over the class's share. Costs given to `fit` multiply.
+    calibration : {"sigmoid", "isotonic"} or None
+        How `predict_proba` maps scores to probabilities: Platt's sigmoid or an isotonic curve,
+        fitted to the scores of folds left out; None takes ``1 / (1 + exp(-2F))``, which is not
+        calibrated. AdaMEC's decision follows the calibrated probabilities.
+    calibration_folds : int
+        Number of folds, each of which costs one further fit.
+    max_bins : int or None
+        Thresholds per feature are between at most so many quantile bins; None tries all.
+    random_state : int, Generator, RandomState or None
+        Seed of the folds (and of the sample that bins are taken from beyond 200,000 rows).
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The two classes; the second is the positive one.
+    feature_, threshold_, weight_ : ndarray
+        The stumps: feature, threshold (minus infinity: always +1) and signed weight.
+    shift_ : float
+        What is taken off F before its sign decides; 0 but for AdaMEC.
+
+    References
+    ----------
+    Nikolaou, Edakunni, Kull, Flach and Brown, Cost-sensitive boosting algorithms: do we really need
+    them?, Machine Learning 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.rankers import CostSensitiveAdaBoost
+    >>> X = np.arange(8.0)[:, None]
+    >>> y = [0, 0, 1, 0, 1, 0, 1, 1]
+    >>> CostSensitiveAdaBoost(n_estimators=1).fit(X, y).predict(X)
+    array([0, 0, 1, 1, 1, 1, 1, 1])
+    >>> careful = CostSensitiveAdaBoost("CGAda", n_estimators=1, class_cost=(3.0, 1.0))
+    >>> careful.fit(X, y).predict(X)  # to accept a 0 costs three times as much
+    array([0, 0, 0, 0, 0, 0, 1, 1])
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "variant": Choice(*RULES),
+        "n_estimators": Integer(1),
+        "class_cost": Optional(AnyOf(Choice("balanced"), Vector(0))),
+        "calibration": Optional(Choice("sigmoid", "isotonic")),
+        "calibration_folds": Integer(2),
+        "max_bins": Optional(Integer(2)),
+    }
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True}
+
+    def __init__(
+        self,
+        variant: str = "AdaMEC",
+        *,
+        n_estimators: int = 100,
+        class_cost: Any = None,
+        calibration: Literal["sigmoid", "isotonic"] | None = "sigmoid",
+        calibration_folds: int = 3,
+        max_bins: int | None = 255,
+        random_state: Any = None,
+    ) -> None:
+        self.variant = variant
+        self.n_estimators = n_estimators
+        self.class_cost = class_cost
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
+        self.max_bins = max_bins
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, cost: Any = None) -> Self:
+        """Learn to tell two classes apart.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features.
+        y : array-like
+            The class of each row; two classes.
+        cost : array-like, optional
+            What a mistake about a row costs, > 0.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        positive = self._two_classes(y)
+        costs = self._costs(positive, door.numbers("cost", cost))
+        seed = as_seed(self.random_state)
+        self.feature_, self.threshold_, self.weight_ = self._boost(X, positive, costs, seed)
+        self.calibration_x_ = self.calibration_y_ = np.zeros(0)
+        if self.calibration is not None:
+            score = self._left_out_scores(X, positive, costs, seed)
+            curve = fit_calibration(score, positive, self.calibration)
+            self.calibration_x_, self.calibration_y_ = curve
+        self.shift_ = self._shift(costs[~positive].mean(), costs[positive].mean())
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Give F less the shift of the decision: above 0 is the second class."""
+        score = self._margin(self._checked(X))
+        return score - self.shift_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Give the class of each row; a score of 0 is the first class."""
+        positive = self.decision_function(X) > 0
+        return self.classes_[positive.astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Give the probability of each class, calibrated unless ``calibration`` is None."""
+        score = self._margin(self._checked(X))
+        if self.calibration is None:
+            positive = 0.5 * (1.0 + np.tanh(score))
+        else:
+            curve = (self.calibration_x_, self.calibration_y_)
+            positive = calibrated(score, curve, self.calibration)
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def rank(
+        self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
+    ) -> Ranking:
+        """Rank the rows of each query by `decision_function`, as a `Ranker` does.
+
+        Parameters
+        ----------
+        X : array-like
+            Features.
+        y, qid, sensitive_features : array-like, optional
+            Relevance, list and people, as in `as_ranking_data`; they ride along in
+            ``ranking.data``.
+        """
+        score = self.decision_function(X)
+        data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
+        return Ranking.from_scores(data)
+
+    @property
+    def rankers_(self) -> Table:
+        """The stumps: feature, threshold, and weight of the side above it."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        feature = self.feature_ if names is None else names[self.feature_]
+        return Table({"feature": feature, "threshold": self.threshold_, "weight": self.weight_})
+
+    def save(self, folder: str | Path) -> None:
+        """Save the fitted model into a folder that `equirank.load` reads; no pickle is involved."""
+        check_is_fitted(self)
+        save(self, folder)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that there are two classes."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _two_classes(self, y: np.ndarray) -> np.ndarray:
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is "
+                f"{type_of_target(y)}."
+            )
+        if len(self.classes_) < 2:
+            raise DataError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
+        return codes == 1
+
+    def _costs(self, positive: np.ndarray, cost: np.ndarray | None) -> np.ndarray:
+        door.same_length({"y": positive, "cost": cost})
+        door.refuse("cost", cost, cost is not None and ~(cost > 0), "a number > 0")
+        share = float(positive.mean())
+        given = np.asarray(
+            (1.0, 1.0)
+            if self.class_cost is None
+            else (1.0 / (1.0 - share), 1.0 / share)
+            if isinstance(self.class_cost, str)
+            else self.class_cost,
+            dtype=float,
+        )
+        if given.shape != (2,) or not (given > 0).all():
+            raise DataError(
+                f"class_cost must be two numbers > 0, one per class, got {self.class_cost!r}"
+            )
+        return given[positive.astype(np.intp)] * (1.0 if cost is None else cost)
+
+    def _boost(
+        self, X: np.ndarray, positive: np.ndarray, costs: np.ndarray, seed: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Run the rounds; gives feature, threshold and signed weight of each stump."""
+        rule = RULES[self.variant]
+        sign = np.where(positive, 1.0, -1.0)
+        workers = Workers(1)
+        bins = bin_features(X, np.arange(len(X)), self.max_bins, seed, workers)
+        cost = costs / costs.max() if rule.unit else costs
+        weight = rule.start(cost, self.n_estimators)
+        weight = weight / weight.sum()
+        rounds: list[tuple[int, float, float]] = []
+        for _ in range(self.n_estimators):
+            seen = weight * cost**rule.looks if rule.looks else weight
+            feature, threshold, side, edge = _best(bins, seen * sign, workers)
+            if edge <= NO_EDGE * seen.sum():
+                break
+            above = _output(bins, feature, threshold)
+            margin = sign * side * above
+            vote = rule.vote(weight, cost, margin)
+            stopped = vote <= 0
+            if stopped:
+                self._say_stopped(len(rounds), float((weight * margin).sum()))
+                if rounds:
+                    break
+                vote = RULES["AdaBoost"].vote(weight, cost, margin)
+            cut = -np.inf if threshold < 0 else bins.edges[feature, threshold]
+            rounds.append((feature, float(cut), vote * side))
+            if stopped or (margin > 0).all():
+                break
+            weight = weight * rule.step(cost, margin, vote, self.n_estimators)
+            weight = weight / weight.sum()
+        kinds = (np.int64, np.float64, np.float64)
+        feature_, threshold_, weight_ = (
+            np.array([part[at] for part in rounds], dtype=kind) for at, kind in enumerate(kinds)
+        )
+        return feature_, threshold_, weight_
+
+    def _say_stopped(self, rounds: int, edge: float) -> None:
+        """Warn that the variant gives a useful stump no positive vote: AdaCost does so."""
+        kept = "" if rounds else ", which is kept with AdaBoost's vote"
+        warnings.warn(
+            f"{self.variant} stopped after {rounds} rounds: it gives a stump with an edge of "
+            f"{edge:.3g} no positive vote{kept}",
+            EquirankWarning,
+            stacklevel=4,
+        )
+
+    def _left_out_scores(
+        self, X: np.ndarray, positive: np.ndarray, costs: np.ndarray, seed: int
+    ) -> np.ndarray:
+        """Score each row by an ensemble that has not seen it, where the classes allow folds."""
+        fewest = int(min(positive.sum(), (~positive).sum()))
+        folds = min(self.calibration_folds, fewest)
+        if folds < 2:
+            return _sum(X, self.feature_, self.threshold_, self.weight_)
+        score = np.empty(len(X))
+        split = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EquirankWarning)  # said once, for the whole
+            for train, test in split.split(X, positive):
+                parts = self._boost(X[train], positive[train], costs[train], seed)
+                score[test] = _sum(X[test], *parts)
+        return score
+
+    def _shift(self, negative: float, positive: float) -> float:
+        """Give the F from which on the second class is cheaper: AdaMEC's decision."""
+        if self.variant != "AdaMEC":
+            return 0.0
+        odds = float(np.log(negative / positive))
+        if self.calibration is None:
+            return 0.5 * odds
+        if self.calibration == "isotonic":
+            return self._crossing(negative / (negative + positive))
+        slope = float(self.calibration_x_[0])
+        return 0.5 * odds if slope <= 0 else (odds - float(self.calibration_y_[0])) / slope
+
+    def _crossing(self, share: float) -> float:
+        """Give the F at which the isotonic curve comes to exceed a share, off its ends if never."""
+        x, y = self.calibration_x_, self.calibration_y_
+        above = np.flatnonzero(y > share)
+        if len(above) == 0 or above[0] == 0:
+            far = float(np.abs(self.weight_).sum()) + 1.0
+            return far if len(above) == 0 else -far
+        at = int(above[0])
+        part = (share - y[at - 1]) / (y[at] - y[at - 1])
+        return float(x[at - 1] + part * (x[at] - x[at - 1]))
+
+    def _checked(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
+
+    def _margin(self, X: np.ndarray) -> np.ndarray:
+        return _sum(X, self.feature_, self.threshold_, self.weight_)
+
+
+def _sum(
+    X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Add up the votes; stumps of one feature and threshold are added once."""
+    cuts, place = np.unique(np.stack([feature, threshold], axis=1), axis=0, return_inverse=True)
+    total = np.bincount(place.reshape(-1), weights=weight, minlength=len(cuts))
+    score = np.full(len(X), -weight.sum())
+    for (column, cut), vote in zip(cuts, total, strict=True):
+        score += np.where(X[:, int(column)] > cut, 2.0 * vote, 0.0)
+    return score
+
+
+def _best(bins: Bins, potential: np.ndarray, workers: Workers) -> tuple[int, int, float, float]:
+    """Find the stump with the largest edge: feature, cut (-1: always +1), side and edge."""
+    sums = bins.histograms(potential, workers)
+    total = float(potential.sum())
+    above = total - np.cumsum(sums[:, : bins.edges.shape[1]], axis=1)
+    edge = 2.0 * above - total
+    edge[np.arange(edge.shape[1]) >= bins.n_edges[:, None]] = 0.0
+    size = np.abs(edge)
+    largest = max(float(size.max(initial=0.0)), abs(total))
+    tie = largest - 1e-12 * float(np.abs(potential).sum())
+    if abs(total) >= tie:
+        return 0, -1, 1.0 if total >= 0 else -1.0, abs(total)
+    feature, cut = np.unravel_index(int(np.argmax(size >= tie)), size.shape)
+    side = 1.0 if edge[feature, cut] > 0 else -1.0
+    return int(feature), int(cut), side, float(size[feature, cut])
+
+
+def _output(bins: Bins, feature: int, cut: int) -> np.ndarray:
+    """Give +1 above the cut and -1 up to it."""
+    return np.where(bins.codes[feature] > cut, 1.0, -1.0)

@@ -1,0 +1,155 @@
+"""The weak rankers a round chooses from: threshold stumps, or the features themselves."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ...kernels.stumps import best_stump
+from .binning import Bins, Workers
+from .stump import ABSTAIN, Stump
+
+__all__ = ["Choice", "Features", "Stumps", "WeakRankers"]
+
+#: Merits closer than this are equal: the lowest feature, then the lowest threshold is taken.
+TIE = 1e-10
+NONE = np.empty((0, 0, 0), dtype=np.bool_)
+
+
+class Choice(NamedTuple):
+    """A weak ranker and its ``r = e+ - e-``."""
+
+    ranker: Stump
+    r: float
+
+
+class WeakRankers(Protocol):
+    """What the rounds ask of a kind of weak ranker."""
+
+    def choose(self, potential: np.ndarray) -> Choice | None:
+        """Find the one with the largest |r|; None where there is none."""
+
+    def sides(self, weights: Any, choice: Choice) -> tuple[float, float] | None:
+        """Give e+ and e-; None where alpha must come from r."""
+
+    def again(self, weights: Any, ranker: Stump) -> Choice:
+        """Give a known weak ranker with its r under the present weights."""
+
+    def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
+        """Add it to the scores."""
+
+    def threshold(self, ranker: Stump) -> float:
+        """Give its threshold."""
+
+    def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
+        """Give its output on other rows."""
+
+
+@dataclass(eq=False)
+class Stumps:
+    """Threshold stumps on binned features."""
+
+    bins: Bins
+    missing: str
+    workers: Workers
+
+    def __post_init__(self) -> None:
+        """Note what missing values mean: nothing is missing, learn a side, or abstain."""
+        some = bool(self.bins.has_missing.any())
+        self.rule = 0 if not some else 1 if self.missing == "learn" else 2
+
+    def choose(self, potential: np.ndarray) -> Choice | None:
+        """Find the stump with the largest |r|."""
+        sums = self.bins.histograms(potential, self.workers)
+        feature, cut, side, r = best_stump(sums, self.bins.n_edges, self.rule, NONE, TIE)
+        if feature < 0:
+            return None
+        return Choice(Stump(int(feature), int(cut), self._side(int(side))), float(r))
+
+    def _side(self, side: int) -> int:
+        return ABSTAIN if self.missing == "abstain" else side
+
+    def sides(self, weights: Any, choice: Choice) -> tuple[float, float] | None:
+        """Give e+ and e- of the stump; None where it abstains from some rows."""
+        if choice.ranker.abstains and self.bins.has_missing[choice.ranker.feature]:
+            return None
+        return weights.sides(self.bins, choice.ranker)
+
+    def again(self, weights: Any, ranker: Stump) -> Choice:
+        """Give the stump with its r under the present weights."""
+        plus, minus = weights.sides(self.bins, ranker)
+        return Choice(ranker, plus - minus)
+
+    def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
+        """Add the stump to the scores."""
+        weights.add(self.bins, ranker, alpha)
+
+    def threshold(self, ranker: Stump) -> float:
+        """Give the stump's threshold."""
+        return float(self.bins.edges[ranker.feature, ranker.cut])
+
+    def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
+        """Give the stump's output on other rows."""
+        column = X[:, ranker.feature]
+        return np.where(np.isnan(column), ranker.at_missing, column > self.threshold(ranker))
+
+
+class Features:
+    """Each feature, scaled to [0, 1] by its range in the training data, is a weak ranker."""
+
+    def __init__(
+        self, X: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndarray, missing: str
+    ) -> None:
+        self.missing, self.low, self.high = missing, low, high
+        self.usable = high > low
+        self.scaled = scale(X[rows], low, high)
+        self.lost = np.isnan(self.scaled)
+        self.any_lost = bool(self.lost.any())
+        self.scaled[self.lost] = 0.5 if missing == "abstain" else 0.0
+
+    def choose(self, potential: np.ndarray) -> Choice | None:
+        """Find the feature with the largest |r|."""
+        if not self.usable.any():
+            return None
+        r = np.where(self.usable, potential @ self.scaled, 0.0)
+        both = [r]
+        if self.missing == "learn" and self.any_lost:
+            both.append(np.where(self.usable, r + potential @ self.lost, 0.0))
+        merit = np.abs(np.stack(both, axis=1))
+        at = int(np.flatnonzero(merit.ravel() >= merit.max() - TIE)[0])
+        feature, side = divmod(at, len(both))
+        side = ABSTAIN if self.missing == "abstain" else side
+        return Choice(Stump(feature, -1, side), float(both[at % len(both)][feature]))
+
+    def output(self, ranker: Stump) -> np.ndarray:
+        """Give the weak ranker's output per row."""
+        values = self.scaled[:, ranker.feature]
+        return values + self.lost[:, ranker.feature] if ranker.side == 1 else values
+
+    def sides(self, weights: Any, choice: Choice) -> None:
+        """Say that alpha must come from r."""
+        return
+
+    def again(self, weights: Any, ranker: Stump) -> Choice:
+        """Give the feature with its r under the present weights."""
+        return Choice(ranker, float(weights.potential @ self.output(ranker)))
+
+    def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
+        """Add the scaled feature to the scores."""
+        weights.add_output(self.output(ranker), alpha)
+
+    def threshold(self, ranker: Stump) -> float:
+        """Give NaN: a feature has no threshold."""
+        return float("nan")
+
+    def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
+        """Give the scaled feature of other rows."""
+        at = ranker.feature
+        values = scale(X[:, at], self.low[at], self.high[at])
+        return np.where(np.isnan(values), ranker.at_missing, values)
+
+
+def scale(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Scale each feature to [0, 1] by its range, values outside going to the nearer end."""
+    width = np.where(high > low, high - low, 1.0)
+    return np.clip((X.astype(np.float64) - low) / width, 0.0, 1.0)

@@ -1,0 +1,1 @@
+"""Costs: of items and of pairs, for every ranker that takes them."""

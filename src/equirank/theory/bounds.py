@@ -1,0 +1,406 @@
+"""Bounds on the share of unseen pairs that a ranker gets wrong."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.columns import choose
+from ..core.errors import DataError
+from ..core.params import Integer, Number, Vector, check_params
+from .bound import Bound, check_bound
+
+__all__ = [
+    "cost_sensitive_vc_bound",
+    "kernel_bound",
+    "margin_bound",
+    "rank_svm_bound",
+    "training_error_bound",
+    "vc_bound",
+]
+
+
+def margin_bound(
+    loss: float,
+    complexity: float,
+    n_pairs: int,
+    *,
+    rho: float = 1.0,
+    delta: float = 0.05,
+    data_dependent: bool = True,
+    uniform: bool = False,
+) -> Bound:
+    """Bound the ranking error by the margin loss and the Rademacher complexity of the scorers.
+
+    ``R <= loss + (2 / rho) complexity + sqrt(ln(1/delta) / 2m)``; with a complexity measured on the
+    sample (``data_dependent``) the last term is ``3 sqrt(ln(2/delta) / 2m)``. With ``uniform`` the
+    bound holds for all rho in (0, 1] at once, so rho may be chosen on the sample: 4 in place of 2,
+    delta halved, and ``sqrt(ln log2(2/rho) / m)`` added.
+
+    Assumes that the pairs are drawn independently, that the scorers form a class fixed before the
+    data was seen, and for ``uniform`` that rho is at most 1. The pairs of one list share items and
+    are not independent: see `generalization_bounds`, which takes disjoint ones. For ensembles the
+    score is divided by the L1 norm of the weights, and the complexity is that of one weak ranker.
+
+    Parameters
+    ----------
+    loss : float
+        The share of pairs whose margin (better score - worse score) is below rho; or any average
+        of a loss that lies between that and the error, such as ``min(1, max(0, 1 - margin/rho))``.
+    complexity : float
+        Rad1 + Rad2, the Rademacher complexities over the better and over the worse items.
+    n_pairs : int
+        m, the number of independent pairs.
+    rho : float
+        The margin, > 0.
+    delta : float
+        The bound holds with probability 1 - delta.
+    data_dependent : bool
+        Whether the complexity is the empirical one.
+    uniform : bool
+        Whether the bound is to hold for all rho in (0, 1] at once.
+
+    Returns
+    -------
+    Bound
+        Flagged vacuous from 1 on; never NaN.
+
+    References
+    ----------
+    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+
+    Examples
+    --------
+    >>> from equirank.theory import margin_bound
+    >>> margin_bound(0.1, 0.02, 10_000, rho=0.5, delta=0.05)
+    Bound(0.2207 = 0.1 + 0.08 + 0.04074)
+    """
+    check_bound(
+        "margin_bound",
+        {"loss": loss, "complexity": complexity, "n_pairs": n_pairs, "rho": rho, "delta": delta},
+    )
+    factor = 4.0 if uniform else 2.0
+    confidence = _confidence(n_pairs, delta, data_dependent, uniform)
+    return Bound(
+        float(loss),
+        factor / rho * complexity + _price_of_choice("margin_bound", rho, n_pairs, uniform),
+        confidence,
+    )
+
+
+def kernel_bound(
+    loss: float,
+    n_pairs: int,
+    *,
+    norm: float,
+    radius: float,
+    rho: float = 1.0,
+    delta: float = 0.05,
+    uniform: bool = False,
+) -> Bound:
+    """Bound the ranking error of a linear scorer in the space of a kernel.
+
+    ``R <= loss + 4 sqrt(r^2 L^2 / (rho^2 m)) + sqrt(ln(1/delta) / 2m)`` where ``||w|| <= L`` and
+    ``r^2 = sup K(x, x)``. (Lecture slides print r under the root.) With ``uniform`` the complexity
+    term doubles, delta is halved and ``sqrt(ln log2(2/rho) / m)`` is added.
+
+    Assumes independent pairs, and L and r fixed before the data was seen; taken from the fit they
+    make the bound optimistic.
+
+    Parameters
+    ----------
+    loss : float
+        The share of pairs with a margin below rho.
+    n_pairs : int
+        m, the number of independent pairs.
+    norm : float
+        L, at least the norm of the weights.
+    radius : float
+        r, at least the norm of every item in the space of the kernel.
+    rho : float
+        The margin, > 0.
+    delta : float
+        The bound holds with probability 1 - delta.
+    uniform : bool
+        Whether the bound is to hold for all rho in (0, 1] at once.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+
+    Examples
+    --------
+    >>> from equirank.theory import kernel_bound
+    >>> kernel_bound(0.1, 10_000, norm=2.0, radius=1.0)
+    Bound(0.1922 = 0.1 + 0.08 + 0.01224)
+    """
+    check_bound(
+        "kernel_bound",
+        {"loss": loss, "n_pairs": n_pairs, "norm": norm, "radius": radius, "rho": rho}
+        | {"delta": delta},
+    )
+    complexity = (2.0 if uniform else 1.0) * 4.0 * radius * norm / (rho * math.sqrt(n_pairs))
+    return Bound(
+        float(loss),
+        complexity + _price_of_choice("kernel_bound", rho, n_pairs, uniform),
+        _confidence(n_pairs, delta, data_dependent=False, uniform=uniform),
+    )
+
+
+def rank_svm_bound(
+    slack: float, n_pairs: int, *, norm: float, radius: float, delta: float = 0.05
+) -> Bound:
+    """Bound the ranking error of a RankSVM by its mean slack.
+
+    ``R <= mean slack + 4 sqrt(r^2 L^2 / m) + sqrt(ln(1/delta) / 2m)``: `kernel_bound` at rho = 1
+    with the mean of ``max(0, 1 - margin)`` in place of the margin loss, which it exceeds.
+
+    Assumes what `kernel_bound` assumes.
+
+    Parameters
+    ----------
+    slack : float
+        The mean slack over the pairs, >= 0.
+    n_pairs : int
+        m, the number of independent pairs.
+    norm, radius : float
+        L and r, as in `kernel_bound`.
+    delta : float
+        The bound holds with probability 1 - delta.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+
+    Examples
+    --------
+    >>> from equirank.theory import rank_svm_bound
+    >>> rank_svm_bound(1.5, 100, norm=1.0, radius=1.0)
+    Bound(2.022 = 1.5 + 0.4 + 0.1224, vacuous)
+    """
+    check_params("rank_svm_bound", {"slack": slack}, {"slack": Number(0)})
+    rest = kernel_bound(0.0, n_pairs, norm=norm, radius=radius, delta=delta)
+    return Bound(float(slack), rest.complexity, rest.confidence)
+
+
+def vc_bound(
+    error: float,
+    n_better: int,
+    n_worse: int,
+    *,
+    vc_dimension: int,
+    n_rounds: int,
+    delta: float = 0.05,
+) -> Bound:
+    """Bound the ranking error of a bipartite RankBoost ensemble by its number of rounds.
+
+    ``|err - emp| <= 2 sqrt((d'(ln(2m/d') + 1) + ln(18/delta)) / m)`` + the same in n, with
+    ``d' = 2 (d + 1)(T + 1) log2(e (T + 1))``.
+
+    Assumes one list of two grades, m better and n worse items drawn independently of each other
+    from their two distributions, and binary weak rankers of VC dimension d fixed beforehand. It is
+    infinite, hence vacuous, where 2m or 2n is below d': the root may then be of a negative number.
+
+    Parameters
+    ----------
+    error : float
+        The share of pairs ranked wrongly on the sample.
+    n_better, n_worse : int
+        m and n, the numbers of items of the two grades.
+    vc_dimension : int
+        d, of the class of weak rankers.
+    n_rounds : int
+        T, the number of weak rankers in the ensemble.
+    delta : float
+        The bound holds with probability 1 - delta.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
+    JMLR 2003.
+
+    Examples
+    --------
+    >>> from equirank.theory import vc_bound
+    >>> vc_bound(0.1, 10**7, 10**7, vc_dimension=2, n_rounds=3)
+    Bound(0.1422 = 0.1 + 0.0422 + 0)
+    >>> vc_bound(0.1, 50, 50, vc_dimension=2, n_rounds=100)
+    Bound(inf = 0.1 + inf + 0, vacuous)
+    """
+    check_bound(
+        "vc_bound",
+        {"error": error, "n_better": n_better, "n_worse": n_worse, "delta": delta}
+        | {"vc_dimension": vc_dimension, "n_rounds": n_rounds},
+    )
+    dimension = _ensemble_dimension(vc_dimension, n_rounds)
+    return Bound(
+        float(error),
+        _deviation(n_better, dimension, delta) + _deviation(n_worse, dimension, delta),
+    )
+
+
+def cost_sensitive_vc_bound(
+    error: float,
+    n_better: Sequence[int],
+    n_worse: Sequence[int],
+    *,
+    cost: Sequence[float],
+    vc_dimension: int,
+    n_rounds: int,
+    delta: float | Sequence[float] = 0.05,
+    share: Sequence[float] | None = None,
+    form: Literal["weighted", "printed"] = "weighted",
+) -> Bound:
+    """Bound the cost-weighted ranking error of a bipartite ensemble, cost class by cost class.
+
+    The sum over cost classes q of ``w_q`` times the deviation of `vc_bound` with m_q, n_q and
+    delta_q, where w_q is the class's share of the normalised cost and the delta_q sum to delta. A
+    cost multiplies a deviation, not a VC dimension; ``form="printed"`` shows the form of the
+    thesis, which scales d' by the cost instead of weighting and is too small for costs above 1.
+
+    Assumes what `vc_bound` assumes within every cost class, with the class shares taken as given.
+
+    Parameters
+    ----------
+    error : float
+        The cost-weighted share of pairs ranked wrongly on the sample.
+    n_better, n_worse : sequence of int
+        m_q and n_q of each cost class.
+    cost : sequence of float
+        The cost of each class, > 0.
+    vc_dimension, n_rounds : int
+        d and T, as in `vc_bound`.
+    delta : float or sequence of float
+        The bound holds with probability 1 - delta; a sequence gives each class its own part, a
+        number is split evenly.
+    share : sequence of float, optional
+        w_q, scaled to sum 1; defaults to cost x n_better x n_worse.
+    form : {"weighted", "printed"}
+        The right form, or the one of the thesis.
+
+    Returns
+    -------
+    Bound
+
+    Examples
+    --------
+    One class of cost 1 is `vc_bound`:
+
+    >>> from equirank.theory import cost_sensitive_vc_bound
+    >>> cost_sensitive_vc_bound(0.1, [10**7], [10**7], cost=[1.0], vc_dimension=2, n_rounds=3)
+    Bound(0.1422 = 0.1 + 0.0422 + 0)
+    """
+    choose("form", form, ("weighted", "printed"))
+    check_bound(
+        "cost_sensitive_vc_bound",
+        {"error": error, "vc_dimension": vc_dimension, "n_rounds": n_rounds},
+    )
+    better, worse, costs, deltas = _classes(n_better, n_worse, cost, delta)
+    weights = costs * better * worse if share is None else np.asarray(share, dtype=float)
+    if len(weights) != len(costs) or not (weights >= 0).all() or weights.sum() <= 0:
+        raise DataError(f"share must hold a number >= 0 per cost class, got {share!r}")
+    weights = weights / weights.sum()
+    dimension = _ensemble_dimension(vc_dimension, n_rounds)
+    scaled = costs * dimension if form == "printed" else np.full(len(costs), dimension)
+    factor = np.ones(len(costs)) if form == "printed" else weights
+    total = sum(
+        f * (_deviation(m, d, part) + _deviation(n, d, part))
+        for f, m, n, d, part in zip(factor, better, worse, scaled, deltas, strict=True)
+        if f > 0  # a class without cost adds nothing, however few its items
+    )
+    return Bound(float(error), float(total))
+
+
+def training_error_bound(normalizers: Any) -> Bound:
+    """Bound the cost-weighted training error of RankBoost by the product of its normalisers.
+
+    ``R1 <= prod Z_t``, round by round and always: no assumption is made, and nothing is said about
+    unseen pairs. No rounds give 1.
+
+    Parameters
+    ----------
+    normalizers : array-like
+        Z_t of every round.
+
+    Returns
+    -------
+    Bound
+
+    References
+    ----------
+    Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
+    JMLR 2003.
+
+    Examples
+    --------
+    >>> from equirank.theory import training_error_bound
+    >>> training_error_bound([0.8, 0.5]).value
+    0.4
+    """
+    values = np.asarray(normalizers, dtype=float)
+    if values.ndim != 1 or not (values >= 0).all():
+        raise DataError(f"normalizers must be a sequence of numbers >= 0, got {normalizers!r}")
+    if (values == 0).any():
+        return Bound(0.0)
+    return Bound(float(np.exp(np.log(values).sum())))
+
+
+def _confidence(n_pairs: int, delta: float, data_dependent: bool, uniform: bool) -> float:
+    parts = (2.0 if data_dependent else 1.0) * (2.0 if uniform else 1.0)
+    root = math.sqrt(math.log(parts / delta) / (2.0 * n_pairs))
+    return 3.0 * root if data_dependent else root
+
+
+def _price_of_choice(owner: str, rho: float, n_pairs: int, uniform: bool) -> float:
+    if not uniform:
+        return 0.0
+    check_params(owner, {"rho": rho}, {"rho": Number(0, 1, open_low=True)})
+    return math.sqrt(math.log(math.log2(2.0 / rho)) / n_pairs)
+
+
+def _ensemble_dimension(vc_dimension: int, n_rounds: int) -> float:
+    rounds = n_rounds + 1.0
+    return 2.0 * (vc_dimension + 1.0) * rounds * math.log2(math.e * rounds)
+
+
+def _deviation(size: float, dimension: float, delta: float) -> float:
+    if 2.0 * size < dimension:
+        return math.inf
+    inside = dimension * (math.log(2.0 * size / dimension) + 1.0) + math.log(18.0 / delta)
+    return 2.0 * math.sqrt(inside / size)
+
+
+def _classes(
+    n_better: Any, n_worse: Any, cost: Any, delta: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Check what is given per cost class, and split delta where one number is given."""
+    owner = "cost_sensitive_vc_bound"
+    given = {"n_better": n_better, "n_worse": n_worse, "cost": cost}
+    check_params(owner, given, {"n_better": Vector(1), "n_worse": Vector(1), "cost": Vector(0)})
+    arrays = [np.asarray(values, dtype=float) for values in given.values()]
+    lengths = {name: len(values) for name, values in zip(given, arrays, strict=True)}
+    if len(set(lengths.values())) > 1 or not (arrays[2] > 0).all():
+        raise DataError(
+            f"n_better, n_worse and cost (> 0) must have one value per class, got {lengths}"
+        )
+    for number in np.concatenate(arrays[:2]):
+        check_params(owner, {"n_better": int(number)}, {"n_better": Integer(1)})
+    parts = np.asarray(delta, dtype=float)
+    parts = np.full(lengths["cost"], float(delta) / lengths["cost"]) if parts.ndim == 0 else parts
+    check_bound(owner, {"delta": float(parts.sum())})
+    if len(parts) != lengths["cost"] or not (parts > 0).all():
+        raise DataError(f"delta must be a number or one part > 0 per class, got {delta!r}")
+    return arrays[0], arrays[1], arrays[2], parts

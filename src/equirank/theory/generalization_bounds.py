@@ -1,0 +1,317 @@
+"""GeneralizationBounds: what a fitted ranker can promise of pairs it has not seen."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.params import Integer, Number, check_params
+from ..core.random import as_seed, generator
+from ..core.table import Table
+from .bound import Bound
+from .bounds import kernel_bound, margin_bound, rank_svm_bound, training_error_bound, vc_bound
+from .rademacher import rademacher_complexity
+
+if TYPE_CHECKING:
+    from ..core.ranker import Ranker as Base
+else:
+    Base = object
+
+__all__ = ["EnsembleFacts", "GeneralizationBounds", "KernelFacts", "disjoint_pairs"]
+
+#: Margins tried; the bound is uniform over them, so the best may be picked.
+MARGINS = tuple(float(2.0**-power) for power in np.arange(0, 8.5, 0.5))
+
+
+@dataclass(frozen=True)
+class EnsembleFacts:
+    """What the bounds need to know of an ensemble of weak rankers with values in [0, 1].
+
+    Attributes
+    ----------
+    norm : float
+        The L1 norm of the weights.
+    n_rounds : int
+        The number of weak rankers.
+    weak_ranker : {"stump", "feature"}
+        What they are.
+    normalizers : ndarray or None
+        Z_t of each round, where the algorithm has them.
+    """
+
+    norm: float
+    n_rounds: int
+    weak_ranker: Literal["stump", "feature"]
+    normalizers: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What the bounds need to know of a linear scorer in the space of a kernel.
+
+    Attributes
+    ----------
+    norm : float
+        The norm of the weights.
+    radius : float
+        The largest norm of an item of the data asked about.
+    """
+
+    norm: float
+    radius: float
+
+
+class GeneralizationBounds(Base):
+    """Gives a fitted ranker the method ``generalization_bounds``; stands before `Ranker`.
+
+    A ranker writes ``_bound_facts(data)``, which gives `EnsembleFacts` (boosters) or `KernelFacts`
+    (RankSVM).
+
+    Examples
+    --------
+    A ranker with one stump:
+
+    >>> import numpy as np
+    >>> from equirank import Ranker, make_ranking
+    >>> from equirank.theory import EnsembleFacts, GeneralizationBounds
+    >>> class OneStump(GeneralizationBounds, Ranker):
+    ...     def _fit(self, data):
+    ...         self.threshold_ = float(np.median(data.X[:, 0]))
+    ...
+    ...     def _scores(self, data):
+    ...         return (data.X[:, 0] > self.threshold_).astype(float)
+    ...
+    ...     def _bound_facts(self, data):
+    ...         return EnsembleFacts(norm=1.0, n_rounds=1, weak_ranker="stump")
+    >>> data = make_ranking(n_queries=400, random_state=0)
+    >>> bounds = OneStump().fit(data).generalization_bounds(data, delta=0.05)
+    >>> bounds["bound"].tolist(), bounds["vacuous"].tolist()
+    (['margin', 'vc'], [False, True])
+    """
+
+    def generalization_bounds(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: Any = None,
+        *,
+        delta: float = 0.05,
+        n_draws: int = 50,
+        random_state: Any = 0,
+    ) -> Table:
+        """Bound the share of unseen pairs that this ranker gets wrong.
+
+        The items of a list are taken as independent draws. Its pairs are not independent then, so
+        pairs are matched at random such that no item stands in two: each is a fair draw of a pair
+        of unequal relevance, and their number is the m of the bounds. A tied pair counts as wrong.
+        Every bound holds on its own with probability 1 - delta, for the data the ranker was fitted
+        on as well.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; a `RankingData` brings everything else with it.
+        y : array-like
+            Relevance, >= 0.
+        qid : array-like, optional
+            The list each row belongs to; None makes all rows one list.
+        delta : float
+            The probability that a bound does not hold.
+        n_draws : int
+            Draws for the Rademacher complexity.
+        random_state : int, Generator, RandomState or None
+            Seed of the matching and of the draws.
+
+        Returns
+        -------
+        Table
+            A row per bound: its name, ``value``, whether it is ``vacuous`` (1 or more), its parts
+            ``empirical``, ``complexity`` and ``confidence``, the margin ``rho`` it was best at (of
+            powers of sqrt(2); the bound is uniform in rho), the number of ``pairs`` and a ``note``
+            on what it assumes. ``margin`` and ``vc`` for ensembles, with ``training`` where the
+            algorithm has normalisers (it speaks of the training pairs only); ``kernel`` and
+            ``rank_svm`` for linear scorers.
+        """
+        check_params(
+            "generalization_bounds",
+            {"delta": delta, "n_draws": n_draws},
+            {"delta": Number(0, 1, open_low=True, open_high=True), "n_draws": Integer(2)},
+        )
+        data = self._prediction_data(X, y, qid, None)
+        if data.y is None:
+            raise DataError("y must be given to bound the error")
+        score = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+        random_state = as_seed(random_state)
+        better, worse = disjoint_pairs(data, random_state)
+        facts = self._bound_facts(data)
+        if isinstance(facts, KernelFacts):
+            rows = _kernel_rows(score[better] - score[worse], facts, delta)
+        else:
+            rows = _ensemble_rows(data, score, better, worse, facts, delta, n_draws, random_state)
+        return _table(rows, len(better))
+
+    def _bound_facts(self, data: RankingData) -> EnsembleFacts | KernelFacts:
+        raise TypeError(f"{type(self).__name__} must define _bound_facts")
+
+
+Row = tuple[str, Bound, float, str]
+
+
+def disjoint_pairs(data: RankingData, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Match the items of each list at random into pairs of unequal relevance, no item in two.
+
+    A list of two grades gives as many pairs as the rarer grade has items; one of more grades is
+    paired blindly and pairs of equal relevance are dropped, so that every pair of unequal relevance
+    is equally likely.
+
+    Returns
+    -------
+    better, worse : ndarray of int
+        Stored rows.
+    """
+    if data.y is None:
+        raise DataError("y must be given to form pairs")
+    query = data.query_of_rows()
+    if not ((data.y[1:] != data.y[:-1]) & (query[1:] == query[:-1])).any():
+        raise DataError("y must differ within a list, and no list has two grades to compare")
+    attempt = 0
+    while True:  # blind pairing of a few items may find nothing; the next attempt may
+        pairs = [_match(data, data.y, at, random_state, attempt) for at in range(data.n_queries)]
+        better, worse = np.concatenate(pairs, axis=1)
+        if len(better):
+            return better, worse
+        attempt += 1
+
+
+def _match(
+    data: RankingData, y: np.ndarray, query: int, random_state: Any, attempt: int
+) -> np.ndarray:
+    """Match one list at random: two rows of stored rows, the better above."""
+    begin, end = int(data.offsets[query]), int(data.offsets[query + 1])
+    order = generator(random_state, query, attempt).permutation(end - begin) + begin
+    high = y[order] == y[order].max()
+    if (y[order[~high]] == y[order].min()).all():
+        size = min(int(high.sum()), int((~high).sum()))
+        return np.stack([order[high][:size], order[~high][:size]])
+    half = len(order) // 2
+    two = np.stack([order[:half], order[half : 2 * half]])
+    two = np.where(y[two[0]] > y[two[1]], two, two[::-1])
+    return two[:, y[two[0]] > y[two[1]]]
+
+
+def _ensemble_rows(
+    data: RankingData,
+    score: np.ndarray,
+    better: np.ndarray,
+    worse: np.ndarray,
+    facts: EnsembleFacts,
+    delta: float,
+    n_draws: int,
+    random_state: Any,
+) -> list[Row]:
+    margins = (score[better] - score[worse]) / (facts.norm or 1.0)
+    table = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    complexity = sum(
+        rademacher_complexity(
+            table[rows],
+            weak_ranker=facts.weak_ranker,
+            n_draws=n_draws,
+            random_state=generator(random_state, side),
+        )[0]
+        for side, rows in enumerate((better, worse))
+    )
+    best, rho = _best(
+        lambda rho: margin_bound(
+            _margin_loss(margins, rho), complexity, len(margins), rho=rho, delta=delta, uniform=True
+        )
+    )
+    rows: list[Row] = [("margin", best, rho, "independent items")]
+    rows.append(("vc", *_vc(data, score, facts, delta)))
+    if facts.normalizers is not None:
+        note = "training pairs only, weighted by cost"
+        rows.append(("training", training_error_bound(facts.normalizers), np.nan, note))
+    return rows
+
+
+def _kernel_rows(margins: np.ndarray, facts: KernelFacts, delta: float) -> list[Row]:
+    common = {"norm": facts.norm, "radius": facts.radius, "delta": delta}
+    best, rho = _best(
+        lambda rho: kernel_bound(
+            _margin_loss(margins, rho), len(margins), rho=rho, uniform=True, **common
+        )
+    )
+    slack = float(np.maximum(0.0, 1.0 - margins).mean())
+    note = "norm and radius taken from the fit"
+    return [
+        ("kernel", best, rho, note),
+        ("rank_svm", rank_svm_bound(slack, len(margins), **common), 1.0, note),
+    ]
+
+
+def _vc(
+    data: RankingData, score: np.ndarray, facts: EnsembleFacts, delta: float
+) -> tuple[Bound, float, str]:
+    """Give the VC bound where it applies, else an infinite one that says why."""
+    y = np.asarray(data.y)
+    high = y == y.max()
+    infinite = Bound(0.0, np.inf)
+    if facts.weak_ranker != "stump":
+        return infinite, np.nan, "does not apply: weak rankers must be binary"
+    if data.n_queries > 1 or not (y[~high] == y.min()).all():
+        return infinite, np.nan, "does not apply: needs one list of two grades"
+    below = np.searchsorted(np.sort(score[~high]), score[high], side="left")
+    error = 1.0 - float(below.mean()) / int((~high).sum())
+    bound = vc_bound(
+        min(max(error, 0.0), 1.0),
+        int(high.sum()),
+        int((~high).sum()),
+        vc_dimension=stump_dimension(data.n_features, bool(np.isnan(_stored_values(data.X)).any())),
+        n_rounds=max(1, facts.n_rounds),
+        delta=delta,
+    )
+    return bound, np.nan, "independent items of either grade"
+
+
+def stump_dimension(n_features: int, missing: bool = False) -> int:
+    """Bound the VC dimension of threshold stumps: d points must have 2^d dichotomies.
+
+    A feature cuts d ordered points in d - 1 places, and two cuts are trivial; a side for missing
+    values doubles the cuts.
+    """
+    d = 1
+    while 2 ** (d + 1) <= n_features * d * (2 if missing else 1) + 2:
+        d += 1
+    return d
+
+
+def _stored_values(X: Any) -> np.ndarray:
+    return np.asarray(X.data if hasattr(X, "tocsr") else X)
+
+
+def _margin_loss(margins: np.ndarray, rho: float) -> float:
+    """Give the share of pairs below the margin; a tied or reversed pair always is."""
+    return float(np.mean(margins < rho))
+
+
+def _best(bound: Any) -> tuple[Bound, float]:
+    found = [(bound(rho), rho) for rho in MARGINS]
+    return min(found, key=lambda pair: pair[0].value)
+
+
+def _table(rows: list[Row], n_pairs: int) -> Table:
+    bounds = [bound for _, bound, _, _ in rows]
+    return Table(
+        {
+            "bound": np.array([name for name, _, _, _ in rows], dtype=object),
+            "value": np.array([bound.value for bound in bounds]),
+            "vacuous": np.array([bound.vacuous for bound in bounds]),
+            "empirical": np.array([bound.empirical for bound in bounds]),
+            "complexity": np.array([bound.complexity for bound in bounds]),
+            "confidence": np.array([bound.confidence for bound in bounds]),
+            "rho": np.array([rho for _, _, rho, _ in rows]),
+            "pairs": np.full(len(rows), n_pairs),
+            "note": np.array([note for _, _, _, note in rows], dtype=object),
+        }
+    )
