@@ -1,9 +1,9 @@
-"""Policy gradients of linear Plackett-Luce rankers: one pass per list, nothing allocated (compiled).
+"""Policy gradients of linear Plackett-Luce rankers, one pass per list (compiled).
 
 A list's reward is linear in where its items stand, ``sum_i gain_i theta_pos(i)``, less ``weight``
 times its disparity; the disparity is linear in the exposures too once its signs are read off the
-exposures of the samples. Draws come from a counter-based generator keyed by seed, epoch and list, so
-that neither threads nor the order of the lists change them.
+exposures of the samples. Draws come from a counter-based generator keyed by seed, epoch and list,
+so that neither threads nor the order of the lists change them.
 """
 
 import numpy as np
@@ -46,7 +46,11 @@ def _sort_by(key: np.ndarray, order: np.ndarray, n: int) -> None:
 
 @compiled
 def _draw(
-    strength: np.ndarray, n: int, n_samples: int, state: np.uint64, key: np.ndarray,
+    strength: np.ndarray,
+    n: int,
+    n_samples: int,
+    state: np.uint64,
+    key: np.ndarray,
     orders: np.ndarray,
 ) -> None:
     """Draw rankings: items race with exponential times divided by their strengths."""
@@ -61,9 +65,7 @@ def _draw(
 
 
 @compiled
-def _individual_signs(
-    exposure: np.ndarray, merit: np.ndarray, n: int, signs: np.ndarray
-) -> float:
+def _individual_signs(exposure: np.ndarray, merit: np.ndarray, n: int, signs: np.ndarray) -> float:
     """Write each item's coefficient in the individual disparity, and give its value."""
     pairs, total = 0, 0.0
     for i in range(n):
@@ -90,8 +92,13 @@ def _individual_signs(
 
 @compiled
 def _group_signs(
-    exposure: np.ndarray, merit: np.ndarray, group: np.ndarray, n_groups: int, n: int,
-    sums: np.ndarray, signs: np.ndarray,
+    exposure: np.ndarray,
+    merit: np.ndarray,
+    group: np.ndarray,
+    n_groups: int,
+    n: int,
+    sums: np.ndarray,
+    signs: np.ndarray,
 ) -> float:
     """Write each item's coefficient in the disparity of the worst group and the rest; its value."""
     for item in range(n):
@@ -186,16 +193,32 @@ def list_gradient(
     if plrank:
         for sample in range(n_samples):
             order = orders[sample]
-            left, after = 0.0, 0.0
+            left, after, count, lead, bane = 0.0, 0.0, 0.0, 0.0, 0.0
+            gains, harms, thetas, seen = 0.0, 0.0, 0.0, 0.0
             for place in range(n - 1, -1, -1):
                 item = order[place]
                 left += strength[item]
                 key[place] = left
-                gradient[item] += after  # what the places behind are worth
+                # what the items left would earn in a random order: known before the choice, so
+                # that taking it off leaves the mean alone and the variance small
+                # (thetas and seen: of the places behind this one)
+                count += 1.0
+                gains += gain[item]
+                usual = gains / count * thetas
+                thetas += theta[place]
+                if penal:
+                    harms += signs[item]
+                    usual -= weight * harms / count * seen
+                    seen += attention[place]
+                gradient[item] += after - usual  # what the places behind are worth
+                # this place counts with its expected worth, the places behind with their own
+                lead += strength[item] * gain[item]
+                exposure[place] = theta[place] * lead / left + after - usual
                 after += theta[place] * gain[item]
                 if penal:
+                    bane += strength[item] * signs[item]
+                    exposure[place] -= weight * attention[place] * bane / left
                     after -= weight * attention[place] * signs[item]
-                exposure[place] = after  # from here on: worth from this place down
             drawn, seen, cost = 0.0, 0.0, 0.0
             for place in range(n):
                 item = order[place]
@@ -260,7 +283,11 @@ def _back(X: np.ndarray, begin: int, end: int, gradient: np.ndarray, result: np.
 
 @compiled(reordered=True)
 def _adam(
-    coef: np.ndarray, first: np.ndarray, second: np.ndarray, gradient: np.ndarray, step: int,
+    coef: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+    gradient: np.ndarray,
+    step: int,
     rate: float,
 ) -> None:
     """Climb by one step of Adam with the usual constants."""

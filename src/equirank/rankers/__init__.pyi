@@ -8,3 +8,4 @@ from .costs.item_costs import continuous_costs as continuous_costs
 from .costs.item_costs import ternary_costs as ternary_costs
 from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
+from .policy.fair_pg_rank import FairPGRank as FairPGRank
