@@ -9,10 +9,10 @@ so that neither threads nor the order of the lists change them.
 import numpy as np
 
 from .compiling import compiled
+from .disparities import GROUP, INDIVIDUAL, NONE
 
-__all__ = ["GROUP", "INDIVIDUAL", "NONE", "batch_gradient", "list_gradient", "train_in_turn"]
+__all__ = ["batch_gradient", "list_gradient", "train_in_turn"]
 
-NONE, INDIVIDUAL, GROUP = 0, 1, 2
 #: Strengths under this share of the list's largest are taken as this share: sums never vanish.
 WEAKEST = 1e-290
 

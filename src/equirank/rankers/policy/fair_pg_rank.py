@@ -15,9 +15,7 @@ from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
 from ...policies.plackett_luce import PlackettLuce
-from .linear_engine import LinearEngine
 from .rewards import rewards
-from .torch_engine import TorchEngine
 
 __all__ = ["FairPGRank"]
 
@@ -212,8 +210,7 @@ class FairPGRank(Ranker):
         names = ("entropy", "n_samples", "gradient", "baseline", "batch_size", "learning_rate")
         settings = {name: getattr(self, name) for name in (*names, "n_jobs", "device")}
         settings |= {"lam": lam, "seed": seed, "mlp": self.model == "mlp", "layers": self.layers}
-        kind = LinearEngine if self.engine == "cpu" else TorchEngine
-        engine: Any = kind(data, reward, settings)
+        engine: Any = _engine(self.engine)(data, reward, settings)
         curve = []
         known = _known(data)
         for epoch in progress(range(self.n_epochs), "training", total=self.n_epochs):
@@ -315,6 +312,17 @@ class FairPGRank(Ranker):
     def path_table_(self) -> Table:
         """What was tried for ``max_disparity``: lam, utility, disparity reached."""
         return Table(_arrays(self.path_), None)
+
+
+def _engine(name: str) -> type:
+    """Import an engine when it is asked for: numba and PyTorch take their time."""
+    if name == "torch":
+        from .torch_engine import TorchEngine
+
+        return TorchEngine
+    from .linear_engine import LinearEngine
+
+    return LinearEngine
 
 
 def _known(data: RankingData) -> np.ndarray:

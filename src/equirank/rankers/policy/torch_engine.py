@@ -1,6 +1,7 @@
 """The PyTorch engine: networks and GPUs, batches of lists padded side by side."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.extras import require
 from ...core.random import generator
-from ...kernels.policy_gradient import GROUP, INDIVIDUAL
+from ...kernels.disparities import GROUP, INDIVIDUAL
 from .rewards import Rewards
 
 __all__ = ["TorchEngine", "padded_gradient"]
@@ -52,6 +53,7 @@ class TorchEngine:
         self.model = self._model(rng)
         self.optimiser = torch.optim.Adam(self.model.parameters(), lr=settings["learning_rate"])
         self.facts = np.zeros((data.n_queries, 3))
+        self.batches: dict[int, _Batch] = {}
 
     def epoch(self, number: int) -> Iterator[int]:
         """Go once through all batches in a random order; give how many lists were done."""
@@ -77,7 +79,10 @@ class TorchEngine:
         return {name: value.cpu().numpy().astype(np.float64) for name, value in state.items()}
 
     def _tensor(self, values: np.ndarray) -> Any:
-        return self.torch.as_tensor(np.ascontiguousarray(values), device=self.device)
+        plain = np.ascontiguousarray(values)
+        if not plain.flags.writeable:
+            plain = plain.copy()  # PyTorch shares memory and wants to write
+        return self.torch.as_tensor(plain, device=self.device)
 
     def _model(self, rng: np.random.Generator) -> Any:
         nn = self.torch.nn
@@ -98,44 +103,66 @@ class TorchEngine:
                         layer.bias.zero_()
         return model.to(self.device)
 
-    def _step(self, begin: int, end: int) -> Any:
-        torch, s = self.torch, self.settings
-        first, last = int(self.offsets[begin]), int(self.offsets[end])
-        sizes = np.diff(self.offsets[begin : end + 1])
-        longest = int(sizes.max())
-        starts = self.offsets[begin:end] - first
-        slot = np.arange(last - first) - np.repeat(starts, sizes)
-        slot = self._tensor(slot + np.repeat(np.arange(end - begin) * longest, sizes))
-        score = self.model(self.X[first:last])[:, 0]
+    def _batch(self, begin: int, end: int) -> "_Batch":
+        """Lay out a batch once; every epoch takes the same ones."""
+        if begin not in self.batches:
+            torch = self.torch
+            first, last = int(self.offsets[begin]), int(self.offsets[end])
+            sizes = np.diff(self.offsets[begin : end + 1])
+            longest = int(sizes.max())
+            slot = np.arange(last - first) - np.repeat(self.offsets[begin:end] - first, sizes)
+            places = self._tensor(slot + np.repeat(np.arange(end - begin) * longest, sizes))
 
-        def pad(values: Any, fill: float = 0.0) -> Any:
-            table = torch.full(
-                ((end - begin) * longest,), fill, dtype=values.dtype, device=self.device
-            )
-            table[slot] = values
-            return table.view(end - begin, longest)
+            def pad(values: Any) -> Any:
+                table = torch.zeros((end - begin) * longest, dtype=values.dtype, device=self.device)
+                table[places] = values
+                return table.view(end - begin, longest)
 
-        with torch.no_grad():
             real = pad(torch.ones(last - first, dtype=torch.bool, device=self.device))
-            stop = self.columns["stop"]
+            columns = {
+                name: None if values is None else pad(values[first:last])
+                for name, values in self.columns.items()
+            }
+            group = pad(self.group[first:last])
+            self.batches[begin] = _Batch(slice(first, last), longest, places, real, columns, group)
+        return self.batches[begin]
+
+    def _step(self, begin: int, end: int) -> Any:
+        torch, batch = self.torch, self._batch(begin, end)
+        score = self.model(self.X[batch.rows])[:, 0]
+        with torch.no_grad():
+            table = torch.full_like(batch.real, -torch.inf, dtype=score.dtype)
+            table.view(-1)[batch.slot] = score
             gradient, facts = padded_gradient(
-                pad(score.detach(), -torch.inf),
-                real,
-                pad(self.columns["gain"][first:last]),
-                None if stop is None else pad(stop[first:last]),
-                pad(self.columns["merit"][first:last]),
-                pad(self.group[first:last]),
-                self.theta[:longest],
-                self.attention[:longest],
+                table,
+                batch.real,
+                batch.columns["gain"],
+                batch.columns["stop"],
+                batch.columns["merit"],
+                batch.group,
+                self.theta[: batch.longest],
+                self.attention[: batch.longest],
                 self.reward,
-                s,
+                self.settings,
                 self.random,
             )
             pull = gradient * (self.query_weight[begin:end, None] / (end - begin))
         self.optimiser.zero_grad(set_to_none=True)
-        score.backward(-pull.view(-1)[slot])
+        score.backward(-pull.view(-1)[batch.slot])
         self.optimiser.step()
         return facts
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch:
+    """Some lists side by side: their rows, where each row stands, and what is known of it."""
+
+    rows: slice
+    longest: int
+    slot: Any
+    real: Any
+    columns: dict[str, Any]
+    group: Any
 
 
 def padded_gradient(
