@@ -78,7 +78,7 @@ def test_a_bound_can_be_asked_for(unequal):
     assert path["lam"][0] == 0.0
     assert model.lam_ > 0.0
     with pytest.warns(EquirankWarning, match="was not reached"):
-        fitted(data, disparity="group", max_disparity=0.0, n_epochs=0)
+        fitted(data, disparity="individual", max_disparity=0.0, n_epochs=0)
 
 
 def test_threads_and_seeds(data):

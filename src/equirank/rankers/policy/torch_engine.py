@@ -51,9 +51,14 @@ class TorchEngine:
         self.random = torch.Generator(self.device)
         self.random.manual_seed(int(settings["seed"]) & 0x7FFFFFFF)
         self.model = self._model(rng)
-        self.optimiser = torch.optim.Adam(self.model.parameters(), lr=settings["learning_rate"])
+        self.optimiser = torch.optim.Adam(
+            self.model.parameters(),
+            lr=settings["learning_rate"],
+            capturable=self.device.type == "cuda",
+        )
         self.facts = np.zeros((data.n_queries, 3))
         self.batches: dict[int, _Batch] = {}
+        self.recorded: dict[int, Any] = {}
 
     def epoch(self, number: int) -> Iterator[int]:
         """Go once through all batches in a random order; give how many lists were done."""
@@ -128,6 +133,28 @@ class TorchEngine:
         return self.batches[begin]
 
     def _step(self, begin: int, end: int) -> Any:
+        """Take one step; on a GPU the second one of a batch is recorded and replayed ever after."""
+        if self.device.type != "cuda":
+            return self._climb(begin, end)
+        if begin not in self.recorded:
+            self.recorded[begin] = None
+            return self._climb(begin, end)
+        if self.recorded[begin] is None:
+            self.recorded[begin] = self._record(begin, end)
+        graph, facts = self.recorded[begin]
+        graph.replay()
+        return facts.clone()
+
+    def _record(self, begin: int, end: int) -> tuple[Any, Any]:
+        torch = self.torch
+        self.optimiser.zero_grad(set_to_none=True)
+        graph = torch.cuda.CUDAGraph()
+        graph.register_generator_state(self.random)
+        with torch.cuda.graph(graph):
+            facts = self._climb(begin, end)
+        return graph, facts
+
+    def _climb(self, begin: int, end: int) -> Any:
         torch, batch = self.torch, self._batch(begin, end)
         score = self.model(self.X[batch.rows])[:, 0]
         with torch.no_grad():
