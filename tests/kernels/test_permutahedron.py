@@ -48,7 +48,7 @@ def test_projection_is_the_nearest_point():
                     }
                 )
         found = minimize(
-            lambda e: ((e - target) ** 2).sum(), np.full(3, v.mean()), constraints=rules
+            lambda e, t=target: ((e - t) ** 2).sum(), np.full(3, v.mean()), constraints=rules
         )
         assert got == pytest.approx(found.x, abs=1e-5)
 

@@ -84,7 +84,7 @@ def test_each_item_by_its_merit():
 
 def test_merit_beyond_the_first_place_is_projected_and_said():
     merit = [10.0, 0.1, 0.1]
-    with pytest.raises(InfeasibleError, match="first places hold.*lie .* off"):
+    with pytest.raises(InfeasibleError, match=r"first places hold.*lie .* off"):
         ExposureOptimal("item").rerank(merit)
     with pytest.warns(EquirankWarning, match="in proportion"):
         shared = ExposureOptimal("item", on_infeasible="best").rerank(merit)
