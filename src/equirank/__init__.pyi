@@ -6,6 +6,7 @@ from . import datasets as datasets
 from . import metrics as metrics
 from . import plots as plots
 from . import policies as policies
+from . import preprocess as preprocess
 from . import rankers as rankers
 from . import rerankers as rerankers
 from . import testing as testing

@@ -17,6 +17,7 @@ ROOMS = (
     "equirank",
     "equirank.metrics",
     "equirank.policies",
+    "equirank.preprocess",
     "equirank.rankers",
     "equirank.rerankers",
 )

@@ -1,0 +1,217 @@
+"""All orders by ``cos(t) * first + sin(t) * second`` for t from 0 to 90 degrees (compiled).
+
+Only neighbours in the order can change places next, so one angle is kept per pair of neighbours, in
+a tree whose root is the smallest: memory is linear in the items, and each of the at most n(n-1)/2
+exchanges costs log n. A pair exchanges at most once, decided by comparing its values; the angle
+only says when. Equal items stay as they stood. Angles closer than SAME are one.
+"""
+
+import numpy as np
+
+from .compiling import compiled
+
+__all__ = ["advance", "begin", "sweep_counts", "sweep_exposure"]
+
+#: Angles that differ by less are the same, rounded apart.
+SAME = 1e-12
+RIGHT = np.pi / 2
+
+
+def begin(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Give the order at the angle 0, the second value deciding ties, and the tree of angles."""
+    order = np.lexsort((np.arange(len(first)), -second, -first)).astype(np.int64)
+    size = 1
+    while size < max(1, len(first) - 1):
+        size *= 2
+    tree = np.full(2 * size, np.inf)
+    _fill(first, second, order, tree)
+    return order, tree
+
+
+@compiled
+def _angle(first: np.ndarray, second: np.ndarray, upper: int, lower: int) -> float:
+    """Say when the lower item of two neighbours passes the upper one; infinity: never."""
+    ahead, behind = first[upper] - first[lower], second[lower] - second[upper]
+    if ahead > 0.0 and behind > 0.0:
+        return np.arctan2(ahead, behind)
+    return np.inf
+
+
+@compiled
+def _fill(first: np.ndarray, second: np.ndarray, order: np.ndarray, tree: np.ndarray) -> None:
+    size = len(tree) // 2
+    for slot in range(len(order) - 1):
+        tree[size + slot] = _angle(first, second, order[slot], order[slot + 1])
+    for node in range(size - 1, 0, -1):
+        tree[node] = min(tree[2 * node], tree[2 * node + 1])
+
+
+@compiled
+def _set(tree: np.ndarray, slot: int, angle: float) -> None:
+    node = len(tree) // 2 + slot
+    tree[node] = angle
+    while node > 1:
+        node //= 2
+        least = min(tree[2 * node], tree[2 * node + 1])
+        if tree[node] == least:
+            break
+        tree[node] = least
+
+
+@compiled
+def _exchange(first: np.ndarray, second: np.ndarray, order: np.ndarray, tree: np.ndarray) -> int:
+    """Let the next two neighbours change places; give the place of the upper one."""
+    size = len(tree) // 2
+    node = 1
+    while node < size:
+        node *= 2
+        if tree[node] > tree[node + 1]:
+            node += 1
+    slot = node - size
+    order[slot], order[slot + 1] = order[slot + 1], order[slot]
+    _set(tree, slot, np.inf)
+    if slot > 0:
+        _set(tree, slot - 1, _angle(first, second, order[slot - 1], order[slot]))
+    if slot + 2 < len(order):
+        _set(tree, slot + 1, _angle(first, second, order[slot + 1], order[slot + 2]))
+    return slot
+
+
+@compiled
+def _next_angle(tree: np.ndarray, now: float) -> float:
+    """Give the next angle behind this one, or the last angle of all."""
+    return min(RIGHT, max(now, tree[1]))
+
+
+@compiled
+def advance(
+    first: np.ndarray,
+    second: np.ndarray,
+    order: np.ndarray,
+    tree: np.ndarray,
+    depth: int,
+) -> tuple[float, int]:
+    """Go on until the first ``depth`` places change; give that angle and the orders passed.
+
+    The angle is 90 degrees where they change no more.
+    """
+    now, passed = 0.0, 0
+    while tree[1] < np.inf:
+        now = max(now, tree[1])
+        touched = False
+        while tree[1] <= now + SAME:
+            touched = _exchange(first, second, order, tree) < depth or touched
+        passed += 1
+        if touched:
+            return min(RIGHT, now), passed
+    return RIGHT, passed
+
+
+@compiled
+def _note(found: np.ndarray, count: int, low: float, high: float) -> tuple[np.ndarray, int]:
+    """Add an interval, or lengthen the last one it touches."""
+    if high <= low:
+        return found, count
+    if count > 0 and found[count - 1, 1] == low:
+        found[count - 1, 1] = high
+        return found, count
+    if count == len(found):
+        more = np.empty((2 * count, 2))
+        more[:count] = found
+        found = more
+    found[count, 0], found[count, 1] = low, high
+    return found, count + 1
+
+
+@compiled
+def sweep_counts(
+    first: np.ndarray,
+    second: np.ndarray,
+    order: np.ndarray,
+    tree: np.ndarray,
+    codes: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+) -> tuple[np.ndarray, int]:
+    """Give the intervals of angles where each prefix holds ``low`` to ``high`` of each group.
+
+    ``low`` and ``high`` are groups x prefixes. Also gives the number of orders.
+    """
+    n_groups, depth = low.shape
+    counts = np.zeros((n_groups, depth), dtype=np.int64)
+    broken = 0
+    for group in range(n_groups):
+        count = 0
+        for place in range(depth):
+            count += 1 if codes[order[place]] == group else 0
+            counts[group, place] = count
+            if count < low[group, place] or count > high[group, place]:
+                broken += 1
+    found, n_found, n_orders = np.empty((16, 2)), 0, 1
+    now = 0.0
+    while True:
+        then = _next_angle(tree, now)
+        if broken == 0:
+            found, n_found = _note(found, n_found, now, then)
+        now = then
+        if tree[1] == np.inf:
+            return found[:n_found], n_orders
+        n_orders += 1
+        while tree[1] <= now + SAME:
+            slot = _exchange(first, second, order, tree)
+            if slot >= depth:
+                continue
+            into, out = codes[order[slot]], codes[order[slot + 1]]
+            if into == out:
+                continue
+            for group, step in ((into, 1), (out, -1)):
+                count = counts[group, slot]
+                was = count < low[group, slot] or count > high[group, slot]
+                count += step
+                counts[group, slot] = count
+                is_now = count < low[group, slot] or count > high[group, slot]
+                broken += (1 if is_now else 0) - (1 if was else 0)
+
+
+@compiled
+def sweep_exposure(
+    first: np.ndarray,
+    second: np.ndarray,
+    order: np.ndarray,
+    tree: np.ndarray,
+    codes: np.ndarray,
+    exposure: np.ndarray,
+    watched: np.ndarray,
+    limit: float,
+) -> tuple[np.ndarray, int]:
+    """Give the intervals of angles where no watched group's exposure gap exceeds the limit.
+
+    The gap is between the group's mean exposure and that of all others. Also gives the number of
+    orders.
+    """
+    n_groups = len(watched)
+    total, size = np.zeros(n_groups), np.zeros(n_groups)
+    for place in range(len(order)):
+        total[codes[order[place]]] += exposure[place]
+        size[codes[order[place]]] += 1.0
+    everyone, everything = size.sum(), total.sum()
+    found, n_found, n_orders = np.empty((16, 2)), 0, 1
+    now = 0.0
+    while True:
+        then = _next_angle(tree, now)
+        widest = 0.0
+        for group in range(n_groups):
+            if watched[group] and 0.0 < size[group] < everyone:
+                rest = (everything - total[group]) / (everyone - size[group])
+                widest = max(widest, abs(total[group] / size[group] - rest))
+        if widest <= limit:
+            found, n_found = _note(found, n_found, now, then)
+        now = then
+        if tree[1] == np.inf:
+            return found[:n_found], n_orders
+        n_orders += 1
+        while tree[1] <= now + SAME:
+            slot = _exchange(first, second, order, tree)
+            gain = exposure[slot] - exposure[slot + 1]
+            total[codes[order[slot]]] += gain
+            total[codes[order[slot + 1]]] -= gain

@@ -1,0 +1,5 @@
+"""Repair before training: fair representations, causal scores and fair scoring weights."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

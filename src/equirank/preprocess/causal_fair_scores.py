@@ -1,0 +1,438 @@
+"""Causal fair scores: what people would score in one and the same group."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core import columns as door
+from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.errors import DataError
+from ..core.params import AnyOf, Constraint, Integer, Label, Number, Optional, check_params
+from ..core.random import as_seed
+from ..core.ranking import Ranking
+from ..core.table import Table
+from .causal_columns import people_of, reference_codes, refuse_unvarying
+from .causal_effects import CausalEffects, measure_effects
+from .causal_rank_test import CausalRankTest, rank_test
+from .dag import Dag, Edges, read_dag
+from .equations import Equation, People
+from .structural_model import StructuralModel, fit_model
+from .transformer import FairTransformer
+
+__all__ = ["CausalFairScores"]
+
+
+class _Model:
+    """A scikit-learn model with ``fit`` and another method."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+
+    def accepts(self, value: Any) -> bool:
+        return hasattr(value, "fit") and hasattr(value, self.method)
+
+    def __str__(self) -> str:
+        return f"a scikit-learn model with {self.method}"
+
+
+class _Names:
+    """Names of nodes, none of them where nothing resolves."""
+
+    def accepts(self, value: Any) -> bool:
+        names = [value] if isinstance(value, str) else value
+        return isinstance(names, (list, tuple, set, frozenset)) and all(
+            isinstance(name, str) for name in names
+        )
+
+    def __str__(self) -> str:
+        return "a name or a list of names"
+
+
+class _Group:
+    """A group by attribute."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, Mapping) and len(value) > 0
+
+    def __str__(self) -> str:
+        return "a mapping of attributes to groups"
+
+
+class CausalFairScores(FairTransformer):
+    """Score people as if all were of one group, by a causal model of how groups act on scores.
+
+    The DAG says what causes what: protected attributes, mediators, and at its end the score. Each
+    mediator and the score get a structural equation: linear with coefficients of their own for
+    each group of their protected causes, logistic for a mediator with two values, or a scikit-learn
+    model. A counterfactual score sets the protected attributes to the reference group and goes
+    through the DAG with each person's own residuals; resolving mediators, whose differences are
+    accepted, stay as observed. Without a reference the mean over all groups that occur is given.
+
+    The coefficients are those of `fit`; `transform` uses the own group and score of the new people.
+    Equal people get equal scores. A column with one value only, in the score or a mediator, is
+    refused, and so is a group that `fit` has not seen.
+
+    Parameters
+    ----------
+    dag : list of pairs, mapping or graph
+        Pairs ``(cause, effect)`` of column names, a mapping of each cause to its effects, or any
+        graph with ``edges`` (of networkx, for one). Columns of an array are ``x0, x1, ...``.
+    resolving : name or list of names, optional
+        The mediators whose differences between groups are accepted.
+    reference : label or mapping, optional
+        The group everybody is put into: a label, or one label per attribute, where several are
+        protected, as in ``{"sex": "m", "race": "White"}``. None: the mean over all groups.
+    protected : name or list of names, optional
+        The protected attributes. None: all nodes without causes.
+    outcome : str, optional
+        The score. None: the end of the DAG.
+    regressor, classifier : scikit-learn models, optional
+        What fits equations instead: for numbers, and for mediators with two values. They get
+        indicators of the groups beside the other causes. Such a model cannot be saved.
+
+    Attributes
+    ----------
+    equations_ : dict of str to dict
+        Per node its ``kind``, the protected causes ``by``, the other ``causes``, and ``coef``: per
+        group (of ``groups``) an intercept and one slope per cause.
+    categories_ : dict of str to list
+        The groups of each protected attribute.
+    combinations_ : list of dict
+        The groups that occur, crossed over all protected attributes.
+
+    References
+    ----------
+    Yang, Loftus and Stoyanovich, Causal intersectionality and fair ranking, FORC 2021. Kusner,
+    Loftus, Russell and Silva, Counterfactual fairness, NeurIPS 2017.
+
+    Examples
+    --------
+    Men get ten points for nothing, and twenty through a test that counts half:
+
+    >>> import numpy as np
+    >>> from equirank.preprocess import CausalFairScores
+    >>> X = {"sex": ["f", "m", "f", "m"], "test": [60.0, 80.0, 50.0, 70.0]}
+    >>> X["points"] = [30.0, 50.0, 25.0, 45.0]
+    >>> dag = [("sex", "test"), ("sex", "points"), ("test", "points")]
+    >>> CausalFairScores(dag, reference="m").fit(X).transform(X)[:, 0]
+    array([50., 50., 45., 45.])
+    >>> CausalFairScores(dag, resolving="test", reference="m").fit(X).transform(X)[:, 0]
+    array([40., 50., 35., 45.])
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    __metadata_request__transform: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "dag": Edges(),
+        "resolving": Optional(_Names()),
+        "reference": Optional(AnyOf(Label(), _Group())),
+        "protected": Optional(Label(many=True)),
+        "outcome": Optional(Label()),
+        "regressor": Optional(_Model("predict")),
+        "classifier": Optional(_Model("predict_proba")),
+    }
+
+    def __init__(
+        self,
+        dag: Any,
+        *,
+        resolving: Any = None,
+        reference: Any = None,
+        protected: Any = None,
+        outcome: str | None = None,
+        regressor: Any = None,
+        classifier: Any = None,
+    ) -> None:
+        self.dag = dag
+        self.resolving = resolving
+        self.reference = reference
+        self.protected = protected
+        self.outcome = outcome
+        self.regressor = regressor
+        self.classifier = classifier
+
+    def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Fit the structural equations.
+
+        Parameters
+        ----------
+        X : data frame, mapping of columns, array-like or RankingData
+            The columns of the DAG; others are not looked at. A `RankingData` brings its features,
+            its sensitive attributes, and its relevance as the score where no column has its name.
+        y : array-like, optional
+            The score, where no column of X has its name.
+        sensitive_features : array-like, data frame or dict, optional
+            The protected attributes, where they are no columns of X.
+        """
+        self._check_params()
+        self.__dict__.pop("_fitted", None)
+        dag = self._dag()
+        columns = self._columns(X, y, sensitive_features, fitting=True)
+        people = people_of(dag, columns)
+        refuse_unvarying(dag, people)
+        model = fit_model(people, dag, self.regressor, self.classifier)
+        self.categories_ = {name: list(people.labels[name]) for name in dag.protected}
+        self.combinations_ = [
+            {name: people.labels[name][code] for name, code in group.items()}
+            for group in model.groups
+        ]
+        self.equations_ = {
+            node: {
+                "kind": equation.kind,
+                "by": list(equation.by),
+                "causes": list(equation.causes),
+                "groups": [people.words(equation.by, code) for code in range(len(equation.coef))],
+                "coef": equation.coef.tolist(),
+                "ends": None if equation.ends is None else list(equation.ends),
+            }
+            for node, equation in model.equations.items()
+        }
+        self._fitted = model
+        self._reference()  # says now if it is not there
+        return self
+
+    def transform(self, X: Any, *, sensitive_features: Any = None, y: Any = None) -> np.ndarray:
+        """Give the counterfactual score of each row, as one column.
+
+        Parameters
+        ----------
+        X : data frame, mapping of columns, array-like or RankingData
+            As in `fit`, the observed score included.
+        sensitive_features, y : array-like, optional
+            As in `fit`.
+        """
+        people = self._given(X, y, sensitive_features)
+        return self._model().scores(people, self._reference())[:, None]
+
+    def fit_transform(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> np.ndarray:
+        """Fit, then give the counterfactual scores of the same rows."""
+        fitted = self.fit(X, y, sensitive_features=sensitive_features)
+        return fitted.transform(X, y=y, sensitive_features=sensitive_features)
+
+    def counterfactuals(
+        self, X: Any, reference: Any = None, *, sensitive_features: Any = None, y: Any = None
+    ) -> Table:
+        """Give every node as it would be if all people were of one group.
+
+        Parameters
+        ----------
+        X, sensitive_features, y
+            As in `transform`.
+        reference : label or mapping, optional
+            The group; None: that of the constructor.
+
+        Returns
+        -------
+        Table
+            One column per mediator, and the score.
+        """
+        people = self._given(X, y, sensitive_features)
+        group = self._reference(reference)
+        if group is None:
+            raise DataError("reference must name a group here, got None")
+        world = self._model().world(people, group)
+        dag = self._model().dag
+        return Table({node: world[node] for node in (*dag.mediators, dag.score)})
+
+    def rank(self, X: Any, *, sensitive_features: Any = None, y: Any = None) -> Ranking:
+        """Rank the rows by their counterfactual scores.
+
+        Parameters
+        ----------
+        X, sensitive_features, y
+            As in `transform`; a `RankingData` is ranked list by list.
+        """
+        people = self._given(X, y, sensitive_features)
+        score = self._model().scores(people, self._reference())
+        if isinstance(X, RankingData):
+            return Ranking.from_scores(X, score)
+        groups = {
+            name: np.asarray(people.labels[name], dtype=object)[codes]
+            for name, codes in people.codes.items()
+        }
+        return Ranking.from_scores(
+            as_ranking_data(None, score=score, sensitive_features=groups), score
+        )
+
+    def effects(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        y: Any = None,
+        n_boot: int = 200,
+        confidence: float = 0.95,
+        random_state: Any = 0,
+    ) -> CausalEffects:
+        """Measure how groups act on the score, against the reference group.
+
+        Means over the people given. ``direct``: the score's own equation is that of the group, the
+        mediators stay those of the reference. ``indirect``: the mediators that are not resolving
+        follow. ``resolved``: the resolving ones follow too. ``total`` is the sum. What the
+        counterfactual score takes away is direct and indirect; resolved stays. Without a reference
+        the largest group stands in. Intervals are percentiles over people resampled within groups,
+        all equations fitted anew.
+
+        Parameters
+        ----------
+        X, sensitive_features, y
+            As in `transform`.
+        n_boot : int, default=200
+            How often people are resampled; 0 gives no intervals.
+        confidence : float, default=0.95
+            How many of the resampled values an interval holds.
+        random_state : int, Generator, RandomState or None
+            Draws the people.
+        """
+        check_params(
+            "effects",
+            {"n_boot": n_boot, "confidence": confidence},
+            {"n_boot": Integer(0), "confidence": Number(0, 1, open_low=True, open_high=True)},
+        )
+        people = self._given(X, y, sensitive_features)
+        model = self._model()
+        reference = self._reference()
+        if reference is None:
+            joint = people.joint(model.dag.protected)
+            row = int(np.argmax(joint == np.bincount(joint).argmax()))
+            reference = {name: int(people.codes[name][row]) for name in model.dag.protected}
+        return measure_effects(
+            model,
+            people,
+            reference,
+            lambda some: fit_model(some, model.dag, self.regressor, self.classifier),
+            n_boot,
+            confidence,
+            as_seed(random_state),
+        )
+
+    def rank_test(
+        self,
+        X: Any,
+        y_score: Any = None,
+        *,
+        sensitive_features: Any = None,
+        y: Any = None,
+        n_boot: int = 200,
+        random_state: Any = 0,
+    ) -> CausalRankTest:
+        """Test whether a ranking is causally fair: the same places whatever the group.
+
+        Parameters
+        ----------
+        X, sensitive_features, y
+            As in `transform`.
+        y_score : array-like, optional
+            The scores that the ranking under test is made of; None: the observed score.
+        n_boot : int, default=200
+            How many samples the p-value rests on.
+        random_state : int, Generator, RandomState or None
+            Draws the samples.
+        """
+        check_params("rank_test", {"n_boot": n_boot}, {"n_boot": Integer(1)})
+        people = self._given(X, y, sensitive_features)
+        model = self._model()
+        score = people.values[model.dag.score]
+        if y_score is not None:
+            score = np.asarray(door.numbers("y_score", y_score), dtype=np.float64)
+            door.same_length({"X": people.values[model.dag.score], "y_score": score})
+        return rank_test(model, people, score, n_boot, as_seed(random_state))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Give the name of the column that comes out: that of the score."""
+        check_is_fitted(self)
+        return np.array([self._model().dag.score], dtype=object)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        state = dict(super().__getstate__())
+        if self.regressor is None and self.classifier is None:
+            state.pop("_fitted", None)
+        return state
+
+    def _dag(self) -> Dag:
+        return read_dag(self.dag, self.protected, self.resolving, self.outcome)
+
+    def _model(self) -> StructuralModel:
+        """Give the fitted equations, made again from their numbers after loading."""
+        if "_fitted" not in self.__dict__:
+            dag = self._dag()
+            equations = {
+                node: Equation(
+                    node,
+                    tuple(parts["by"]),
+                    tuple(parts["causes"]),
+                    parts["kind"],
+                    np.array(parts["coef"], dtype=np.float64),
+                    None if parts["ends"] is None else (parts["ends"][0], parts["ends"][1]),
+                )
+                for node, parts in self.equations_.items()
+            }
+            ordered = {node: equations[node] for node in dag.causes if node in equations}
+            groups = tuple(
+                {name: self.categories_[name].index(group[name]) for name in dag.protected}
+                for group in self.combinations_
+            )
+            self._fitted = StructuralModel(dag, ordered, groups)
+        return self._fitted
+
+    def _given(self, X: Any, y: Any, sensitive_features: Any) -> People:
+        check_is_fitted(self)
+        columns = self._columns(X, y, sensitive_features, fitting=False)
+        return people_of(self._model().dag, columns, self.categories_)
+
+    def _columns(
+        self, X: Any, y: Any, sensitive_features: Any, *, fitting: bool
+    ) -> dict[str, np.ndarray]:
+        """Give all columns there are, by name, in the caller's row order."""
+        score = self._dag().score
+        if isinstance(X, RankingData):
+            refuse_beside({"y": y, "sensitive_features": sensitive_features})
+            found = {
+                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
+                for name, a in X.sensitive.items()
+            }
+            if X.y is not None:
+                found[score] = X.to_original(X.y)
+            matrix = self._features_of(X, fitting) if X.X is not None else None
+            names = X.feature_names or [f"x{at}" for at in range(X.n_features)]
+            if matrix is not None:
+                found |= dict(zip(names, matrix.T, strict=True))
+            return found
+        found = {}
+        if y is not None and score not in (X if _is_mapping(X) else getattr(X, "columns", ())):
+            found[score] = np.asarray(door.vector(score, y))
+        if sensitive_features is not None:
+            found |= door.attributes(sensitive_features)
+        found |= self._table(X, fitting)
+        door.same_length(found)
+        return found
+
+    def _table(self, X: Any, fitting: bool) -> dict[str, np.ndarray]:
+        if _is_mapping(X):
+            columns = {str(name): np.asarray(door.vector(str(name), v)) for name, v in X.items()}
+            if fitting:
+                self.n_features_in_ = len(columns)
+            return columns
+        if hasattr(X, "columns"):
+            validate_data(self, X, reset=fitting, skip_check_array=True)
+            return door.attributes(X)
+        matrix = validate_data(
+            self, X, reset=fitting, dtype=np.float64, ensure_min_samples=2 if fitting else 1
+        )
+        return {f"x{at}": column for at, column in enumerate(np.asarray(matrix).T)}
+
+    def _reference(self, reference: Any = None) -> dict[str, int] | None:
+        """Give the reference group as a code per attribute."""
+        wanted = self.reference if reference is None else reference
+        if wanted is None:
+            return None
+        model = self._model()
+        return reference_codes(wanted, model.dag.protected, self.categories_, model.groups)
+
+
+def _is_mapping(X: Any) -> bool:
+    """Tell columns by name from a sparse array, which may be a mapping too."""
+    return isinstance(X, Mapping) and not hasattr(X, "tocsr")

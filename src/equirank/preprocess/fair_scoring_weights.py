@@ -1,0 +1,284 @@
+"""Fair scoring weights: the weights nearest to the user's whose ranking is fair."""
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.errors import DataError, InfeasibleError
+from ..core.params import Constraint, Integer, Optional, Vector
+from ..core.random import generator
+from ..core.ranking import Ranking
+from ..core.saving import save
+from .direction_search import angle_between, search, top_rows
+from .oracles import Oracle
+from .rules import CallRule, Rule
+from .transformer import FairTransformer, refuse_constant
+
+__all__ = ["FairScoringWeights"]
+
+#: How far inside a fair interval its end is taken, in radians: at the end itself two items tie.
+INSIDE = 1e-9
+
+
+class _Judge:
+    """An oracle, or any function of the order."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, (Oracle, dict)) or callable(value)
+
+    def __str__(self) -> str:
+        return "an oracle or a function of the order"
+
+
+class FairScoringWeights(FairTransformer):
+    """Find the weights of a linear score, nearest to those asked for, that rank fairly.
+
+    Scores are ``w . x`` with weights >= 0 (turn a column's sign where less is better). With two
+    columns the search is exact: the angle of w is swept from 0 (the first column only) to 90
+    degrees (the second only), items exchange places at the angles where their scores are equal, and
+    between exchanges the order stands and is judged once. With more columns directions are sampled,
+    the nearest fair ones are walked back towards w, and their surroundings are tried: the nearest
+    found is given, not the nearest there is.
+
+    Equal rows keep the order in which they are given. At the end of a fair interval two items tie,
+    so the angle is taken a billionth of a radian inside. Columns with one value only are refused.
+
+    Parameters
+    ----------
+    oracle : Oracle or callable
+        What is fair: `PrefixSharesOracle`, `ExposureGapOracle`, `FAStarIROracle`, `MetricOracle`,
+        or any function that takes the row numbers, best first, and answers True or False. A
+        function with an attribute ``depth`` is given the first so many rows only.
+    weights : sequence of float, optional
+        The weights asked for, one per column, >= 0; None: all equal. Only their direction matters.
+    n_samples : int, default=1000
+        Directions sampled where X has more than two columns.
+    n_refine : int, default=500
+        Directions tried around the nearest one found.
+    random_state : int, Generator, RandomState or None
+        Draws the directions; the same seed gives the same result.
+
+    Attributes
+    ----------
+    weights_ : ndarray of shape (n_features,)
+        The fair weights, as long as those asked for.
+    angle_ : float
+        How far they are from those asked for, in radians; 0 where these are fair.
+    fair_share_ : float
+        Which share of the angles (two columns) or of the sampled directions is fair.
+    intervals_ : ndarray of shape (n_intervals, 2)
+        The intervals of fair angles in radians; empty with more than two columns.
+    n_orders_ : int
+        How many different orders there are (two columns), else the directions judged.
+
+    References
+    ----------
+    Asudeh, Jagadish, Stoyanovich and Das, Designing fair ranking schemes, SIGMOD 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.preprocess import FairScoringWeights, PrefixSharesOracle
+    >>> X = [[4.0, 1.0], [3.0, 2.0], [2.0, 3.5], [1.0, 3.0]]  # tests, experience
+    >>> oracle = PrefixSharesOracle(k=2, low=0.5, protected="b")
+    >>> model = FairScoringWeights(oracle, weights=[2, 1])
+    >>> model = model.fit(X, sensitive_features=["a", "a", "b", "b"])
+    >>> model.rank(X).order()[:2]
+    array([0, 2])
+    >>> bool(model.angle_ > 0), model.intervals_.round(3)
+    (True, array([[0.588, 1.571]]))
+    """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "oracle": _Judge(),
+        "weights": Optional(Vector(0.0)),
+        "n_samples": Integer(1),
+        "n_refine": Integer(1),
+    }
+
+    def __init__(
+        self,
+        oracle: Any,
+        *,
+        weights: Any = None,
+        n_samples: int = 1000,
+        n_refine: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.oracle = oracle
+        self.weights = weights
+        self.n_samples = n_samples
+        self.n_refine = n_refine
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
+        """Find the weights.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            The attributes that are weighted, on comparable scales; one list.
+        y : array-like, optional
+            Relevance, for oracles that look at it.
+        sensitive_features : array-like, data frame or dict, optional
+            The group of each row; the ready oracles need it.
+
+        Raises
+        ------
+        InfeasibleError
+            Where no direction was found that the oracle accepts; says how many were judged.
+        """
+        self._check_params()
+        if isinstance(X, RankingData):
+            refuse_beside({"y": y, "sensitive_features": sensitive_features})
+            y = None if X.y is None else X.to_original(X.y)
+            sensitive_features = {
+                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
+                for name, a in X.sensitive.items()
+            } or None
+        matrix = self._matrix(X, fitting=True)
+        if matrix.shape[1] < 2:
+            raise DataError("X must have at least two columns to weigh, got n_features = 1")
+        refuse_constant(matrix, self._names_in(), "its weight would change no order")
+        asked = self._asked(matrix.shape[1])
+        rule = self._rule(matrix, y, sensitive_features)
+        length = float(np.linalg.norm(asked))
+        if matrix.shape[1] == 2:
+            direction = self._sweep(rule, matrix, asked / length)
+        else:
+            direction = self._sample(rule, matrix, asked / length)
+        self.weights_ = length * direction
+        self.angle_ = float(angle_between(direction, asked / length))
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Give the fair score of each row, as one column.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            The columns of `fit`.
+        """
+        return (self._matrix(X, fitting=False) @ self.weights_)[:, None]
+
+    def rank(self, X: Any, *, sensitive_features: Any = None) -> Ranking:
+        """Rank the rows by their fair scores.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            The columns of `fit`; a `RankingData` is ranked list by list.
+        sensitive_features : array-like, optional
+            Rides along in ``ranking.data``, ready to be evaluated.
+        """
+        score = self.transform(X)[:, 0]
+        data = (
+            X
+            if isinstance(X, RankingData)
+            else as_ranking_data(None, score=score, sensitive_features=sensitive_features)
+        )
+        return Ranking.from_scores(data, score)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Give the name of the column that comes out."""
+        check_is_fitted(self)
+        return np.array(["fair_score"], dtype=object)
+
+    def save(self, folder: str | Path) -> None:
+        """Save into a folder that `equirank.load` reads; the oracle must be a ready one."""
+        check_is_fitted(self)
+        if not isinstance(self.oracle, Oracle):
+            raise DataError(
+                "oracle must be a ready one to be saved; a function has no safe form, got "
+                f"{self.oracle!r}"
+            )
+        plain = copy(self)
+        parts = {field.name: getattr(self.oracle, field.name) for field in fields(self.oracle)}
+        if "metric" in parts:
+            parts["metric"] = str(parts["metric"])
+        plain.oracle = {"oracle": type(self.oracle).__name__, "parts": parts}
+        save(plain, folder)
+
+    def _load_files(self, folder: Path) -> None:
+        room = import_module("equirank.preprocess")
+        name = self.oracle["oracle"]
+        kind = getattr(room, name) if name in room.__all__ else None
+        if not (isinstance(kind, type) and issubclass(kind, Oracle)):
+            raise DataError(f"oracle must be a public oracle, got {name!r}")
+        self.oracle = kind(**self.oracle["parts"])
+
+    def _asked(self, n_columns: int) -> np.ndarray:
+        if self.weights is None:
+            return np.ones(n_columns)
+        asked = np.asarray(self.weights, dtype=np.float64)
+        if len(asked) != n_columns:
+            raise DataError(
+                f"weights must have one number per column of X ({n_columns}), got {len(asked)}"
+            )
+        if not asked.any():
+            raise DataError("weights must have one above 0, got zeros only")
+        return asked
+
+    def _rule(self, matrix: np.ndarray, y: Any, sensitive_features: Any) -> Rule:
+        """Bind the oracle to the rows."""
+        n = len(matrix)
+        if isinstance(self.oracle, Oracle):
+            if sensitive_features is None:
+                raise DataError(
+                    f"sensitive_features must be given to fit: {type(self.oracle).__name__} "
+                    "needs groups"
+                )
+            return self.oracle.bind(
+                as_ranking_data(
+                    None,
+                    y,
+                    qid=np.zeros(n, dtype=np.int64),
+                    sensitive_features=sensitive_features,
+                )
+            )
+        depth = min(n, int(getattr(self.oracle, "depth", n)))
+        oracle = self.oracle
+        return CallRule(lambda order: oracle(order[:depth]), depth)
+
+    def _sweep(self, rule: Rule, matrix: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        first, second = np.ascontiguousarray(matrix.T)
+        self.intervals_, self.n_orders_ = rule.sweep(first, second)
+        self.fair_share_ = float((self.intervals_[:, 1] - self.intervals_[:, 0]).sum() * 2 / np.pi)
+        if not len(self.intervals_):
+            raise InfeasibleError(
+                f"oracle must accept an order, and accepts none of the {self.n_orders_} that "
+                "weights >= 0 can give (0 % of the angles are fair)"
+            )
+        angle = float(np.arctan2(asked[1], asked[0]))
+        low, high = self.intervals_.T
+        inside = np.minimum(INSIDE, (high - low) / 2)
+        ends_low = np.where(low > 0, low + inside, 0.0)
+        ends_high = np.where(high < np.pi / 2, high - inside, np.pi / 2)
+        nearest = np.clip(angle, ends_low, ends_high)
+        best = float(nearest[np.argmin(np.abs(nearest - angle))])
+        if best == angle:
+            return asked
+        return np.array([np.cos(best), max(0.0, np.sin(best))])
+
+    def _sample(self, rule: Rule, matrix: np.ndarray, asked: np.ndarray) -> np.ndarray:
+        def fair(direction: np.ndarray) -> bool:
+            return rule.fair(top_rows(matrix @ direction, rule.depth))
+
+        rng = generator(self.random_state)
+        found = search(fair, asked, self.n_samples, self.n_refine, rng)
+        self.intervals_, self.n_orders_ = np.empty((0, 2)), self.n_samples
+        self.fair_share_ = found.share
+        if found.direction is None:
+            raise InfeasibleError(
+                f"oracle must accept a direction, and accepts none of {self.n_samples} sampled "
+                f"ones (fair share 0 %) nor of {self.n_refine} near the weights asked for"
+            )
+        return found.direction

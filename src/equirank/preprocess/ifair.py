@@ -1,0 +1,213 @@
+"""iFair: representations in which people are as far apart as without their protected columns."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.params import AnyOf, Choice, Constraint, Flag, Integer, Number, Optional
+from ..core.random import generator
+from .ifair_loss import IFairLoss
+from .prototypes import PrototypeTransformer
+from .transformer import Columns, refuse_constant
+
+__all__ = ["IFair"]
+
+#: Up to so many rows all pairs are taken; beyond, FEW pairs, or FEW_PER_ROW where that is more.
+ALL_ROWS = 2000
+FEW, FEW_PER_ROW = 400_000, 4
+#: The weight that protected columns begin with in variant b.
+NEAR_ZERO = 1e-4
+
+
+class IFair(PrototypeTransformer):
+    """Represent people by prototypes so that equal people are alike, whatever their group.
+
+    Prototypes ``v_k`` and attribute weights ``a >= 0`` are learned. A row belongs to prototype k
+    with ``u_ik = softmax_k(-d_a(x_i, v_k))`` and is represented by ``x~_i = sum_k u_ik v_k``. The
+    loss is ``lambda mean_i |x_i - x~_i|^2 + mu mean over pairs (d(x~_i, x~_j) - d(x*_i, x*_j))^2``,
+    ``x*`` being x without its protected columns and d the Euclidean distance. Both terms are means,
+    so that lambda and mu mean the same for any number of rows and of pairs.
+
+    It is minimised by L-BFGS from several starts. Up to 2,000 rows all pairs count; beyond, a fixed
+    random sample of them, in which every row is equally often. Standardise the columns first.
+    Columns with one value only are refused; equal rows get equal representations.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=10
+        How many prototypes.
+    protected : column names or positions, optional
+        The protected columns of X. None: X has none (they were left out before), and the
+        representation keeps the distances of all columns.
+    variant : {"b", "a"}, default="b"
+        The weights of protected columns begin near zero (b) or at random, like all others (a).
+    freeze_protected : bool, default=True
+        In variant b, keep the weights of protected columns at zero: then two people who differ in
+        protected columns only get the same representation, exactly. False learns them from near
+        zero, as published; ``protected_tolerance_`` says how far apart such people can come.
+    reconstruction : float, default=1.0
+        Lambda, the weight of staying close to the data.
+    fairness : float, default=1.0
+        Mu, the weight of keeping distances.
+    distance : {"euclidean", "squared"}, default="euclidean"
+        What memberships are made of: the weighted Euclidean distance, or its square, as in the
+        authors' program.
+    n_pairs : "auto", "all" or int, default="auto"
+        How many pairs are compared; more are never taken than there are.
+    n_init : int, default=3
+        How many starts; the best result is kept.
+    max_iter : int, default=200
+        Most iterations of L-BFGS per start.
+    tol : float, default=1e-6
+        L-BFGS stops when the loss falls by less than this share of itself.
+    random_state : int, Generator, RandomState or None
+        Draws the starts and the pairs; the same seed gives the same result.
+
+    Attributes
+    ----------
+    prototypes_ : ndarray of shape (n_prototypes, n_features)
+        The prototypes.
+    attribute_weights_ : ndarray of shape (n_features,)
+        The weights of the columns in the distance to prototypes.
+    protected_tolerance_ : float
+        People who differ in protected columns only, within the range seen in `fit`, have
+        representations at most this far apart (Euclidean); 0 where the weights are frozen.
+    n_pairs_ : int
+        How many pairs were compared.
+    loss_, n_iter_, converged_ : float, int, bool
+        The loss of the best start, its iterations, and whether it came to rest before
+        ``max_iter``.
+
+    References
+    ----------
+    Lahoti, Gummadi and Weikum, iFair: learning individually fair data representations for
+    algorithmic decision making, ICDE 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.preprocess import IFair
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=(60, 2)), rng.integers(0, 2, 60)])
+    >>> fair = IFair(n_prototypes=4, protected=[2], random_state=0).fit(X)
+    >>> twins = X[:1].repeat(2, axis=0)
+    >>> twins[:, 2] = [0, 1]  # they differ in the protected column only
+    >>> first, second = fair.transform(twins)
+    >>> bool((first == second).all())
+    True
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        **PrototypeTransformer.params,
+        "protected": Optional(Columns()),
+        "variant": Choice("a", "b"),
+        "freeze_protected": Flag(),
+        "reconstruction": Number(0),
+        "fairness": Number(0),
+        "n_pairs": AnyOf(Choice("auto", "all"), Integer(1)),
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 10,
+        *,
+        protected: Any = None,
+        variant: Literal["b", "a"] = "b",
+        freeze_protected: bool = True,
+        reconstruction: float = 1.0,
+        fairness: float = 1.0,
+        distance: Literal["euclidean", "squared"] = "euclidean",
+        n_pairs: int | Literal["auto", "all"] = "auto",
+        n_init: int = 3,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+        random_state: Any = None,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.protected = protected
+        self.variant = variant
+        self.freeze_protected = freeze_protected
+        self.reconstruction = reconstruction
+        self.fairness = fairness
+        self.distance = distance
+        self.n_pairs = n_pairs
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn prototypes and weights.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            Numbers, the protected columns among them.
+        y : ignored
+            For pipelines.
+        """
+        self._check_params()
+        matrix = self._matrix(X, fitting=True)
+        self._check_size(matrix)
+        refuse_constant(matrix, self._names_in(), "it tells nothing of how alike people are")
+        protected = self._protected()
+        if len(protected) == matrix.shape[1]:
+            raise DataError("protected must leave at least one column of X, and names all of them")
+        self.n_pairs_ = self._count_pairs(len(matrix))
+        if self.n_pairs_ < len(matrix) * (len(matrix) - 1) // 2:
+            matrix = matrix[generator(self.random_state, self.n_init).permutation(len(matrix))]
+        loss = IFairLoss(
+            matrix,
+            np.delete(matrix, protected, axis=1),
+            self.n_prototypes,
+            self.n_pairs_,
+            self.reconstruction,
+            self.fairness,
+            self.distance == "euclidean",
+        )
+        frozen = self.variant == "b" and self.freeze_protected
+        bounds: list[tuple[float | None, float | None]] = [(0.0, None)] * matrix.shape[1]
+        for column in protected.tolist() if frozen else ():
+            bounds[column] = (0.0, 0.0)
+        bounds += [(None, None)] * (self.n_prototypes * matrix.shape[1])
+
+        def start(rng: np.random.Generator) -> np.ndarray:
+            weights: np.ndarray = rng.random((matrix.shape[1],))
+            if self.variant == "b":
+                weights[protected] = 0.0 if frozen else NEAR_ZERO
+            rows = matrix[rng.choice(len(matrix), self.n_prototypes, replace=False)]
+            noise = 0.1 * matrix.std(axis=0) * rng.normal(size=rows.shape)
+            return np.concatenate([weights, (rows + noise).ravel()])
+
+        theta = self._minimise(loss, start, bounds)
+        self.attribute_weights_ = theta[: matrix.shape[1]]
+        self.prototypes_ = theta[matrix.shape[1] :].reshape(self.n_prototypes, -1)
+        self.protected_tolerance_ = self._tolerance(matrix, protected)
+        return self
+
+    def _count_pairs(self, n: int) -> int:
+        most = n * (n - 1) // 2
+        if self.n_pairs == "all" or (self.n_pairs == "auto" and n <= ALL_ROWS):
+            return most
+        wanted = max(FEW, FEW_PER_ROW * n) if self.n_pairs == "auto" else int(self.n_pairs)
+        return min(wanted, most)
+
+    def _tolerance(self, X: np.ndarray, protected: np.ndarray) -> float:
+        """Bound how far apart people can be who differ in protected columns only.
+
+        Distances to prototypes differ by at most ``e``, so the memberships of the two have a total
+        variation of at most tanh(e / 2), and as much of the widest gap between prototypes.
+        """
+        weights = self.attribute_weights_[protected]
+        low, high = X[:, protected].min(axis=0), X[:, protected].max(axis=0)
+        if self.distance == "euclidean":
+            most = np.sqrt((weights * (high - low) ** 2).sum())
+        else:
+            middle = np.abs((low + high) / 2 - self.prototypes_[:, protected])
+            ends = (middle + (high - low) / 2) ** 2
+            inside = np.maximum(middle - (high - low) / 2, 0.0) ** 2
+            most = ((ends - inside) @ weights).max()
+        gaps = self.prototypes_[:, None, :] - self.prototypes_[None, :, :]
+        return float(np.tanh(most / 2) * np.sqrt((gaps**2).sum(axis=2)).max())

@@ -1,0 +1,311 @@
+"""Oracles: what counts as a fair ranking, for the search of scoring weights."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.metric import Metric
+from ..core.names import parse_metric
+from ..core.params import Constraint, Flag, Integer, Label, Number, Optional, check_params
+from ..core.ranking import Ranking
+from ..kernels.discounts import discounts
+from ..kernels.fa_star_ir import adjusted_table, table
+from .rules import CallRule, CountRule, ExposureRule, Rule
+
+__all__ = [
+    "ExposureGapOracle",
+    "FAStarIROracle",
+    "MetricOracle",
+    "Oracle",
+    "PrefixSharesOracle",
+]
+
+_SHARE = Optional(Number(0, 1))
+
+
+class _Cutoffs:
+    """One cutoff or several."""
+
+    def accepts(self, value: Any) -> bool:
+        values = value if isinstance(value, (tuple, list)) else [value]
+        return len(values) > 0 and all(Integer(1).accepts(part) for part in values)
+
+    def __str__(self) -> str:
+        return "an integer >= 1, or several"
+
+
+class _Metrics:
+    """A metric or its name."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, (str, Metric))
+
+    def __str__(self) -> str:
+        return "a metric or its name"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Oracle:
+    """Base of the ready oracles: what is fair, not yet bound to people.
+
+    Examples
+    --------
+    A fair ranking has somebody of group "b" among its first two:
+
+    >>> from equirank import as_ranking_data
+    >>> from equirank.preprocess import PrefixSharesOracle
+    >>> data = as_ranking_data(None, qid=[0] * 3, sensitive_features=["a", "a", "b"])
+    >>> rule = PrefixSharesOracle(k=2, low=0.5, protected="b").bind(data)
+    >>> rule.fair([0, 1, 2]), rule.fair([0, 2, 1])
+    (False, True)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {}
+
+    def __post_init__(self) -> None:
+        """Check the parameters."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        check_params(type(self).__name__, given, self.params)
+
+    def bind(self, data: RankingData) -> Rule:
+        """Give the rule that judges orders of these rows."""
+        raise TypeError(f"{type(self).__name__} must define bind; Oracle is abstract")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrefixSharesOracle(Oracle):
+    """Fair where the group's share of the first k lies between two bounds.
+
+    Without ``protected`` the bounds hold for every group: ``high=0.6`` says that no group may have
+    more than 60 percent. Counts are compared: ``ceil(low k) <= count <= floor(high k)``. A cutoff
+    beyond the last row counts all rows.
+
+    Parameters
+    ----------
+    k : int or sequence of int
+        The prefixes looked at.
+    low, high : float, optional
+        The least and the largest share; at least one must be given.
+    protected : label, optional
+        The group the bounds are for.
+    by : str or tuple of str, optional
+        The attribute, or several to cross, where there are several.
+
+    References
+    ----------
+    Asudeh, Jagadish, Stoyanovich and Das, Designing fair ranking schemes, SIGMOD 2019.
+
+    Examples
+    --------
+    >>> from equirank.preprocess import PrefixSharesOracle
+    >>> PrefixSharesOracle(k=10, low=0.4, protected="f")
+    PrefixSharesOracle(k=10, low=0.4, high=None, protected='f', by=None)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "k": _Cutoffs(),
+        "low": _SHARE,
+        "high": _SHARE,
+        "protected": Optional(Label()),
+        "by": Optional(Label(many=True)),
+    }
+
+    k: int | Sequence[int] = 10
+    low: float | None = None
+    high: float | None = None
+    protected: Any = None
+    by: str | tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check that there is a bound."""
+        super().__post_init__()
+        if self.low is None and self.high is None:
+            raise DataError("low or high of PrefixSharesOracle must be given, got neither")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise DataError(
+                f"low of PrefixSharesOracle must be at most high, got {self.low} > {self.high}"
+            )
+
+    def bind(self, data: RankingData) -> Rule:
+        """Give the rule that judges orders of these rows."""
+        groups = data.attribute(self.by)
+        cutoffs: Any = self.k if isinstance(self.k, (tuple, list)) else [self.k]
+        lengths = np.array([min(int(k), data.n_rows) for k in cutoffs])
+        depth = int(lengths.max())
+        low = np.zeros((len(groups.categories), depth), dtype=np.int64)
+        high = np.full_like(low, depth)
+        rows = slice(None) if self.protected is None else groups.code(self.protected)
+        for length in lengths:
+            if self.low is not None:
+                low[rows, length - 1] = int(np.ceil(self.low * length - 1e-9))
+            if self.high is not None:
+                high[rows, length - 1] = int(np.floor(self.high * length + 1e-9))
+        return CountRule(data.to_original(groups.codes).astype(np.int64), low, high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExposureGapOracle(Oracle):
+    """Fair where the metric `ExposureGap` is at most ``limit``.
+
+    Parameters
+    ----------
+    limit : float
+        The largest gap.
+    protected : label, optional
+        The group whose gap counts; None: the largest of all.
+    by : str or tuple of str, optional
+        The attribute, or several to cross, where there are several.
+    k : int, optional
+        Only the first k places draw attention.
+
+    Examples
+    --------
+    >>> from equirank.preprocess import ExposureGapOracle
+    >>> ExposureGapOracle(limit=0.05, protected="f")
+    ExposureGapOracle(limit=0.05, protected='f', by=None, k=None)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "limit": Number(0),
+        "protected": Optional(Label()),
+        "by": Optional(Label(many=True)),
+        "k": Optional(Integer(1)),
+    }
+
+    limit: float = 0.1
+    protected: Any = None
+    by: str | tuple[str, ...] | None = None
+    k: int | None = None
+
+    def bind(self, data: RankingData) -> Rule:
+        """Give the rule that judges orders of these rows."""
+        groups = data.attribute(self.by)
+        watched = np.full(len(groups.categories), self.protected is None)
+        if self.protected is not None:
+            watched[groups.code(self.protected)] = True
+        exposure = np.asarray(discounts(data.n_rows, "log2", self.k), dtype=np.float64)
+        codes = data.to_original(groups.codes).astype(np.int64)
+        return ExposureRule(codes, exposure, watched, float(self.limit))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FAStarIROracle(Oracle):
+    """Fair where every prefix of the first k holds as many of the group as FA*IR asks for.
+
+    The minimum counts are those of the metric `FAStarIRTest`.
+
+    Parameters
+    ----------
+    k : int
+        The length of the longest prefix.
+    protected : label
+        The group that must be there.
+    p : float, optional
+        Its chance at each place; None takes its share of all rows.
+    alpha : float
+        Chance at most that a fair list fails.
+    adjusted : bool
+        Correct for testing every prefix.
+    by : str or tuple of str, optional
+        The attribute, or several to cross, where there are several.
+
+    References
+    ----------
+    Zehlike, Bonchi, Castillo, Hajian, Megahed and Baeza-Yates, FA*IR: a fair top-k ranking
+    algorithm, CIKM 2017.
+
+    Examples
+    --------
+    >>> from equirank.preprocess import FAStarIROracle
+    >>> FAStarIROracle(k=20, protected="f", p=0.4)
+    FAStarIROracle(k=20, protected='f', p=0.4, alpha=0.1, adjusted=True, by=None)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "k": Integer(1),
+        "protected": Label(),
+        "p": Optional(Number(0, 1, open_low=True, open_high=True)),
+        "alpha": Number(0, 1, open_low=True, open_high=True),
+        "adjusted": Flag(),
+        "by": Optional(Label(many=True)),
+    }
+
+    k: int = 10
+    protected: Any
+    p: float | None = None
+    alpha: float = 0.1
+    adjusted: bool = True
+    by: str | tuple[str, ...] | None = None
+
+    def bind(self, data: RankingData) -> Rule:
+        """Give the rule that judges orders of these rows."""
+        groups = data.attribute(self.by)
+        code = groups.code(self.protected)
+        member = groups.codes == code
+        p = float(member.mean()) if self.p is None else self.p
+        if not 0 < p < 1:
+            raise DataError(f"protected of FAStarIROracle must be some and not all rows, got {p:g}")
+        depth = min(self.k, data.n_rows)
+        make = adjusted_table if self.adjusted else table
+        counts = np.asarray(make(depth, p, self.alpha).counts, dtype=np.int64)
+        low = np.zeros((2, depth), dtype=np.int64)
+        low[1] = counts
+        codes = data.to_original(member).astype(np.int64)
+        return CountRule(codes, low, np.full_like(low, depth))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricOracle(Oracle):
+    """Fair where a metric of the ranking lies between two bounds; any metric will do.
+
+    Each new order is evaluated in full, so this is slower than the oracles made for one purpose.
+
+    Parameters
+    ----------
+    metric : Metric or str
+        Such as ``"NDKL@50"``.
+    low, high : float, optional
+        The bounds; at least one must be given.
+
+    Examples
+    --------
+    >>> from equirank.preprocess import MetricOracle
+    >>> MetricOracle(metric="NDKL@50", high=0.1)
+    MetricOracle(metric='NDKL@50', low=None, high=0.1)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "metric": _Metrics(),
+        "low": Optional(Number()),
+        "high": Optional(Number()),
+    }
+
+    metric: Any
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check that there is a bound."""
+        super().__post_init__()
+        if self.low is None and self.high is None:
+            raise DataError("low or high of MetricOracle must be given, got neither")
+
+    def bind(self, data: RankingData) -> Rule:
+        """Give the rule that judges orders of these rows."""
+        metric = parse_metric(self.metric) if isinstance(self.metric, str) else self.metric
+        low = -np.inf if self.low is None else self.low
+        high = np.inf if self.high is None else self.high
+
+        def fair(order: np.ndarray) -> bool:
+            position = np.empty(len(order), dtype=np.int32)
+            position[order] = np.arange(1, len(order) + 1)
+            value = metric.per_query(Ranking.from_positions(data, position)).value[0]
+            if np.isnan(value):
+                raise DataError(f"metric {metric} is not defined on this data")
+            return bool(low <= value <= high)
+
+        return CallRule(fair, data.n_rows)
