@@ -2,6 +2,7 @@
 
 from .explanation import Explanation as Explanation
 from .exposure.birkhoff_decomposition import birkhoff_decomposition as birkhoff_decomposition
+from .exposure.equity_of_attention import EquityOfAttention as EquityOfAttention
 from .exposure.exposure_fair import ExposureFair as ExposureFair
 from .exposure.exposure_optimal import ExposureOptimal as ExposureOptimal
 from .exposure.nash_welfare import NashWelfare as NashWelfare
