@@ -25,8 +25,9 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
     Each ranking minimises ``sum_i |A_i + a_pos(i) - (R_i + r_i)|``: A and R are the attention and
     relevance items have gathered so far, a and r those of this list, each scaled to sum 1. Its
     NDCG@k stays at or above ``theta``. Solved as an assignment of a prefiltered set of candidates
-    with a price on quality found by bisection and then exchanges, or exactly as a programme with whole numbers. Equal
-    items keep their order. A list without any relevance is ranked by what items are owed.
+    with a price on quality, found by bisection, and exchanges after it; or exactly as a programme
+    with whole numbers. Equal items keep their order. A list without any relevance is ranked by what
+    items are owed.
 
     The state (``ids_``, ``attention_``, ``relevance_``) grows with the stream; `save` writes it
     whole or not at all, and `equirank.load` goes on where it stopped. With ``store`` that happens
