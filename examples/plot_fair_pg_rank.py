@@ -43,9 +43,8 @@ bound = 0.5 * rows[0][2]
 model = FairPGRank(disparity="group", max_disparity=bound, learning_rate=0.03, random_state=0).fit(
     data
 )
-print(
-    f"asked for at most {bound:.4f}; lam {model.lam_:.3g} gives {value(model, 'GroupDisparity'):.4f}"
-)
+reached = value(model, "GroupDisparity")
+print(f"asked for at most {bound:.4f}; lam {model.lam_:.3g} gives {reached:.4f}")
 model.path_table_
 
 # %%

@@ -21,7 +21,7 @@ sex = np.array(["man"] * 3 + ["woman"] * 3)
 # Mean exposure of each group in the list sorted by suitability: the women get 45 % less. (Reports
 # that speak of '30 % less' compare the groups' shares of all exposure, 64.5 % and 35.5 %.)
 
-groups = exposure_by_group(suited, sex)
+_, groups = exposure_by_group(suited, sex, return_groups=True)
 men, women = groups["man"], groups["woman"]
 print({name: round(float(value), 3) for name, value in groups.items()})
 print(f"women get {1 - women / men:.0%} less")
