@@ -5,6 +5,7 @@ __version__: str
 from . import datasets as datasets
 from . import metrics as metrics
 from . import plots as plots
+from . import policies as policies
 from . import preprocess as preprocess
 from . import rankers as rankers
 from . import rerankers as rerankers

@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 __all__ = ["metric_names", "parse_metric", "parse_metrics", "public_class", "suggest"]
 
 ROOMS = (
-    *("equirank", "equirank.metrics", "equirank.rankers", "equirank.rerankers"),
+    "equirank",
+    "equirank.metrics",
+    "equirank.policies",
     "equirank.preprocess",
+    "equirank.rankers",
+    "equirank.rerankers",
 )
 
 

@@ -11,3 +11,9 @@ from .oracles import FAStarIROracle as FAStarIROracle
 from .oracles import MetricOracle as MetricOracle
 from .oracles import Oracle as Oracle
 from .oracles import PrefixSharesOracle as PrefixSharesOracle
+from .sampling.k_medoids_sampler import KMedoidsSampler as KMedoidsSampler
+from .sampling.leverage_sampler import LeverageSampler as LeverageSampler
+from .sampling.query_sampler import QuerySample as QuerySample
+from .sampling.query_sampler import QuerySampler as QuerySampler
+from .sampling.row_norm_sampler import RowNormSampler as RowNormSampler
+from .sampling.uniform_sampler import UniformSampler as UniformSampler

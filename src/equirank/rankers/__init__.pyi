@@ -15,3 +15,4 @@ from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.parity_pair_cost import ParityPairCost as ParityPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
 from .decisions.ranking_classifier import RankingClassifier as RankingClassifier
+from .policy.fair_pg_rank import FairPGRank as FairPGRank

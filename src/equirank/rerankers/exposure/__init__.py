@@ -1,1 +1,1 @@
-"""Re-rankers that share out attention."""
+"""Re-rankers that share out attention: their results are policies, rankings with weights."""

@@ -1,0 +1,1 @@
+"""Rankers that learn a distribution over rankings."""

@@ -1,0 +1,152 @@
+"""NashWelfare: lists for many users under which no item is starved of impact."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ...core.errors import DataError, EquirankWarning
+from ...core.metric import DISCOUNT
+from ...core.params import Constraint, Integer, Number, Optional, check_params
+from ...policies.user_item_policy import UserItemPolicy
+from .frank_wolfe import climb
+from .user_lists import mixture_policy, read_users
+
+__all__ = ["NashWelfare"]
+
+
+class NashWelfare(BaseEstimator):  # type: ignore[misc]
+    """Lists for all users that maximise the welfare of the items, by default Nash's.
+
+    Maximises ``sum_i w_i log(impact_i)``, ``impact_i = sum_{u, k} r(u, i) e(k) X(u, i, k)``, over
+    all policies X that show each user a random list; ``w_i = merit_i^alpha`` with
+    ``merit_i = sum_u r(u, i)``. With another ``aversion`` f ``sum_i w_i impact_i^(1-f) / (1-f)``: 0
+    is the total utility, 1 Nash welfare, and the larger the more the worst off count. Solved by
+    Frank-Wolfe with pairwise steps from the uniform policy; the gap it reports bounds what the best
+    policy could gain. Equal items: the lowest number first. Items relevant to nobody are left out.
+
+    Parameters
+    ----------
+    alpha : float
+        Exponent of merit in the weights; 0 weighs all items alike.
+    k : int, optional
+        Places of each list; all items by default.
+    aversion : float
+        Aversion to inequality, f above.
+    discount : {"log2", "zipf"} or sequence
+        Attention of the places; it must not rise.
+    tol : float
+        Stop at this relative gap; of Nash welfare the gap in the weighted mean of log impact.
+    max_iter : int
+        Most rounds; a warning says where the gap is still larger.
+
+    Attributes
+    ----------
+    gap_ : float
+        The relative gap reached.
+    n_iter_ : int
+        Rounds taken.
+
+    References
+    ----------
+    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
+    KDD 2022.
+
+    Examples
+    --------
+    >>> from equirank.rerankers import NashWelfare
+    >>> relevance = [[0.8, 0.3], [0.5, 0.4]]
+    >>> policy = NashWelfare(k=1, tol=1e-6).fit_policy(relevance)
+    >>> policy.impact(relevance).round(3)
+    array([0.8, 0.4])
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "alpha": Number(0.0),
+        "k": Optional(Integer(1)),
+        "aversion": Number(0.0),
+        "discount": DISCOUNT,
+        "tol": Number(0.0, open_low=True),
+        "max_iter": Integer(1),
+    }
+
+    def __init__(
+        self,
+        alpha: float = 0.0,
+        k: int | None = None,
+        *,
+        aversion: float = 1.0,
+        discount: str | Sequence[float] = "log2",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+    ) -> None:
+        self.alpha = alpha
+        self.k = k
+        self.aversion = aversion
+        self.discount = discount
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit_policy(self, relevance: Any) -> UserItemPolicy:
+        """Find the policy for relevances, users x items, dense or sparse."""
+        check_params("NashWelfare", self.get_params(), self.params)
+        users = read_users("NashWelfare", relevance, self.k, self.discount)
+        merit = np.asarray(users.relevance.sum(axis=0), dtype=np.float64).ravel()
+        wanted = merit > 0.0
+        if not wanted.any():
+            raise DataError("relevance of NashWelfare must be positive somewhere")
+        if not wanted.all():
+            warnings.warn(
+                f"NashWelfare leaves out {int((~wanted).sum())} of {len(wanted)} items: they are "
+                f"relevant to nobody (the first is item {int(np.argmin(wanted))})",
+                EquirankWarning,
+                stacklevel=2,
+            )
+        weight = np.where(wanted, np.where(wanted, merit, 1.0) ** self.alpha, 0.0)
+        welfare = _Welfare(weight, self.aversion)
+        mixed = climb(
+            users,
+            welfare,
+            users.uniform(),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            relative=welfare.relative,
+        )
+        self.gap_, self.n_iter_ = mixed.gap, mixed.steps
+        if mixed.gap > self.tol:
+            warnings.warn(
+                f"NashWelfare stopped after {mixed.steps} rounds at a gap of {mixed.gap:.3g}, "
+                f"above tol={self.tol:g}",
+                EquirankWarning,
+                stacklevel=2,
+            )
+        return mixture_policy(users, mixed)
+
+
+class _Welfare:
+    """The welfare of the impacts, which are the first half of a point."""
+
+    def __init__(self, weight: np.ndarray, aversion: float) -> None:
+        self.weight, self.aversion, self.n = weight, aversion, len(weight)
+
+    def gradient(self, point: np.ndarray) -> np.ndarray:
+        """Give the gradient at a point."""
+        result = np.zeros(len(point))
+        impact = np.where(self.weight > 0.0, np.maximum(point[: self.n], 1e-300), 1.0)
+        if self.aversion == 1.0:
+            result[: self.n] = self.weight / impact
+        else:
+            with np.errstate(over="ignore"):
+                steep = np.minimum(impact**-self.aversion, 1e250)
+            result[: self.n] = self.weight * steep
+        return result
+
+    def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rank a user's items by relevance times what an item's impact is worth."""
+        return gradient[: self.n], np.zeros(self.n)
+
+    def relative(self, gradient: np.ndarray, point: np.ndarray) -> float:
+        """Give the factor that makes a gap relative."""
+        return 1.0 / float(gradient @ point)
