@@ -13,6 +13,7 @@ from . import columns as door
 from .data import RankingData, as_ranking_data, refuse_beside
 from .errors import DataError
 from .names import parse_metric
+from .pair_cost import PairCost
 from .params import Constraint, Integer, check_params
 from .ranking import Ranking
 from .saving import save
@@ -33,7 +34,10 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     fit_needs : frozenset of str
-        Of ``"qid", "sensitive_features", "cost", "query_weight"``: what `fit` uses.
+        Of ``"qid", "sensitive_features", "cost", "query_weight"``: what `fit` uses. A parameter
+        ``pair_cost`` adds what it needs itself.
+    fit_takes : frozenset of str
+        Of the same: what `fit` uses where it is given, and does without where it is not.
     predict_needs : frozenset of str
         Of ``"qid", "sensitive_features"``: what `predict` and `rank` use.
     params : mapping of str to Constraint
@@ -57,6 +61,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
+    fit_takes: ClassVar[frozenset[str]] = frozenset()
     predict_needs: ClassVar[frozenset[str]] = frozenset()
     params: ClassVar[Mapping[str, Constraint]] = {}
 
@@ -64,7 +69,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         """Derive the metadata requests from the declared needs."""
         predict = {"qid": "qid" in cls.predict_needs}
         predict["sensitive_features"] = "sensitive_features" in cls.predict_needs
-        cls.__metadata_request__fit = {name: name in cls.fit_needs for name in METADATA}
+        taken = cls.fit_needs | cls.fit_takes
+        cls.__metadata_request__fit = {name: name in taken for name in METADATA}
         cls.__metadata_request__predict = predict
         cls.__metadata_request__score = {
             "qid": True,
@@ -97,7 +103,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
         for need, there in _present(data).items():
-            if need in self.fit_needs and not there:
+            if need in self._needs() and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
         self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         self.data_fingerprint_ = data.fingerprint()
@@ -187,7 +193,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             if X.feature_names is not None:
                 self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
             self._check_finite(X)
-            return self._hide(X, self.fit_needs)
+            return self._hide(X, self._taken())
         if y is not None:
             door.numbers("y", y)  # names the row, which scikit-learn does not
         tags = self.__sklearn_tags__()
@@ -210,10 +216,28 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
             cost=self._wanted("cost", cost),
             query_weight=self._wanted("query_weight", query_weight),
         )
-        return self._hide(data, self.fit_needs)
+        return self._hide(data, self._taken())
+
+    def _needs(self) -> frozenset[str]:
+        """Give what this very ranker needs to fit: its class's needs and its pair cost's."""
+        pair_cost = getattr(self, "pair_cost", None)
+        return self.fit_needs | (
+            pair_cost.needs if isinstance(pair_cost, PairCost) else frozenset()
+        )
+
+    def _taken(self) -> frozenset[str]:
+        return self._needs() | self.fit_takes
 
     def _wanted(self, name: str, values: Any) -> Any:
-        return values if name in self.fit_needs else None
+        return values if name in self._taken() else None
+
+    def get_metadata_routing(self) -> Any:
+        """Say which metadata each method asks for; `fit` also for what the pair cost needs."""
+        routing = super().get_metadata_routing()
+        for name in sorted(self._needs() - self.fit_needs):
+            if routing.fit.requests.get(name) is False:
+                routing.fit.add_request(param=name, alias=True)
+        return routing
 
     def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
         check_is_fitted(self)
