@@ -1,1 +1,4 @@
 """The public list of this room."""
+
+from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
+from .lambdamart.lambdamart import LambdaMART as LambdaMART
