@@ -1,13 +1,18 @@
 """FairLambdaMART: LambdaMART whose gradient also carries the fairness of the lists."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.base import clone
 
 from ...core.data import RankingData
 from ...core.errors import DataError
+from ...core.extras import progress
 from ...core.metric import Metric
+from ...core.names import parse_metrics
 from ...core.pair_cost import PairCost
 from ...core.params import (
     AnyOf,
@@ -18,7 +23,10 @@ from ...core.params import (
     Label,
     Number,
     Optional,
+    Vector,
+    check_params,
 )
+from ...core.random import generator
 from ...metrics.fairness.disparate_treatment import DisparateTreatment
 from ...metrics.fairness.exposure_gap import ExposureGap
 from ...metrics.fairness.rkl import RKL
@@ -30,10 +38,14 @@ from .fairness_part import FAIRNESS, STRATEGIES, fairness_part
 from .lightgbm_params import n_threads
 from .objective import Objective
 from .performance_part import performance_part
+from .tradeoff_path import TradeoffPath
 from .tree_params import Costs, Function, MetricName
 from .watching import metric_value
 
 __all__ = ["FairLambdaMART"]
+
+#: Random orders that a path's line of chance is averaged over.
+N_RANDOM_ORDERS = 10
 
 
 class FairLambdaMART(Explaining):
@@ -245,6 +257,80 @@ class FairLambdaMART(Explaining):
             n_threads=n_threads(self.n_jobs),
         )
 
+    def tradeoff_path(
+        self,
+        alphas: Sequence[float],
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+        query_weight: Any = None,
+        k: int | None = 10,
+        unfairness: Any = None,
+    ) -> TradeoffPath:
+        """Fit one ranker per alpha on the same binned features and compare them.
+
+        Each is what `fit` with that alpha gives. They are compared on the validation lists:
+        ``validation``, or a quarter of the queries where it is None.
+
+        Parameters
+        ----------
+        alphas : sequence of float
+            From 0 to 1.
+        X, y, qid, sensitive_features, cost, query_weight
+            As in `fit`.
+        k : int, optional
+            Cutoff of NDCG.
+        unfairness : str or Metric, optional
+            How unfairness is measured; by default as ``fairness`` says.
+
+        Returns
+        -------
+        TradeoffPath
+        """
+        values = [float(alpha) for alpha in alphas]
+        model = clone(self).set_params(alpha=values[0] if values else None)
+        if model.validation is None:
+            model.set_params(validation=0.25)
+        check_params("tradeoff_path", {"alphas": values}, {"alphas": Vector(low=0.0)})
+        if max(values) > 1.0:
+            raise DataError(f"alphas of tradeoff_path must be numbers in [0, 1], got {max(values)}")
+        check_params(type(self).__name__, model.get_params(deep=False), self.params)
+        data = model._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        if not data.sensitive:
+            raise DataError("sensitive_features must be given: FairLambdaMART needs it to fit")
+        model.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
+        model.data_fingerprint_ = data.fingerprint()
+        good = NDCG(k=k, gain=self.gain)
+        bad = self._unfairness_metric() if unfairness is None else parse_metrics(unfairness)[0]
+        prepared = model._prepare(data)
+        objective = model._objective(prepared.train)
+        if prepared.valid is None:
+            raise DataError("validation of FairLambdaMART must leave lists to compare on")
+        valid = replace(prepared.valid, score=None, position=None)
+        rng = generator(0 if self.random_state is None else self.random_state, valid.n_rows)
+        orders = [rng.random(valid.n_rows) for _ in range(N_RANDOM_ORDERS)]
+
+        def worth(score: np.ndarray) -> tuple[float, float]:
+            return metric_value(good, valid, score), _gap(bad, metric_value(bad, valid, score))
+
+        rankers, found = [], []
+        for alpha in progress(values, "alphas"):
+            ranker = copy(model)
+            ranker.alpha = objective.alpha = alpha
+            ranker.validation = self.validation
+            watched = prepared if self.early_stopping is not None else replace(prepared, valid=None)
+            ranker._grow(watched, objective)
+            ranker.is_fitted_ = True
+            rankers.append(ranker)
+            found.append(worth(ranker._scores(valid)))
+        relevance, unfair = np.array(found).T
+        chance = np.mean([worth(order) for order in orders], axis=0)
+        names = (str(good), str(bad))
+        return TradeoffPath(rankers, values, relevance, unfair, names, tuple(chance.tolist()))
+
     def _unfairness_metric(self) -> Metric:
         """Give the metric that measures what the fairness part works on."""
         by = tuple(self.by) if isinstance(self.by, list) else self.by
@@ -272,9 +358,14 @@ class FairLambdaMART(Explaining):
             metric.check(valid)
 
         def value(data: RankingData, score: np.ndarray) -> float:
-            gap = metric_value(bad, data, score)
-            if bad.direction == "higher":
-                gap = 1.0 - min(gap, 1.0 / gap)
+            gap = _gap(bad, metric_value(bad, data, score))
             return self.alpha * metric_value(good, data, score) - (1.0 - self.alpha) * gap
 
         return value, "tradeoff", True
+
+
+def _gap(metric: Metric, value: float) -> float:
+    """Turn a ratio, of which 1 is equal, into a gap, of which 0 is."""
+    if metric.direction == "lower":
+        return value
+    return 1.0 - value if value <= 1.0 else 1.0 - 1.0 / value

@@ -21,7 +21,7 @@ from .lightgbm_params import check_names, lightgbm_params, n_threads
 from .tree_params import Columns, MetricName, ModelOrScores, Rows
 from .watching import held_out, metric_value, watcher
 
-__all__ = ["Prepared", "TreeRanker"]
+__all__ = ["Prepared", "TreeRanker", "as_matrix"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ class TreeRanker(Ranker):
         valid_set = None
         if valid is not None:
             valid_set = train_set.create_valid(
-                _matrix(valid.X), self._label(valid), init_score=valid.score, params=params
+                as_matrix(valid.X), self._label(valid), init_score=valid.score, params=params
             )
         return Prepared(train, valid, train_set, valid_set)
 
@@ -146,7 +146,7 @@ class TreeRanker(Ranker):
         lightgbm = require("lightgbm", "lightgbm")
         for extra in ({}, {"feature_pre_filter": False}):
             train_set = lightgbm.Dataset(
-                _matrix(train.X),
+                as_matrix(train.X),
                 self._label(train),
                 weight=self._weight(train),
                 init_score=train.score,
@@ -269,7 +269,7 @@ class TreeRanker(Ranker):
     def _raw(self, data: RankingData, **options: Any) -> np.ndarray:
         return np.asarray(
             self.booster_.predict(
-                _matrix(data.X),
+                as_matrix(data.X),
                 raw_score=True,
                 num_iteration=self.best_iteration_,
                 num_threads=n_threads(self.n_jobs),
@@ -319,7 +319,7 @@ class TreeRanker(Ranker):
         return tags
 
 
-def _matrix(X: Any) -> Any:
+def as_matrix(X: Any) -> Any:
     """Give LightGBM the sparse class it knows."""
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_matrix
