@@ -58,6 +58,8 @@ class McRank(TreeRanker):
     ----------
     grades_ : ndarray
         The grades, ascending.
+    start_ : ndarray
+        Of the ordinal method: the log odds of each threshold that trees add to.
 
     References
     ----------
@@ -132,9 +134,11 @@ class McRank(TreeRanker):
             return "multiclass"
         above = self._label(data)[:, None] > np.arange(len(self.grades_) - 1)
         weight = row_weights(data)
+        share = np.clip(above.mean(axis=0), 1e-9, 1.0 - 1e-9)
+        self.start_ = np.log(share / (1.0 - share))
 
         def cumulative(score: np.ndarray, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
-            chance = _sigmoid(score.reshape(above.shape))
+            chance = _sigmoid(self.start_ + score.reshape(above.shape))
             gradient, curvature = chance - above, chance * (1.0 - chance)
             if weight is not None:
                 gradient, curvature = gradient * weight[:, None], curvature * weight[:, None]
@@ -155,7 +159,7 @@ class McRank(TreeRanker):
             return np.full(len(output), self.grades_[0])
         if self.method == "multiclass":
             return output.reshape(-1, len(self.grades_)) @ self.grades_
-        chance = _sigmoid(output.reshape(-1, len(self.grades_) - 1))
+        chance = _sigmoid(self.start_ + output.reshape(-1, len(self.grades_) - 1))
         return self.grades_[0] + chance @ np.diff(self.grades_)
 
     def _from_raw(

@@ -17,6 +17,7 @@ from ...core.names import parse_metrics
 from ...core.params import AnyOf, Constraint, Integer, Number, Optional
 from ...core.ranker import Ranker
 from ...core.saving import load, save
+from .categories import encode_frame, find_categories
 from .lightgbm_params import check_names, lightgbm_params, n_threads
 from .tree_params import Columns, MetricName, ModelOrScores, Rows
 from .watching import held_out, metric_value, watcher
@@ -93,6 +94,22 @@ class TreeRanker(Ranker):
         names = ["base"] if hasattr(self.base, "predict") else []
         return (*names, *(["validation"] if isinstance(self.validation, RankingData) else []))
 
+    # data frames with columns of text
+
+    def _training_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
+    ) -> RankingData:
+        if not isinstance(X, RankingData):
+            self.categories_ = find_categories(X)
+            X = encode_frame(X, self.categories_)
+        return super()._training_data(X, y, qid, sensitive_features, cost, query_weight)
+
+    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+        check_is_fitted(self)
+        if not isinstance(X, RankingData):
+            X = encode_frame(X, getattr(self, "categories_", {}))
+        return super()._prediction_data(X, y, qid, sensitive_features)
+
     # fitting
 
     def _objective(self, data: RankingData) -> str | Callable[..., Any]:
@@ -131,8 +148,11 @@ class TreeRanker(Ranker):
         params = self._lightgbm_params()
         data = self._with_base(data)
         train, valid = held_out(data, self.validation, self.random_state, name)
-        if isinstance(self.validation, RankingData) and self.base is not None:
-            valid = self._with_base_scores(self.validation)
+        if isinstance(self.validation, RankingData):
+            given = replace(self.validation, position=None)
+            valid = (
+                replace(given, score=None) if self.base is None else self._with_base_scores(given)
+            )
         train_set = self._binned(train, params)
         valid_set = None
         if valid is not None:
@@ -205,11 +225,12 @@ class TreeRanker(Ranker):
         return value, str(metric), metric.direction == "higher"
 
     def _categorical(self, data: RankingData) -> list[int] | str:
-        if self.categorical is None:
+        found: list[int] = []
+        columns = [*(self.categorical or ()), *getattr(self, "categories_", {})]
+        if not columns:
             return "auto"
         names = list(data.feature_names or self._names())
-        found = []
-        for column in self.categorical:
+        for column in columns:
             if isinstance(column, str) and column not in names:
                 raise DataError(
                     f"categorical of {type(self).__name__} must name columns of X, got {column!r}"
@@ -220,7 +241,7 @@ class TreeRanker(Ranker):
                 f"categorical of {type(self).__name__} must be columns of X, which has "
                 f"{data.n_features}, got {max(found)}"
             )
-        return found
+        return sorted(set(found))
 
     # starting from given scores or another model
 
