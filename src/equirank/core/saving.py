@@ -35,7 +35,8 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     ----------
     model : Ranker or Reranker
         `load` finds its class by name in the public list, or among the ones it is given. A class
-        with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``.
+        with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``;
+        parameters it names in ``file_params`` come back as None unless those files restore them.
         Fitted models among its attributes get folders of their own inside.
     folder : path
         Where to; an existing model folder is replaced, any other existing folder is refused.
@@ -62,7 +63,10 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
         "format_version": FORMAT_VERSION,
         "equirank": _version(),
         "class": type(model).__name__,
-        "params": {k: _plain(k, v) for k, v in model.get_params(deep=False).items()},
+        "params": {
+            k: None if k in getattr(model, "file_params", ()) else _plain(k, v)
+            for k, v in model.get_params(deep=False).items()
+        },
         "attributes": attributes,
         "arrays": sorted(arrays),
         "extra": extra or {},

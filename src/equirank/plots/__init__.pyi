@@ -1,5 +1,8 @@
 """The public list of this room."""
 
+from .before_after import before_after as before_after
+from .causal_dag import causal_dag as causal_dag
+from .fair_angles import fair_angles as fair_angles
 from .pictures.comparison import comparison as comparison
 from .pictures.exposure import exposure as exposure
 from .pictures.exposure_merit import exposure_merit as exposure_merit
@@ -12,6 +15,3 @@ from .pictures.score_distributions import score_distributions as score_distribut
 from .pictures.selection_rates import selection_rates as selection_rates
 from .pictures.tradeoff import tradeoff as tradeoff
 from .saving import save_chart as save_chart
-from .before_after import before_after as before_after
-from .causal_dag import causal_dag as causal_dag
-from .fair_angles import fair_angles as fair_angles

@@ -15,4 +15,9 @@ from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.parity_pair_cost import ParityPairCost as ParityPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
 from .decisions.ranking_classifier import RankingClassifier as RankingClassifier
+from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
+from .lambdamart.lambdamart import LambdaMART as LambdaMART
+from .lambdamart.mart import MART as MART
+from .lambdamart.mcrank import McRank as McRank
+from .lambdamart.tradeoff_path import TradeoffPath as TradeoffPath
 from .policy.fair_pg_rank import FairPGRank as FairPGRank

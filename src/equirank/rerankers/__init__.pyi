@@ -1,17 +1,17 @@
 """The public list of this room."""
 
 from .explanation import Explanation as Explanation
-from .exposure.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
-from .implicit_bias_gain import ImplicitBiasGain as ImplicitBiasGain
-from .implicit_bias_gain import implicit_bias_gain as implicit_bias_gain
-from .online.online_selection import OnlineSelection as OnlineSelection
-from .prefix.balanced_selection import BalancedSelection as BalancedSelection
 from .exposure.birkhoff_decomposition import birkhoff_decomposition as birkhoff_decomposition
+from .exposure.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .exposure.equity_of_attention import EquityOfAttention as EquityOfAttention
 from .exposure.exposure_fair import ExposureFair as ExposureFair
 from .exposure.exposure_optimal import ExposureOptimal as ExposureOptimal
 from .exposure.nash_welfare import NashWelfare as NashWelfare
 from .exposure.shared_exposure import SharedExposure as SharedExposure
+from .implicit_bias_gain import ImplicitBiasGain as ImplicitBiasGain
+from .implicit_bias_gain import implicit_bias_gain as implicit_bias_gain
+from .online.online_selection import OnlineSelection as OnlineSelection
+from .prefix.balanced_selection import BalancedSelection as BalancedSelection
 from .prefix.det_cons import DetCons as DetCons
 from .prefix.det_const_sort import DetConstSort as DetConstSort
 from .prefix.det_greedy import DetGreedy as DetGreedy

@@ -1,0 +1,154 @@
+"""Fair LambdaMART on real lists: in how many of five seeds the published orderings hold.
+
+Sets: MSLR sample (pages of quality under and over 10), MQ2008 (feature 39 at its median), German
+credit by sex and by age under 35, with people shared between train and test as published and with
+people split. Steps of 5, cutoffs 15 and 50, three strategies. Needs EQUIRANK_DATA.
+
+Run: python benchmarks/fair_lambdamart.py [--sets mslr mq2008 german] [--seeds 5] [--jobs 1]
+"""
+
+import argparse
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from equirank import evaluate, query_train_test_split
+from equirank.core.data import Attribute
+from equirank.datasets import load_mq2008, load_mslr, make_german_lists
+from equirank.rankers import FairLambdaMART
+
+ALPHAS = (0.9, 0.7, 0.5, 0.3, 0.1)
+STRATEGIES = ("swap", "fair_first", "relevance_first")
+CUTOFFS = (15, 50)
+
+
+def mslr(seed):
+    parts = [load_mslr(part=part) for part in ("train", "test")]
+    train, test = parts if seed % 2 == 0 else parts[::-1]
+    if seed > 1:  # other halves of the 86 queries
+        first, second = (query_train_test_split(p, test_size=0.5, random_state=seed) for p in parts)
+        train, test = joined(first[0], second[0]), joined(first[1], second[1])
+    return train, test
+
+
+def joined(a, b):
+    """Put two sets of lists behind each other."""
+    offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
+    sensitive = {
+        name: Attribute(np.concatenate([x.codes, b.sensitive[name].codes]), x.categories)
+        for name, x in a.sensitive.items()
+    }
+    return replace(
+        a,
+        X=np.concatenate([a.X, b.X]),
+        y=np.concatenate([a.y, b.y]),
+        offsets=offsets,
+        qids=np.arange(len(offsets) - 1),
+        sensitive=sensitive,
+        rows=None,
+    )
+
+
+def mq2008(seed):
+    fold = load_mq2008(folds=True)[seed % 5]
+    middle = np.median(fold.train.X[:, 38])
+
+    def with_groups(data):
+        codes = (data.X[:, 38] > middle).astype(np.int32)
+        return replace(data, sensitive={"score": Attribute(codes, ("low", "high"))})
+
+    return with_groups(fold.train), with_groups(fold.test)
+
+
+def german(attribute, split_people):
+    def make(seed):
+        sides = make_german_lists(600, split_people=split_people, random_state=seed)
+        return [replace(d, sensitive={attribute: d.sensitive[attribute]}) for d in sides]
+
+    return make
+
+
+SETS = {
+    "mslr": mslr,
+    "mq2008": mq2008,
+    "german sex, people shared": german("sex", False),
+    "german age, people shared": german("age_35", False),
+    "german sex, people split": german("sex", True),
+    "german age, people split": german("age_35", True),
+}
+
+
+def measure(make, seed, jobs):
+    """Give NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers."""
+    train, test = make(seed)
+    metrics = [m for k in CUTOFFS for m in (f"NDCG@{k}", f"RND(step=5)@{k}")]
+    options = {
+        "step": 5, "cutoff": 50, "truncation": 50, "n_estimators": 60, "num_leaves": 15,
+        "n_jobs": jobs, "random_state": seed, "validation": test,
+    }  # fmt: skip
+    found = {}
+    for strategy in STRATEGIES:
+        alphas = (1.0, *ALPHAS) if strategy == "swap" else ALPHAS
+        path = FairLambdaMART(strategy=strategy, **options).tradeoff_path(alphas, train)
+        for alpha, ranker in zip(alphas, path.rankers, strict=True):
+            result = evaluate(ranker.rank(test), metrics=metrics)
+            name = "none" if alpha == 1.0 else strategy
+            found[name, alpha] = np.array([result[m] for m in metrics])
+    return found
+
+
+def orderings(name, found):
+    """The claims of the paper that one seed confirms or not; rND at 15 and at 50."""
+    plain = found["none", 1.0]
+    claims = {}
+    for strategy in STRATEGIES:
+        low = [a for a in ALPHAS if a <= 0.5]
+        for label, alphas in (("alpha < 1", ALPHAS), ("alpha <= .5", low)):
+            fair = [found[strategy, a][[1, 3]] < plain[[1, 3]] for a in alphas]
+            claims[f"{strategy}: lower rND than plain at every {label}"] = bool(np.all(fair))
+
+    def best(column, higher, alphas):
+        pick = np.argmax if higher else np.argmin
+        return [STRATEGIES[int(pick([found[s, a][column] for s in STRATEGIES]))] for a in alphas]
+
+    if name.startswith("german"):
+        low = [a for a in ALPHAS if a <= 0.7]
+        claims["fair_first fairest at alpha <= .7 (rND@50)"] = set(best(3, False, low)) == {
+            "fair_first"
+        }
+        kept = [found["relevance_first", a][0] >= plain[0] - 0.0005 for a in ALPHAS]
+        claims["relevance_first keeps NDCG@15"] = all(kept)
+    else:
+        claims["swap fairest at every alpha (rND@50)"] = set(best(3, False, ALPHAS)) == {"swap"}
+        claims["relevance_first most relevant at every alpha (NDCG@50)"] = set(
+            best(2, True, ALPHAS)
+        ) == {"relevance_first"}
+    return claims
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sets", nargs="*", default=["mslr", "mq2008", "german"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+    for name, make in SETS.items():
+        if not any(name.startswith(part) for part in args.sets):
+            continue
+        begin = time.perf_counter()
+        runs = [measure(make, seed, args.jobs) for seed in range(args.seeds)]
+        print(f"\n## {name} ({time.perf_counter() - begin:.0f} s)\n")
+        print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for key in runs[0]:
+            row = 100 * np.mean([run[key] for run in runs], axis=0)
+            print(f"| {key[0]} | {key[1]:g} | " + " | ".join(f"{v:.2f}" for v in row) + " |")
+        print()
+        claims = [orderings(name, run) for run in runs]
+        for claim in claims[0]:
+            print(f"- {claim}: {sum(c[claim] for c in claims)} of {args.seeds} seeds", flush=True)
+
+
+if __name__ == "__main__":
+    main()

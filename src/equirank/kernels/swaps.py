@@ -1,0 +1,286 @@
+"""What swapping two items changes in the unfairness of a list, in constant time per pair.
+
+Swapping an item with a lower one of another group moves the counts of both groups by one at every
+cut point between them. Two prefix sums over the cut points, what one more and what one fewer would
+change, answer every pair. Exposure is a sum over places, so its change is known at once.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .compiling import compiled
+from .row_order import sort_rows
+
+__all__ = [
+    "EXPOSURE",
+    "LARGEST",
+    "NO_FAIRNESS",
+    "PREFIXES",
+    "SUMMED",
+    "TREATMENT",
+    "Fairness",
+    "any_group_row",
+    "cut_of",
+    "swap_changes",
+    "swap_effects",
+    "target_places",
+    "two_group_row",
+]
+
+NO_FAIRNESS, PREFIXES, EXPOSURE, TREATMENT = 0, 1, 2, 3
+SUMMED, LARGEST = 0, 1
+
+
+class Fairness(NamedTuple):
+    """What the fairness part reads: groups, tables of unfairness by count, and target blocks."""
+
+    kind: int
+    joined: int  # SUMMED or LARGEST over the columns
+    bucket: np.ndarray  # per row: rows of one bucket are never compared
+    column: np.ndarray  # per bucket: which column counts it, -1 for none
+    first_cut: int
+    step: int
+    n_cuts: np.ndarray  # per query
+    start: np.ndarray  # query x column: where its table begins, -1 where it does not count
+    width: np.ndarray  # query x column: the table holds width counts at each cut
+    table: np.ndarray
+    attention: np.ndarray  # per place, for exposure and treatment
+    slope: np.ndarray  # query x column
+    shift: np.ndarray  # query x column
+    weight: np.ndarray  # query x column
+    targeted: bool
+    target_start: np.ndarray  # per row: where its class begins in target_block
+    target_class: np.ndarray  # per row: a number within the query
+    target_block: np.ndarray  # per rank within a bucket, best first
+
+
+@compiled
+def _distance(kind: int, x: float, slope: float, shift: float) -> float:
+    """Give the unfairness of a column whose places draw the attention x."""
+    if kind == EXPOSURE:
+        return abs(slope * x - shift)
+    rest = shift - x
+    if x <= 0.0 or rest <= 0.0:
+        return 1.0
+    ratio = slope * x / rest
+    return 1.0 - min(ratio, 1.0 / ratio)
+
+
+@compiled
+def swap_effects(
+    q: int,
+    n: int,
+    order: np.ndarray,
+    first: int,
+    fair: Fairness,
+    more: np.ndarray,
+    fewer: np.ndarray,
+    drawn: np.ndarray,
+    value: np.ndarray,
+) -> None:
+    """Prepare a query: prefix sums of what one more or one fewer changes, and current values."""
+    for c in range(fair.start.shape[1]):
+        value[c] = 0.0
+        if fair.kind == PREFIXES:
+            more[c, 0] = 0.0
+            fewer[c, 0] = 0.0
+            begin, width = fair.start[q, c], fair.width[q, c]
+            count, at = 0, 0
+            for t in range(fair.n_cuts[q]):
+                cut = fair.first_cut + t * fair.step
+                while at < cut:
+                    if fair.column[fair.bucket[first + order[at]]] == c:
+                        count += 1
+                    at += 1
+                up, down = 0.0, 0.0
+                if begin >= 0:
+                    here = begin + t * width + count
+                    value[c] += fair.table[here]
+                    if count + 1 < width:
+                        up = fair.table[here + 1] - fair.table[here]
+                    if count > 0:
+                        down = fair.table[here - 1] - fair.table[here]
+                more[c, t + 1] = more[c, t] + up
+                fewer[c, t + 1] = fewer[c, t] + down
+        else:
+            drawn[c] = 0.0
+            for at in range(n):
+                if fair.column[fair.bucket[first + order[at]]] == c:
+                    drawn[c] += fair.attention[at]
+            if fair.weight[q, c] > 0.0:
+                value[c] = fair.weight[q, c] * _distance(
+                    fair.kind, drawn[c], fair.slope[q, c], fair.shift[q, c]
+                )
+
+
+@compiled
+def _change(
+    q: int,
+    a: int,
+    b: int,
+    cut_a: int,
+    cut_b: int,
+    gained: float,
+    fair: Fairness,
+    more: np.ndarray,
+    fewer: np.ndarray,
+    drawn: np.ndarray,
+    value: np.ndarray,
+) -> float:
+    """Give the change of unfairness when an item of column a changes places with a lower one of b.
+
+    Between the cuts ``cut_a`` and ``cut_b`` column a loses one and b gains one; ``gained`` is what
+    the lower place draws less the higher one.
+    """
+    change_a, change_b = 0.0, 0.0
+    if fair.kind == PREFIXES:
+        if a >= 0:
+            change_a = fewer[a, cut_b] - fewer[a, cut_a]
+        if b >= 0:
+            change_b = more[b, cut_b] - more[b, cut_a]
+    else:
+        if a >= 0 and fair.weight[q, a] > 0.0:
+            after = _distance(fair.kind, drawn[a] + gained, fair.slope[q, a], fair.shift[q, a])
+            change_a = fair.weight[q, a] * after - value[a]
+        if b >= 0 and fair.weight[q, b] > 0.0:
+            after = _distance(fair.kind, drawn[b] - gained, fair.slope[q, b], fair.shift[q, b])
+            change_b = fair.weight[q, b] * after - value[b]
+    if fair.joined == SUMMED:
+        return change_a + change_b
+    before, after = 0.0, 0.0
+    for c in range(len(value)):
+        before = max(before, value[c])
+        moved = change_a if c == a else change_b if c == b else 0.0
+        after = max(after, value[c] + moved)
+    return after - before
+
+
+@compiled
+def cut_of(place: int, fair: Fairness, n_cuts: int) -> int:
+    """Count the cut points at or before a place counted from 0."""
+    if place < fair.first_cut:
+        return 0
+    return min(n_cuts, (place - fair.first_cut) // fair.step + 1)
+
+
+@compiled
+def target_places(
+    first: int, order: np.ndarray, fair: Fairness, counter: np.ndarray, block: np.ndarray
+) -> None:
+    """Find the block of the target list in which each place's item belongs."""
+    n = len(order)
+    for at in range(n):
+        counter[at] = 0
+    for at in range(n):
+        row = first + order[at]
+        kind = fair.target_class[row]
+        block[at] = fair.target_block[fair.target_start[row] + counter[kind]]
+        counter[kind] += 1
+
+
+@compiled(reordered=True)
+def two_group_row(
+    i: int,
+    begin: int,
+    n: int,
+    share: float,
+    targeted: bool,
+    effect: np.ndarray,
+    other: np.ndarray,
+    block: np.ndarray,
+    weight: np.ndarray,
+) -> None:
+    """Write the fairness weights of place i's pairs, for one column counted in prefixes."""
+    base = effect[i]
+    if targeted:
+        own = block[i]
+        for j in range(np.uint64(begin), np.uint64(n)):
+            side = 1.0 if block[j] > own else -1.0 if block[j] < own else 0.0
+            weight[j] = share * abs(effect[j] - base) * other[j] * side
+    else:
+        for j in range(np.uint64(begin), np.uint64(n)):
+            weight[j] = share * (effect[j] - base) * other[j]
+
+
+@compiled
+def any_group_row(
+    q: int,
+    i: int,
+    begin: int,
+    first: int,
+    order: np.ndarray,
+    share: float,
+    fair: Fairness,
+    block: np.ndarray,
+    more: np.ndarray,
+    fewer: np.ndarray,
+    drawn: np.ndarray,
+    value: np.ndarray,
+    weight: np.ndarray,
+) -> None:
+    """Write the fairness weights of place i's pairs, whatever the metric and the groups."""
+    bucket = fair.bucket[first + order[i]]
+    n_cuts = fair.n_cuts[q]
+    cut = cut_of(i, fair, n_cuts)
+    for j in range(begin, len(order)):
+        other = fair.bucket[first + order[j]]
+        if other == bucket:
+            weight[j] = 0.0
+            continue
+        gained = 0.0 if fair.kind == PREFIXES else fair.attention[j] - fair.attention[i]
+        change = _change(
+            q,
+            fair.column[bucket],
+            fair.column[other],
+            cut,
+            cut_of(j, fair, n_cuts),
+            gained,
+            fair,
+            more,
+            fewer,
+            drawn,
+            value,
+        )
+        if fair.targeted:
+            side = 1.0 if block[j] > block[i] else -1.0 if block[j] < block[i] else 0.0
+            weight[j] = share * abs(change) * side
+        else:
+            weight[j] = share * change
+
+
+@compiled
+def swap_changes(
+    q: int, score: np.ndarray, offsets: np.ndarray, fair: Fairness
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the places of a query's rows and the change of unfairness for every pair that may swap.
+
+    Entry ``[i, j]`` belongs to the rows at places i < j, counted from 0; rows of one bucket have 0.
+    """
+    first, n = offsets[q], offsets[q + 1] - offsets[q]
+    order, spare = np.arange(n).astype(np.int32), np.empty(n, dtype=np.int32)
+    sort_rows(score[first : first + n], order, spare)
+    n_columns, n_cuts = fair.start.shape[1], fair.n_cuts[q]
+    more, fewer = np.zeros((n_columns, n_cuts + 1)), np.zeros((n_columns, n_cuts + 1))
+    drawn, value = np.zeros(n_columns), np.zeros(n_columns)
+    swap_effects(q, n, order, first, fair, more, fewer, drawn, value)
+    changes = np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1, n):
+            a, b = fair.bucket[first + order[i]], fair.bucket[first + order[j]]
+            if a != b:
+                gained = 0.0 if fair.kind == PREFIXES else fair.attention[j] - fair.attention[i]
+                changes[i, j] = _change(
+                    q,
+                    fair.column[a],
+                    fair.column[b],
+                    cut_of(i, fair, n_cuts),
+                    cut_of(j, fair, n_cuts),
+                    gained,
+                    fair,
+                    more,
+                    fewer,
+                    drawn,
+                    value,
+                )
+    return order, changes

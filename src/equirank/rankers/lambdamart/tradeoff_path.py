@@ -1,0 +1,160 @@
+"""TradeoffPath: one ranker per alpha, what each is worth, and how to choose among them."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...core.errors import DataError, InfeasibleError
+from ...core.params import Number, check_params
+from ...core.table import Table
+
+if TYPE_CHECKING:
+    from .fair_lambdamart import FairLambdaMART
+
+__all__ = ["TradeoffPath", "pareto_points"]
+
+
+class TradeoffPath:
+    """Rankers along a path of alphas, with their NDCG and unfairness on validation lists.
+
+    Made by `FairLambdaMART.tradeoff_path`.
+
+    Parameters
+    ----------
+    rankers : list of FairLambdaMART
+        Fitted, one per alpha.
+    alphas, relevance, unfairness : sequence of float
+        What each was fitted with, and what it is worth on the validation lists.
+    metrics : (str, str)
+        Names of the two metrics.
+    chance : (float, float)
+        NDCG and unfairness of a random order of the same lists, for the plot.
+
+    Attributes
+    ----------
+    table : Table
+        Of alpha, NDCG, unfairness and pareto: whether no other point is at least as good in both
+        and better in one.
+
+    Examples
+    --------
+    >>> from equirank import make_ranking
+    >>> from equirank.rankers import FairLambdaMART
+    >>> data = make_ranking(n_queries=40, n_items=30, feature_bias=1.0, random_state=0)
+    >>> ranker = FairLambdaMART(step=5, n_estimators=10, validation=0.5, n_jobs=1, random_state=0)
+    >>> path = ranker.tradeoff_path([0.0, 0.5, 1.0], data)
+    >>> path.table["alpha"].tolist()
+    [0.0, 0.5, 1.0]
+    >>> path.pick(max_ndcg_loss=1.0).alpha, path.pick(weight=1.0).alpha
+    (0.0, 1.0)
+    """
+
+    def __init__(
+        self,
+        rankers: Sequence["FairLambdaMART"],
+        alphas: Sequence[float],
+        relevance: Sequence[float],
+        unfairness: Sequence[float],
+        metrics: tuple[str, str],
+        chance: tuple[float, float],
+    ) -> None:
+        self.rankers = list(rankers)
+        self.metrics, self.chance = metrics, chance
+        columns = [np.asarray(part, dtype=np.float64) for part in (alphas, relevance, unfairness)]
+        self.table = Table(
+            {
+                "alpha": columns[0],
+                "NDCG": columns[1],
+                "unfairness": columns[2],
+                "pareto": pareto_points(columns[1], columns[2]),
+            }
+        )
+
+    def __repr__(self) -> str:
+        """Show the table."""
+        return f"{self.metrics[0]} against {self.metrics[1]}\n{self.table!r}"
+
+    def pick(
+        self,
+        *,
+        max_ndcg_loss: float | None = None,
+        max_unfairness: float | None = None,
+        weight: float | None = None,
+    ) -> "FairLambdaMART":
+        """Choose a ranker by one rule.
+
+        Parameters
+        ----------
+        max_ndcg_loss : float, optional
+            The fairest ranker whose NDCG is at most this share below the largest of the path: 0.01
+            is a loss of 1 %.
+        max_unfairness : float, optional
+            The ranker with the largest NDCG whose unfairness is at most this.
+        weight : float, optional
+            The ranker with the largest ``weight NDCG - (1 - weight) unfairness``.
+
+        Raises
+        ------
+        InfeasibleError
+            Where no ranker of the path is as fair as asked for.
+        """
+        rules = {
+            "max_ndcg_loss": max_ndcg_loss, "max_unfairness": max_unfairness, "weight": weight,
+        }  # fmt: skip
+        given = {name: value for name, value in rules.items() if value is not None}
+        if len(given) != 1:
+            raise DataError(
+                f"exactly one of {', '.join(rules)} must be given to pick, got {len(given)}"
+            )
+        check_params(
+            "pick", given, {"max_ndcg_loss": Number(0), "max_unfairness": Number(0),
+                            "weight": Number(0, 1)},
+        )  # fmt: skip
+        good, bad = self.table["NDCG"], self.table["unfairness"]
+        if weight is not None:
+            value = weight * good - (1.0 - weight) * bad
+            return self.rankers[_best(value, good)]
+        if max_ndcg_loss is not None:
+            allowed = good >= (1.0 - max_ndcg_loss) * good.max() - 1e-12
+            return self.rankers[_best(np.where(allowed, -bad, -np.inf), good)]
+        allowed = bad <= max_unfairness
+        if not allowed.any():
+            raise InfeasibleError(
+                f"max_unfairness must be at least {bad.min():.4g}, the least on this path, "
+                f"got {max_unfairness}"
+            )
+        return self.rankers[_best(np.where(allowed, good, -np.inf), -bad)]
+
+    def plot(self, **options: Any) -> Any:
+        """Draw NDCG against unfairness, beside the line of mixtures with a random order.
+
+        Needs the extra ``report``; options go to `equirank.plots.tradeoff`.
+        """
+        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
+        good, bad = self.table["NDCG"], self.table["unfairness"]
+        best = _best(good, -bad)
+        points = {
+            "name": [f"alpha {alpha:g}" for alpha in self.table["alpha"]],
+            self.metrics[1]: bad,
+            self.metrics[0]: good,
+            "front": self.table["pareto"],
+            "path": ["alpha"] * len(good),
+        }
+        mixture = (self.chance[1], self.chance[0], float(bad[best]), float(good[best]))
+        return plots.tradeoff(
+            Table(points), self.metrics[1], self.metrics[0], mixture=mixture, x_better="lower",
+            **options,
+        )  # fmt: skip
+
+
+def _best(value: np.ndarray, tiebreak: np.ndarray) -> int:
+    return int(np.lexsort((tiebreak, value))[-1])
+
+
+def pareto_points(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
+    """Say of each point whether no other is at least as good in both and better in one."""
+    no_worse = (good[None, :] >= good[:, None]) & (bad[None, :] <= bad[:, None])
+    better = (good[None, :] > good[:, None]) | (bad[None, :] < bad[:, None])
+    return np.asarray(~(no_worse & better).any(axis=1))
