@@ -150,9 +150,9 @@ class AuditResult:
         ----------
         expression : str
             A metric, optionally ``.low``, ``.high`` or ``.p_value``, one of ``>``, ``>=``, ``<``
-            and ``<=``, and a number. A metric of groups that names no attribute is looked at for every
-            attribute, and holds where any of them does; a protected group given to the audit counts
-            here too.
+            and ``<=``, and a number. A metric of groups that names no attribute is looked at for
+            every attribute, and holds where any of them does; a protected group given to the audit
+            counts here too.
 
         Returns
         -------
