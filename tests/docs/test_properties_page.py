@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from equirank.metrics.properties import bench, scenario_names
-from equirank.metrics.properties.benching import _default
+from equirank.metrics.properties.benching import default_metrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
 ROWS = {
@@ -16,7 +16,7 @@ ROWS = {
 
 
 def test_every_metric_has_its_row():
-    assert list(ROWS) == [metric.name for metric in _default()]
+    assert list(ROWS) == [metric.name for metric in default_metrics()]
     assert f"| metric | {' | '.join(scenario_names())} |" in PAGE
 
 

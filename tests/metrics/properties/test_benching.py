@@ -11,7 +11,7 @@ from equirank.core.names import metric_names
 from equirank.metrics import NDCG, RND, ExposureGap
 from equirank.metrics.properties import bench, scenario_names
 from equirank.metrics.properties.benching import _tested
-from equirank.metrics.properties.check_metric import CHECKS, CheckMetric, _true_places
+from equirank.metrics.properties.check_metric import CHECKS, CheckMetric, true_places
 
 CROSSED = 'ExposureGap(by=("group", "part"))'
 SHOWN = [
@@ -184,5 +184,5 @@ def test_checks_are_metrics_by_place_and_merit():
 
 
 def test_tied_relevance_shares_its_mean_place():
-    assert _true_places(np.array([0.0, 1.0, 2.0, 1.0])).tolist() == [4.0, 2.5, 1.0, 2.5]
-    assert _true_places(np.array([1.0, 1.0, 1.0])).tolist() == [2.0, 2.0, 2.0]
+    assert true_places(np.array([0.0, 1.0, 2.0, 1.0])).tolist() == [4.0, 2.5, 1.0, 2.5]
+    assert true_places(np.array([1.0, 1.0, 1.0])).tolist() == [2.0, 2.0, 2.0]

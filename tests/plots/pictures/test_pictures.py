@@ -9,6 +9,7 @@ from sample_audit import HOSTILE, sample_audit
 
 from equirank import DataError, plots
 from equirank.core.table import Table
+from equirank.plots.saving import vega_lite_version
 from equirank.plots.theme import FOCUS, MOST_GROUPS, group_scale
 
 #: Each picture, its table, and the columns that are drawn.
@@ -66,7 +67,7 @@ def test_a_picture_is_valid_named_and_holds_the_rows_of_its_table(result, name, 
     assert wanted in found
     assert spec["title"]["text"].endswith((attribute, "list by list"))
     assert len(spec["description"]) > 40
-    svg = vl_convert.vegalite_to_svg(spec, vl_version="6.4")
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
     assert svg.startswith("<svg")
     assert "NaN" not in svg
 
@@ -130,6 +131,6 @@ def test_hostile_names_are_only_text(name):
         spec = getattr(plots, name)(hostile).to_dict()
     assert len(spec["title"]["text"]) <= 100
     assert len(spec["description"]) <= 400
-    svg = vl_convert.vegalite_to_svg(spec, vl_version="6.4")
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
     assert "<script" not in svg
     assert "<img" not in svg

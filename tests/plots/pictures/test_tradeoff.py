@@ -8,6 +8,7 @@ import vl_convert
 from equirank import DataError
 from equirank.core.table import Table
 from equirank.plots import tradeoff
+from equirank.plots.saving import vega_lite_version
 
 COLUMNS = {
     "name": ["plain", "a", "b", "other", "start", "end"],
@@ -60,7 +61,7 @@ def test_it_is_valid_named_and_described():
     assert spec["title"]["text"] == "NDCG@10 against gap.sex[0]"
     assert "4 rankings" in spec["description"]
     assert spec["layer"][0]["encoding"]["x"]["title"] == "gap.sex[0] (lower is better)"
-    svg = vl_convert.vegalite_to_svg(spec, vl_version="6.4")
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
     assert "random mixture" in svg
     assert ">other<" in svg
 
