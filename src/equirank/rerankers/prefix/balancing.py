@@ -67,6 +67,8 @@ def choose(asked: Choosing, closest: bool) -> Chosen:
     Raises nothing: the caller decides what a reason means.
     """
     best_first = np.arange(len(asked.merit)) < asked.k
+    if asked.k == 0:
+        return Chosen(best_first, 0.0)
     model = _Model(asked)
     floors, level = [min(g.floor, len(g.members)) for g in asked.groups], asked.level
     reason = _too_few(asked)
