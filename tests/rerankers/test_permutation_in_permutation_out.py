@@ -46,7 +46,7 @@ def rules(groups, k):
         ImplicitBiasFloor(0.6, one, **best),
         ImplicitBiasFloor(protected=one, **best),
         RooneyRule(one, count=2, **best),
-        ContinuousFairness(0.7),
+        ContinuousFairness(0.7, **best),
         EpsilonGreedy(0.5, random_state=0, **best),
         OnlineSelection(lower={one: 0.5}, upper={groups[-1]: 1}, random_state=0, **best),
         OnlineSelection(lower={one: 1}, deferred=False, random_state=0, **best),
