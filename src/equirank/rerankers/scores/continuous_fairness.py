@@ -49,15 +49,21 @@ class TransportBounds:
         where nobody is.
     codes : ndarray
         The group of each place that is shown now.
-    held_before : ndarray of bool
-        Whether each list was within a step before, its places taken as they are.
+    groups : ndarray
+        The group of each stored row.
+    before : Ranking
+        The order before; its places are taken as they are.
+    theta : ndarray
+        How far each group was moved.
     """
 
     words: str
     gap: np.ndarray
     step: np.ndarray
     codes: np.ndarray
-    held_before: np.ndarray
+    groups: np.ndarray
+    before: Ranking
+    theta: np.ndarray
 
     def lower(self, query: int, counts: np.ndarray) -> None:
         """Bind no prefix."""
@@ -69,7 +75,10 @@ class TransportBounds:
         """Say for each list whether the distance is within a step: now, or of the order before."""
         if np.array_equal(codes, self.codes):
             return self.gap <= self.step + 1e-9
-        return self.held_before
+        old, begins = _shown(self.before.slots(), self.before.position == 0)
+        places = -np.arange(float(len(old)))
+        gap, step = _gaps(self.groups[old], places, begins, self.theta)
+        return gap <= step + 1e-9
 
 
 class ContinuousFairness(Guaranteed):
@@ -145,8 +154,12 @@ class ContinuousFairness(Guaranteed):
         data, hidden = ranking.data, ranking.position == 0
         pool = self._pool(ranking)
         theta = self._thetas(pool)
-        order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         score = np.asarray(data.score, dtype=np.float64)
+        order, offsets = _shown(ranking.slots(), hidden)
+        rising = score[order[1:]] > score[order[:-1]]
+        rising[offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < len(order))] - 1] = False
+        if rising.any():
+            order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         moved = score.copy()
         moved[order] = transported(pool.groups.codes[order], score[order], offsets, theta)
         key = np.where(hidden, moved.min() - 1.0, moved) if hidden.any() else moved
@@ -156,15 +169,14 @@ class ContinuousFairness(Guaranteed):
         order, offsets = _shown(after.slots(), hidden)
         codes = pool.groups.codes[order]
         gap, step = _gaps(codes, moved[order], offsets, theta)
-        old, begins = _shown(ranking.slots(), hidden)
-        places = -np.arange(float(len(old)))
-        old_gap, old_step = _gaps(pool.groups.codes[old], places, begins, theta)
         bounds = TransportBounds(
             "groups moved all the way are spread alike, up to one person of the smaller",
             gap,
             step,
             codes[place[order] > 0],
-            old_gap <= old_step + 1e-9,
+            pool.groups.codes,
+            ranking,
+            theta,
         )
         return MovedScores(
             data,
