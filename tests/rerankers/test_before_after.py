@@ -38,6 +38,14 @@ def test_measures_are_those_of_the_metrics():
     assert found["lists that keep the guarantee"] == (0.0, 1.0)
 
 
+def test_the_guarantee_before_is_that_of_the_places_shown():
+    groups = list("mmffmm") + list("fmffmm")
+    result = DetGreedy({"f": 0.5, "m": 0.5}, k=2).rerank(
+        [6, 5, 4, 3, 2, 1] * 2, sensitive_features=groups, qid=[1] * 6 + [2] * 6
+    )
+    assert table(result)["lists that keep the guarantee"] == (0.5, 1.0)
+
+
 def test_what_the_data_does_not_hold_is_left_out():
     data = as_ranking_data(position=[1, 2, 3, 4], sensitive_features=list("mmff"))
     found = table(FAStarIR(protected="f")(data.ranking()))

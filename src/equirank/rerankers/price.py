@@ -1,6 +1,6 @@
 """Price: what a re-ranking cost, in NDCG and in score."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class Price:
     ndcg: float
     score_loss: float
     worst_inversion: float
-    per_query: Table
+    per_query: Table = field(repr=False)
 
     def to_dict(self) -> dict[str, float | str | None]:
         """Give the means as plain values."""

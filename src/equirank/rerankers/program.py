@@ -72,13 +72,17 @@ class Program:
             shape=(len(lengths), self._size),
         )
         matrix.sum_duplicates()  # HiGHS refuses a column that is twice in a row
-        found = milp(
-            cost,
-            integrality=np.concatenate(self._whole).astype(int),
-            bounds=Bounds(0.0, np.concatenate(self._top)),
-            constraints=LinearConstraint(matrix, np.array(self._low), np.array(self._high)),
-            options={"time_limit": float(time_limit), "mip_rel_gap": 1e-9},
-        )
+        options = {"time_limit": float(time_limit), "mip_rel_gap": 1e-9}
+        for presolve in (True, False):  # its presolve fails once in some hundred programs
+            found = milp(
+                cost,
+                integrality=np.concatenate(self._whole).astype(int),
+                bounds=Bounds(0.0, np.concatenate(self._top)),
+                constraints=LinearConstraint(matrix, np.array(self._low), np.array(self._high)),
+                options=options | {"presolve": presolve},
+            )
+            if found.status != 4:
+                break
         gap = 0.0 if found.status == 0 else float(getattr(found, "mip_gap", None) or np.inf)
         x = None if found.x is None else np.asarray(found.x)
         return Solution(x, gap if x is not None else np.inf, found.status == 2)

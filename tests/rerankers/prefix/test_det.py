@@ -115,6 +115,23 @@ def test_three_groups_never_miss_a_share(kind):
         assert kind().rerank(rng.normal(size=n), sensitive_features=groups).holds
 
 
+@pytest.mark.parametrize("kind", [DetCons, DetRelaxed, DetConstSort])
+def test_the_earliest_deadline_never_misses_a_share(kind):
+    rng = np.random.default_rng(5)
+    for n_groups in (4, 5, 6, 9):
+        names = [f"g{g}" for g in range(n_groups)]
+        for _ in range(25):
+            parts = rng.integers(1, 12, size=n_groups)
+            shares = dict(zip(names, (parts / parts.sum()).tolist(), strict=True))
+            groups = rng.permutation(np.repeat(names, 30))
+            result = kind(shares, k=30).rerank(
+                rng.normal(size=len(groups)), sensitive_features=groups
+            )
+            assert result.holds
+            pool = rng.choice(names, size=40, p=parts / parts.sum())
+            assert kind().rerank(rng.normal(size=40), sensitive_features=pool).holds
+
+
 def test_four_groups_can_miss_one_and_say_so():
     # Where the floors of two groups rise at one place, one of them waits.
     rng = np.random.default_rng(0)

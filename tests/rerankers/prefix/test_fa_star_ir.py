@@ -255,6 +255,16 @@ def test_the_bounds_of_several_groups_see_a_list_that_fails():
     assert why.facts["to"] == 10
 
 
+def test_a_group_that_runs_out_is_seen_in_time():
+    # Whoever counts on a second a, when there is one only, has too few b in the end.
+    groups = ["a"] + ["m"] * 16 + ["b"] * 15
+    reranker = FAStarIR({"a": 0.1, "b": 0.5}, 0.5, k=16, adjusted=False)
+    result = reranker.rerank(range(32, 0, -1), sensitive_features=groups)
+    need = fa_star_ir_table(16, [0.1, 0.5], 0.5, adjusted=False)
+    assert result.holds
+    assert passing(need, result.order(), groups, ["a", "b"])
+
+
 def test_several_groups_that_run_out_are_reported():
     groups, scores = ["m"] * 18 + ["a"] + ["b"], range(20, 0, -1)
     reranker = FAStarIR({"a": 0.4, "b": 0.4}, 0.3, k=15)

@@ -116,6 +116,10 @@ def test_lists_of_different_lengths_each_have_their_one():
     assert result.order(0).tolist() == [0, 1]
     assert result.order(1).tolist() == [2, 3, 4]
     assert result.holds
+    with pytest.raises(InfeasibleError, match="query 0: the first 2 places need 1 of group 'f'"):
+        RooneyRule("f").rerank(
+            [5, 4, 3, 2, 1], qid=[0, 0, 1, 1, 1], sensitive_features=list("mmmmf")
+        )
 
 
 def test_bad_input_is_named():

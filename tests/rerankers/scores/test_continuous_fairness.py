@@ -137,3 +137,20 @@ def test_the_table_says_what_held_before():
     assert apart.summary().to_dict()["after"][0] == 1.0
     mixed = ContinuousFairness({"m": 1.0}).rerank([9, 8, 3, 2], sensitive_features=list("mmff"))
     assert mixed.summary().to_dict()["before"][0] == 1.0  # one group alone is like itself
+
+
+def test_a_cutoff_shows_the_first_of_the_moved():
+    score, groups = [8, 6, 4, 2], list("mmff")
+    result = ContinuousFairness(k=3).rerank(score, sensitive_features=groups)
+    assert result.score.tolist() == [6.0, 4.0, 6.0, 4.0]
+    assert result.position.tolist() == [1, 3, 1, 0]  # rows 1 and 3 are tied at place 3: row 1 is
+    assert result.last.tolist() == [2, 3, 2, 0]
+    assert result.order().tolist() == [0, 2, 1]
+    assert result.holds
+    assert result.price.score_loss == pytest.approx(0.0)
+    again = Ranking.from_positions(result.data, result.position)
+    assert again.last.tolist() == result.last.tolist()
+    with pytest.raises(DataError, match="k of ContinuousFairness must be at most the length"):
+        ContinuousFairness(k=5).rerank(score, sensitive_features=groups)
+    whole = ContinuousFairness(k=5, on_infeasible="best").rerank(score, sensitive_features=groups)
+    assert len(whole.order()) == 4

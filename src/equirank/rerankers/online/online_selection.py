@@ -144,7 +144,7 @@ class OnlineSelection(Guaranteed):
         ceilings = np.full_like(floors, int(limit.max()) + 1)
         by = self.by if self.by is not None else next(iter(data.sensitive))
         for bound in find_bounds(name, "lower", self.lower, data, by):
-            floors[:, bound.code] = places_of(bound.value, limit, lower=True)
+            floors[:, bound.code] = places_of(bound.value, limit, lower=True) * (limit > 0)
         for bound in find_bounds(name, "upper", self.upper, data, by):
             ceilings[:, bound.code] = places_of(bound.value, limit, lower=False)
         return floors, ceilings

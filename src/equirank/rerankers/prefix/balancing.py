@@ -67,6 +67,8 @@ def choose(asked: Choosing, closest: bool) -> Chosen:
     Raises nothing: the caller decides what a reason means.
     """
     best_first = np.arange(len(asked.merit)) < asked.k
+    if asked.k == 0:
+        return Chosen(best_first, 0.0)
     model = _Model(asked)
     floors, level = [min(g.floor, len(g.members)) for g in asked.groups], asked.level
     reason = _too_few(asked)
@@ -116,14 +118,14 @@ def _clash(model: "_Model", asked: Choosing, floors: list[int]) -> str:
 
 
 class _Model:
-    """The programs of one choice over those who can be in the best one: k + 1 of each cell."""
+    """The programs of one choice over those who can be in the best one: k of each cell."""
 
     def __init__(self, asked: Choosing) -> None:
         self.asked = asked
         keep = np.zeros(len(asked.merit), dtype=bool)
         for cell in np.unique(asked.cells):
             mine = np.flatnonzero(asked.cells == cell)
-            keep[mine[np.argsort(-asked.merit[mine], kind="stable")][: asked.k + 1]] = True
+            keep[mine[np.argsort(-asked.merit[mine], kind="stable")][: asked.k]] = True
         self.kept = np.flatnonzero(keep)
         self.at = np.full(len(asked.merit), -1)
         self.at[self.kept] = np.arange(len(self.kept))

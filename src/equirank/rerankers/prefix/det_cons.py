@@ -17,11 +17,11 @@ class DetCons(ShareReranker):
     Place j goes to the best item of the groups with fewer than ``floor(j p)`` places; where there
     is none, to the group with the smallest ``ceil(j p) / p`` among those with fewer than ``ceil(j
     p)``, of equal ones to the best item; where there is none (groups have run out), to the best
-    item that is left. Every prefix then holds at least ``floor(j p)`` of every group for up to
-    three groups; with four or more it may miss one, which a warning and ``holds`` say. The order
-    inside groups stays, ties stand in the caller's order, and only the order of scores counts. Rows
-    behind the cutoff are not shown; rows not shown before stay so. An empty group needs a share of
-    0, or is reported as infeasible.
+    item that is left. That is the rule of the earliest deadline, so every prefix holds at least
+    ``floor(j p)`` of every group, for any number of groups. The order inside groups stays, ties
+    stand in the caller's order, and only the order of scores counts. Rows behind the cutoff are not
+    shown; rows not shown before stay so. An empty group needs a share of 0, or is reported as
+    infeasible.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class DetCons(ShareReranker):
     array([0, 1, 2, 3])
     """
 
-    guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, up to 3 groups"
-    cost: ClassVar[str] = "more score than DetGreedy; misses fewer shares with 4 or more groups"
+    guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
+    cost: ClassVar[str] = "more score than DetRelaxed: it looks at deadlines before scores"
 
     def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
         from ...kernels.det_greedy import CONSERVATIVE

@@ -92,6 +92,8 @@ def _solve(
     score of a prefix is concave in the counts of its cells, so only the sequence needs whole
     numbers: ``inside[i, j]``, whether item i is among the first j, follows.
     """
+    if size == 0:
+        return np.zeros(0, dtype=np.int64), 0.0, None
     cells = np.flatnonzero(np.bincount(codes, minlength=n_cells))
     items = [np.flatnonzero(codes == cell)[:size] for cell in cells]
     for closest in (False, True):

@@ -70,5 +70,5 @@ class RooneyRule(FloorReranker):
         """Give the floors of the longest list; a shorter list reads its end."""
         longest = int(pool.limit.max())
         floors = np.zeros(longest, dtype=np.int64)
-        floors[-1] = self.count
+        floors[-1:] = self.count
         return floors, longest - pool.limit

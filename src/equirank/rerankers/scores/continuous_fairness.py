@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core import columns as door
-from ...core.params import AnyOf, Constraint, Label, Number, Optional
+from ...core.params import AnyOf, Constraint, Label, Number
 from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...kernels.segments import segment_sum
-from ..guaranteed import Guaranteed, Pool
+from ..guaranteed import COMMON, Guaranteed, Pool
 from ..reranking import Reranking
 from ..targets import group_values
 
@@ -48,16 +48,22 @@ class TransportBounds:
         Per query the distance allowed: the largest share of such a group that is tied, ``1 / n``
         where nobody is.
     codes : ndarray
-        The group of each place now; the number of groups where it was not moved all the way.
-    full : ndarray of bool
-        Which groups are moved all the way.
+        The group of each place that is shown now.
+    groups : ndarray
+        The group of each stored row.
+    before : Ranking
+        The order before; its places are taken as they are.
+    theta : ndarray
+        How far each group was moved.
     """
 
     words: str
     gap: np.ndarray
     step: np.ndarray
     codes: np.ndarray
-    full: np.ndarray
+    groups: np.ndarray
+    before: Ranking
+    theta: np.ndarray
 
     def lower(self, query: int, counts: np.ndarray) -> None:
         """Bind no prefix."""
@@ -66,15 +72,12 @@ class TransportBounds:
         """Bind no prefix."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list, given the group of each place, whether the distance is within a step.
-
-        Of another order than the one now, ties are not known: its places count as they are.
-        """
-        from ...kernels.transport import largest_gaps
-
-        kept, gap, step = np.where(self.full[codes], codes, len(self.full)), self.gap, self.step
-        if not np.array_equal(kept, self.codes):
-            gap, step = largest_gaps(kept, -np.arange(float(len(kept))), offsets, len(self.full))
+        """Say for each list whether the distance is within a step: now, or of the order before."""
+        if np.array_equal(codes, self.codes):
+            return self.gap <= self.step + 1e-9
+        old, begins = _shown(self.before.slots(), self.before.position == 0)
+        places = -np.arange(float(len(old)))
+        gap, step = _gaps(self.groups[old], places, begins, self.theta)
         return gap <= step + 1e-9
 
 
@@ -91,15 +94,20 @@ class ContinuousFairness(Guaranteed):
     Scores stay in order inside a group, and items of a group that are tied stay tied (u is the
     middle of their quantiles); items that are tied after the move share their places. The ranking
     is made anew from scores, whatever the order given. The new scores are ``result.score``, in the
-    caller's row order. Rows not shown before stay so, and count in no quantile. A list with one
-    group stays as it is.
+    caller's row order. Rows not shown before stay so, and count in no quantile. Rows behind the
+    cutoff are not shown; of tied rows that reach over it the first in the caller's order are. A
+    list with one group stays as it is.
 
     Parameters
     ----------
     theta : float or mapping of group to float
         How far, in [0, 1]; groups that a mapping leaves out stay where they are.
+    k : int, optional
+        Cutoff; None ranks whole lists. Scores are moved over the whole list all the same.
     by : str or sequence of str, optional
         The attribute, where there are several; several are crossed.
+    on_infeasible : {"error", "best"}
+        What happens where a list is shorter than the cutoff: an error, or it is ranked whole.
 
     References
     ----------
@@ -119,7 +127,7 @@ class ContinuousFairness(Guaranteed):
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "score"})
     params: ClassVar[Mapping[str, Constraint]] = {
         "theta": AnyOf(Number(0.0, 1.0), _Thetas()),
-        "by": Optional(Label(many=True)),
+        **COMMON,
     }
     guarantee: ClassVar[str] = (
         "with theta = 1 all groups' scores are spread alike, up to one person of the smaller group"
@@ -128,34 +136,54 @@ class ContinuousFairness(Guaranteed):
     cost: ClassVar[str] = "score, evenly over the list and as little as theta asks"
     reads_order: ClassVar[bool] = False
 
-    def __init__(self, theta: float | Mapping[Any, float] = 1.0, by: Any = None) -> None:
+    def __init__(
+        self,
+        theta: float | Mapping[Any, float] = 1.0,
+        k: int | None = None,
+        by: Any = None,
+        on_infeasible: str = "error",
+    ) -> None:
         self.theta = theta
+        self.k = k
         self.by = by
+        self.on_infeasible = on_infeasible
 
     def _rerank(self, ranking: Ranking) -> "MovedScores":
-        from ...kernels.transport import largest_gaps, transported
+        from ...kernels.transport import transported
 
         data, hidden = ranking.data, ranking.position == 0
         pool = self._pool(ranking)
         theta = self._thetas(pool)
-        order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         score = np.asarray(data.score, dtype=np.float64)
+        order, offsets = _shown(ranking.slots(), hidden)
+        rising = score[order[1:]] > score[order[:-1]]
+        rising[offsets[1:-1][(offsets[1:-1] > 0) & (offsets[1:-1] < len(order))] - 1] = False
+        if rising.any():
+            order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         moved = score.copy()
         moved[order] = transported(pool.groups.codes[order], score[order], offsets, theta)
         key = np.where(hidden, moved.min() - 1.0, moved) if hidden.any() else moved
         after = Ranking.from_scores(replace(data, score=door.frozen(key)))
+        limit = np.minimum(pool.limit, np.diff(offsets))
+        place, last = _cut(after, hidden, limit)
         order, offsets = _shown(after.slots(), hidden)
         codes = pool.groups.codes[order]
-        full = theta == 1.0
-        kept = np.where(full[codes], codes, pool.n_groups)
-        gap, step = largest_gaps(kept, moved[order], offsets, pool.n_groups)
-        words = "groups moved all the way are spread alike, up to one person of the smaller"
+        gap, step = _gaps(codes, moved[order], offsets, theta)
+        bounds = TransportBounds(
+            "groups moved all the way are spread alike, up to one person of the smaller",
+            gap,
+            step,
+            codes[place[order] > 0],
+            pool.groups.codes,
+            ranking,
+            theta,
+        )
         return MovedScores(
             data,
-            _without(after.position, hidden),
-            None if after.last is None else _without(after.last, hidden),
+            place,
+            last,
             before=ranking,
-            bounds=TransportBounds(words, gap, step, kept, full),
+            bounds=bounds,
             reranker=self,
             stored=moved,
         )
@@ -170,6 +198,16 @@ class ContinuousFairness(Guaranteed):
         return theta
 
 
+def _gaps(
+    codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, theta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give the distances of groups moved all the way, and the steps in them."""
+    from ...kernels.transport import largest_gaps
+
+    full = np.where(theta[codes] == 1.0, codes, len(theta))
+    return largest_gaps(full, values, offsets, len(theta))
+
+
 def _shown(slots: Slots, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Give the stored rows best first without those not shown, and where each list begins."""
     if not hidden.any():
@@ -179,8 +217,21 @@ def _shown(slots: Slots, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slots.order[keep], np.concatenate([[0], np.cumsum(kept)])
 
 
-def _without(places: np.ndarray, hidden: np.ndarray) -> np.ndarray:
-    return door.frozen(np.where(hidden, 0, places).astype(np.int32)) if hidden.any() else places
+def _cut(
+    after: Ranking, hidden: np.ndarray, limit: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Give the places of those shown, up to the limit of each list, and where their ties end."""
+    slots = after.slots()
+    until = np.repeat(limit, slots.sizes)
+    out = np.empty(len(hidden), dtype=bool)
+    out[slots.order] = slots.position > until
+    if not out.any() and not hidden.any():
+        return after.position, after.last
+    place = door.frozen(np.where(out | hidden, 0, after.position).astype(np.int32))
+    if after.last is None:
+        return place, None
+    last = np.where(out | hidden, 0, np.minimum(after.last, until))
+    return place, door.frozen(last.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
