@@ -167,7 +167,6 @@ class CausalFairScores(FairTransformer):
             The protected attributes, where they are no columns of X.
         """
         self._check_params()
-        self.__dict__.pop("_fitted", None)
         dag = self._dag()
         columns = self._columns(X, y, sensitive_features, fitting=True)
         people = people_of(dag, columns)
