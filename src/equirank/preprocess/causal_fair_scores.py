@@ -322,7 +322,7 @@ class CausalFairScores(FairTransformer):
         Parameters
         ----------
         X, sensitive_features, y
-            As in `transform`.
+            As in `transform`; all rows are one list.
         y_score : array-like, optional
             The scores that the ranking under test is made of; None: the observed score.
         n_boot : int, default=200
