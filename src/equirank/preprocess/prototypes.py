@@ -70,7 +70,6 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         share = np.empty((len(self.prototypes_), len(matrix)))
         memberships(
             matrix,
-            matrix * matrix,
             self.prototypes_,
             self.attribute_weights_,
             self.distance == "euclidean",
