@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from equirank.kernels import prototypes
-from equirank.kernels.prototypes import memberships, through_memberships
+from equirank.kernels.prototypes import memberships, representations, through_memberships
 
 
 def plain(X, V, a, root):
@@ -26,26 +26,42 @@ def case():
 @pytest.mark.parametrize("root", [True, False])
 def test_memberships_are_the_definition_whatever_the_block(case, root, monkeypatch):
     X, V, a, _ = case
-    for step in (2, 4096):
-        monkeypatch.setattr(prototypes, "STEP", step)
-        share, distance = np.empty((4, 9)), np.empty((4, 9))
-        memberships(X, X * X, V, a, root, share, distance)
+    X = np.vstack([X] * 20)
+    for cells in (1, 1 << 16):  # blocks of 64 rows, and one block
+        monkeypatch.setattr(prototypes, "CELLS", cells)
+        share, distance = np.empty((4, 180)), np.empty((4, 180))
+        memberships(X, V, a, root, share, distance)
         wanted = plain(X, V, a, root)
         np.testing.assert_allclose(share, wanted[0], rtol=1e-10)
         np.testing.assert_allclose(distance, wanted[1], rtol=1e-10)
 
 
+def test_representations_are_mixtures_and_the_way_they_are_off(case):
+    X, V, a, _ = case
+    made, pull = np.empty((9, 3)), np.empty((9, 3))
+    share, distance = np.empty((4, 9)), np.empty((4, 9))
+    total = representations(X, V, a, True, share, distance, made, pull, 0.5)
+    wanted = plain(X, V, a, True)[0].T @ V
+    np.testing.assert_allclose(made, wanted, rtol=1e-10)
+    np.testing.assert_allclose(pull, 0.5 * (wanted - X), rtol=1e-9, atol=1e-12)
+    assert total == pytest.approx(((wanted - X) ** 2).sum())
+
+
 @pytest.mark.parametrize("root", [True, False])
-def test_gradient_agrees_with_differences(case, root, monkeypatch):
-    monkeypatch.setattr(prototypes, "STEP", 4)
+@pytest.mark.parametrize("beside", [True, False])
+def test_gradient_agrees_with_differences(case, root, beside):
     X, V, a, slope = case
+    pull = np.random.default_rng(1).normal(size=X.shape)
 
     def value(V, a):
-        return float((plain(X, V, a, root)[0] * slope).sum())
+        share = plain(X, V, a, root)[0]
+        return float((share.T @ V * pull).sum() + beside * (share * slope).sum())
 
     share, distance = np.empty((4, 9)), np.empty((4, 9))
-    memberships(X, X * X, V, a, root, share, distance)
-    for_V, for_a = through_memberships(X, X * X, V, a, root, share, distance, slope)
+    memberships(X, V, a, root, share, distance)
+    for_V, for_a = through_memberships(
+        X, V, a, root, share, distance, pull, slope if beside else None
+    )
     h = 1e-6
     for f in range(3):
         e = h * np.eye(3)[f]
@@ -56,13 +72,26 @@ def test_gradient_agrees_with_differences(case, root, monkeypatch):
             assert for_V[k, f] == pytest.approx(wanted, abs=1e-7)
 
 
+def test_blocks_of_the_way_back_add_up(case, monkeypatch):
+    X, V, a, slope = case
+    X, slope = np.vstack([X] * 20), np.tile(slope, 20)
+    pull = np.random.default_rng(1).normal(size=X.shape)
+    share, distance = np.empty((4, 180)), np.empty((4, 180))
+    memberships(X, V, a, True, share, distance)
+    whole = through_memberships(X, V, a, True, share, distance, pull, slope)
+    monkeypatch.setattr(prototypes, "CELLS", 1)
+    parts = through_memberships(X, V, a, True, share, distance, pull, slope)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10)
+
+
 def test_a_row_on_a_prototype_has_no_slope_and_no_warning():
     X = np.array([[1.0, 2.0], [0.0, 0.0]])
     share, distance = np.empty((1, 2)), np.empty((1, 2))
-    memberships(X, X * X, X[:1], np.ones(2), True, share, distance)
+    memberships(X, X[:1], np.ones(2), True, share, distance)
     assert distance[0, 0] < 1e-6
     for_V, for_a = through_memberships(
-        X, X * X, X[:1], np.ones(2), True, share, distance, np.ones((1, 2))
+        X, X[:1], np.ones(2), True, share, distance, np.ones((2, 2)), np.ones((1, 2))
     )
     assert np.isfinite(for_V).all()
     assert np.isfinite(for_a).all()
@@ -71,5 +100,5 @@ def test_a_row_on_a_prototype_has_no_slope_and_no_warning():
 def test_far_rows_do_not_overflow():
     X = np.array([[1e6], [-1e6]])
     share, distance = np.empty((2, 2)), np.empty((2, 2))
-    memberships(X, X * X, X, np.ones(1), False, share, distance)
+    memberships(X, X, np.ones(1), False, share, distance)
     np.testing.assert_allclose(share, np.eye(2))

@@ -213,6 +213,16 @@ def test_a_mediator_with_two_values_is_logistic_and_keeps_the_luck():
     np.testing.assert_allclose(lost, 3 + 2 * share[1] / share[0], atol=1e-6)
 
 
+def test_resampled_people_who_are_all_alike_do_no_harm():
+    """A mediator with two values, one of them so rare that a sample may miss it."""
+    X, _ = binary(60)
+    X["hired"] = np.where(np.arange(60) == 7, 5.0, 3.0)
+    model = CausalFairScores([("sex", "hired"), ("hired", "points")], reference="m").fit(X)
+    found = model.effects(X, n_boot=30)
+    assert np.isfinite(found.groups["low"]).all()
+    assert np.isfinite(found.edges["high"]).all()
+
+
 def test_models_of_scikit_learn_can_be_plugged_in(tmp_path):
     X, _ = binary(800)
     dag = [("sex", "hired"), ("hired", "points")]

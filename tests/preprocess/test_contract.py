@@ -141,12 +141,22 @@ def test_constant_columns_are_named(name):
 @pytest.mark.parametrize("name", ["IFair", "LearnedFairRepresentation", "FairScoringWeights"])
 def test_ranking_data_is_taken_as_it_is_and_rows_come_back_in_order(name):
     qid = np.arange(60) % 3  # the data is sorted by query, the result is not
+    if name == "FairScoringWeights":
+        qid = np.zeros(60)  # weights are searched on one list
     data = as_ranking_data(X, Y, qid=qid, sensitive_features={"sex": GROUPS})
     from_data = clone(FITTED[name]).fit(data)
     np.testing.assert_allclose(from_data.transform(data), fitted(name).transform(X), atol=1e-12)
     short = as_ranking_data(X[:, :2], Y)
     with pytest.raises(DataError, match="2 features"):
         from_data.transform(short)
+
+
+def test_weights_are_searched_on_one_list():
+    data = as_ranking_data(X, Y, qid=np.arange(60) % 3, sensitive_features={"sex": GROUPS})
+    with pytest.raises(DataError, match="one list to search weights on, got 3 queries"):
+        clone(FITTED["FairScoringWeights"]).fit(data)
+    fitted_on_one = fitted("FairScoringWeights")
+    assert fitted_on_one.rank(data).data.n_queries == 3
 
 
 def test_ranking_data_brings_scores_and_groups_to_the_causal_model():

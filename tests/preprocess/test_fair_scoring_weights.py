@@ -126,6 +126,26 @@ def test_a_metric_is_an_oracle(ready, metric):
     np.testing.assert_allclose(a.intervals_, b.intervals_, atol=1e-9)
 
 
+def test_bounds_of_a_metric_hold_on_both_sides():
+    few, groups = X[:14], GROUPS[:14]
+    model = FairScoringWeights(MetricOracle(metric="ExposureGap", low=0.05, high=0.1))
+    model.fit(few, sensitive_features=groups)
+    below = FairScoringWeights(ExposureGapOracle(limit=0.05)).fit(few, sensitive_features=groups)
+    within = FairScoringWeights(ExposureGapOracle(limit=0.1)).fit(few, sensitive_features=groups)
+    assert 0 < model.fair_share_ < 1
+    assert model.fair_share_ == pytest.approx(within.fair_share_ - below.fair_share_)
+
+
+@pytest.mark.parametrize("degrees", [1, 30, 44, 46, 60, 89])
+def test_of_several_intervals_the_nearest_end_is_taken(degrees):
+    ends = [int(X[:, 0].argmax()), int(X[:, 1].argmax())]
+    asked = [np.cos(np.radians(degrees)), np.sin(np.radians(degrees))]
+    model = FairScoringWeights(lambda order: bool(order[0] in ends), weights=asked).fit(X)
+    assert len(model.intervals_) == 2
+    away = np.abs(np.clip(np.radians(degrees), *model.intervals_.T) - np.radians(degrees))
+    assert model.angle_ == pytest.approx(away.min(), abs=1e-8)
+
+
 def test_weights_that_are_fair_stay_as_they_are():
     model = FairScoringWeights(lambda order: True, weights=[3, 4]).fit(X)
     assert model.weights_.tolist() == [3, 4]

@@ -172,7 +172,7 @@ def _labels(
     labels = []
     for edge in edges:
         wide, tall = 6.2 * max(map(len, edge["text"])), 14.0 * len(edge["text"])
-        spots: list[Any] = []
+        spots: list[tuple[float, int, float, float]] = []
         for at in (0.5, 0.4, 0.6, 0.32, 0.68, 0.25, 0.75, 0.18, 0.82):
             x = (edge["x"] + at * (edge["x2"] - edge["x"])) * width
             y = (edge["y"] + at * (edge["y2"] - edge["y"])) * height

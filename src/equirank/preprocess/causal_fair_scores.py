@@ -167,7 +167,6 @@ class CausalFairScores(FairTransformer):
             The protected attributes, where they are no columns of X.
         """
         self._check_params()
-        self.__dict__.pop("_fitted", None)
         dag = self._dag()
         columns = self._columns(X, y, sensitive_features, fitting=True)
         people = people_of(dag, columns)
@@ -323,7 +322,7 @@ class CausalFairScores(FairTransformer):
         Parameters
         ----------
         X, sensitive_features, y
-            As in `transform`.
+            As in `transform`; all rows are one list.
         y_score : array-like, optional
             The scores that the ranking under test is made of; None: the observed score.
         n_boot : int, default=200

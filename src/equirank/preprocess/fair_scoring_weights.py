@@ -139,6 +139,11 @@ class FairScoringWeights(FairTransformer):
         self._check_params()
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
+            if X.n_queries > 1:
+                raise DataError(
+                    f"X must be one list to search weights on, got {X.n_queries} queries; "
+                    "select one of them"
+                )
             y = None if X.y is None else X.to_original(X.y)
             sensitive_features = {
                 name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]

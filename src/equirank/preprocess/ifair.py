@@ -16,7 +16,7 @@ __all__ = ["IFair"]
 
 #: Up to so many rows all pairs are taken; beyond, FEW pairs, or FEW_PER_ROW where that is more.
 ALL_ROWS = 2000
-FEW, FEW_PER_ROW = 400_000, 4
+FEW, FEW_PER_ROW = 200_000, 2
 #: The weight that protected columns begin with in variant b.
 NEAR_ZERO = 1e-4
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..kernels.pair_distances import add_pair_errors, pair_distances
-from ..kernels.prototypes import memberships, through_memberships
+from ..kernels.prototypes import representations, through_memberships
 
 __all__ = ["IFairLoss"]
 
@@ -27,33 +27,25 @@ class IFairLoss:
         root: bool,
     ) -> None:
         n, width = X.shape
-        self.X, self.squares, self.root = X, X * X, root
+        self.X, self.root = X, root
         self.n_prototypes, self.n_pairs = n_prototypes, n_pairs
         self.reconstruction, self.fairness = reconstruction, fairness
         self.base, self.extra = divmod(n_pairs, n)
         self.target = pair_distances(np.ascontiguousarray(open_columns), self.base, self.extra)
-        self.share = np.empty((n_prototypes, n))
-        self.distance, self.slope = np.empty_like(self.share), np.empty_like(self.share)
+        self.share, self.distance = np.empty((n_prototypes, n)), np.empty((n_prototypes, n))
         self.made, self.pull = np.empty((n, width)), np.empty((n, width))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Give the loss and its gradient."""
         n, width = self.X.shape
         weights, prototypes = theta[:width], theta[width:].reshape(self.n_prototypes, width)
-        memberships(self.X, self.squares, prototypes, weights, self.root, self.share, self.distance)
-        np.matmul(self.share.T, prototypes, out=self.made)
-        np.subtract(self.made, self.X, out=self.pull)
-        loss = self.reconstruction / n * float(np.vdot(self.pull, self.pull))
-        self.pull *= 2.0 * self.reconstruction / n
+        known = (self.X, prototypes, weights, self.root, self.share, self.distance)
+        per_row = self.reconstruction / n
+        loss = per_row * representations(*known, self.made, self.pull, 2.0 * per_row)
         if self.fairness > 0 and self.n_pairs > 0:
             scale = self.fairness / self.n_pairs
             loss += scale * add_pair_errors(
                 self.made, self.target, self.base, self.extra, scale, self.pull
             )
-        np.matmul(prototypes, self.pull.T, out=self.slope)
-        for_prototypes, for_weights = through_memberships(
-            self.X, self.squares, prototypes, weights, self.root, self.share, self.distance,
-            self.slope,
-        )  # fmt: skip
-        for_prototypes += self.share @ self.pull
+        for_prototypes, for_weights = through_memberships(*known, self.pull)
         return loss, np.concatenate([for_weights, for_prototypes.ravel()])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..kernels.prototypes import memberships, through_memberships
+from ..kernels.prototypes import representations, through_memberships
 
 __all__ = ["LFRLoss"]
 
@@ -27,16 +27,15 @@ class LFRLoss:
         root: bool,
     ) -> None:
         n, width = X.shape
-        self.X, self.y, self.squares, self.root = X, y, X * X, root
+        self.X, self.y, self.root = X, y, root
         self.n_prototypes = n_prototypes
         self.parity, self.reconstruction, self.prediction = parity, reconstruction, prediction
         sizes = np.bincount(codes)
         member = codes == np.arange(len(sizes))[:, None]
         # One row per group: its mean less the mean of the rest.
         self.contrast = np.where(member, 1.0 / sizes[:, None], -1.0 / (n - sizes)[:, None])
-        self.share = np.empty((n_prototypes, n))
-        self.distance, self.slope = np.empty_like(self.share), np.empty_like(self.share)
-        self.made = np.empty((n, width))
+        self.share, self.distance = np.empty((n_prototypes, n)), np.empty((n_prototypes, n))
+        self.made, self.pull = np.empty((n, width)), np.empty((n, width))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Give the loss and its gradient."""
@@ -44,25 +43,18 @@ class LFRLoss:
         last = width * (1 + self.n_prototypes)
         weights, target = theta[:width], theta[last:]
         prototypes = theta[width:last].reshape(self.n_prototypes, width)
-        memberships(self.X, self.squares, prototypes, weights, self.root, self.share, self.distance)
-        pull = np.matmul(self.share.T, prototypes, out=self.made)
-        pull -= self.X
-        loss = self.reconstruction / n * float(np.vdot(pull, pull))
-        pull *= 2.0 * self.reconstruction / n
-        np.matmul(prototypes, pull.T, out=self.slope)
+        known = (self.X, prototypes, weights, self.root, self.share, self.distance)
+        per_row = self.reconstruction / n
+        loss = per_row * representations(*known, self.made, self.pull, 2.0 * per_row)
         gap = self.contrast @ self.share.T
         loss += self.parity * float(np.abs(gap).sum()) / len(gap)
-        self.slope += (self.parity / len(gap) * np.sign(gap)).T @ self.contrast
+        slope = (self.parity / len(gap) * np.sign(gap)).T @ self.contrast
         for_target = np.zeros(len(target))
         if self.y is not None:
             error = target @ self.share - self.y
             loss += self.prediction / n * float(error @ error)
             error *= 2.0 * self.prediction / n
             for_target = self.share @ error
-            self.slope += target[:, None] * error
-        for_prototypes, for_weights = through_memberships(
-            self.X, self.squares, prototypes, weights, self.root, self.share, self.distance,
-            self.slope,
-        )  # fmt: skip
-        for_prototypes += self.share @ pull
+            slope += target[:, None] * error
+        for_prototypes, for_weights = through_memberships(*known, self.pull, slope)
         return loss, np.concatenate([for_weights, for_prototypes.ravel(), for_target])

@@ -70,7 +70,6 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         share = np.empty((len(self.prototypes_), len(matrix)))
         memberships(
             matrix,
-            matrix * matrix,
             self.prototypes_,
             self.attribute_weights_,
             self.distance == "euclidean",
@@ -146,21 +145,28 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         start: Callable[[np.random.Generator], np.ndarray],
         bounds: list[tuple[float | None, float | None]],
     ) -> np.ndarray:
-        """Minimise from several starts and keep the best; learned: loss_, n_iter_, converged_."""
+        """Minimise from several starts and keep the best; learned: loss_, n_iter_, converged_.
+
+        BLAS runs in one thread: blocks are too small to share, waiting for each other costs more
+        than it saves on a busy machine, and the result cannot depend on the number of threads.
+        """
         from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         seed = as_seed(self.random_state)
         best: Any = None
         name = f"{type(self).__name__}: restarts"
+        options = {"maxiter": self.max_iter, "ftol": self.tol, "gtol": self.tol}
         for restart in progress(range(self.n_init), name):
-            found = minimize(
-                loss,
-                start(generator(seed, restart)),
-                jac=True,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options={"maxiter": self.max_iter, "ftol": self.tol, "gtol": self.tol},
-            )
+            with threadpool_limits(limits=1, user_api="blas"):
+                found = minimize(
+                    loss,
+                    start(generator(seed, restart)),
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=bounds,
+                    options=options,
+                )
             if best is None or found.fun < best.fun:
                 best = found
         self.loss_, self.n_iter_ = float(best.fun), int(best.nit)

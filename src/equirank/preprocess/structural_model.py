@@ -91,9 +91,8 @@ def fit_model(
         if not causes:
             continue
         values = people.values[node]
-        binary = node != dag.score and bool(
-            ((values == values.min()) | (values == values.max())).all()
-        )
+        low, high = values.min(), values.max()
+        binary = node != dag.score and low < high and bool(np.isin(values, (low, high)).all())
         equations[node] = fit_equation(
             people,
             node,
