@@ -97,6 +97,22 @@ def test_the_printed_form_is_too_small_for_costs_above_one():
         assert one < printed < cost * one  # it grows like the root of the cost
 
 
+def test_the_printed_form_is_the_sum_over_classes_with_the_dimension_scaled():
+    m, n, cost, rounds, delta = [10**6, 2 * 10**6], [10**6, 10**5], [1.0, 3.0], 3, 0.05
+    dimension = 2 * 3 * (rounds + 1) * math.log2(math.e * (rounds + 1))
+
+    def part(size, d):
+        return 2 * math.sqrt((d * (math.log(2 * size / d) + 1) + math.log(18 / (delta / 2))) / size)
+
+    wanted = sum(
+        part(a, q * dimension) + part(b, q * dimension) for a, b, q in zip(m, n, cost, strict=True)
+    )
+    bound = cost_sensitive_vc_bound(
+        0.1, m, n, cost=cost, vc_dimension=2, n_rounds=rounds, delta=delta, form="printed"
+    )
+    assert bound.value == pytest.approx(0.1 + wanted)
+
+
 def test_training_error_bound_is_the_product():
     assert training_error_bound([0.9, 0.8, 0.5]).value == pytest.approx(0.36)
     assert training_error_bound([]).value == 1.0

@@ -52,6 +52,11 @@ def test_disjoint_pairs_use_no_item_twice_and_order_by_relevance():
     assert np.array_equal(worse, again[1])
 
 
+def test_pairs_of_many_grades_are_turned_and_not_dropped():
+    data = as_ranking_data(None, np.arange(200.0))
+    assert len(disjoint_pairs(data, 0)[0]) == 100
+
+
 def test_two_grades_give_as_many_pairs_as_the_rarer_has_items():
     data = as_ranking_data(None, [1, 0, 0, 0, 1, 1, 0, 0])
     assert len(disjoint_pairs(data, 0)[0]) == 3
