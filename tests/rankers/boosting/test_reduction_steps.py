@@ -52,3 +52,16 @@ def test_multipliers_are_bounded_and_cancel_at_the_start():
     e = np.exp(0.3)
     wanted = 5.0 * (e - 1 / e) / (1 + e + 1 / e)
     assert state.multipliers(np.array([[0.3], [-0.3]])) == pytest.approx([wanted])
+
+
+def test_it_is_done_when_neither_the_mixture_nor_one_ranker_can_gain():
+    state = ReductionSteps(rule(), 0.1, 5.0)
+    state.add("plain", np.zeros(1), 0.2, np.array([0.5]))
+    assert not state.done(1.0)  # it does not keep to eps
+    state.add("poor", np.ones(1), 0.4, np.array([-0.1]))
+    assert not state.done(0.01)
+    state.add("fair", np.full(1, 0.25), 0.301, np.array([0.099]))
+    assert state.done(1.0)
+    fine = ReductionSteps(rule(), 0.1, 5.0)
+    fine.add("plain", np.zeros(1), 0.2, np.array([0.05]))
+    assert fine.done(0.0)

@@ -39,7 +39,8 @@ class FairReduction(Ranker):
     groups every second step tries the mean multiplier of the mixture so far instead, where a single
     ranker may do what the mixture does. Out of the rankers so found come the best mixture (a linear
     program) and the best single one. It stops where the plain ranker keeps to eps, or where the
-    duality gap is below ``tol`` and a single ranker keeps to eps.
+    duality gap is below ``tol`` and a single ranker that keeps to eps has at most ten times that
+    more error than the mixture.
 
     `predict` and `rank` give the best single ranker; ``rank(..., n_draws=...)`` draws from the
     mixture, and `mixture` gives it exactly. Groups are needed to fit, not to rank. Pairs of all
@@ -186,7 +187,7 @@ class FairReduction(Ranker):
             model.fit(data)
             error, difference = rule.measure(data, model._scores(model._blind(data)))
             state.add(model, net, error, difference)
-            if state.within().any() and (len(state.members) == 1 or state.gap <= self.tol):
+            if state.done(self.tol):
                 break
             if blend is not None:
                 continue

@@ -11,6 +11,8 @@ __all__ = ["ReductionSteps"]
 
 #: The part of eps that a single ranker aims at, so as not to land just outside.
 INSIDE = 0.9
+#: How many times tol a single ranker may have more error than the mixture.
+NEARLY = 10.0
 
 
 class ReductionSteps:
@@ -81,6 +83,13 @@ class ReductionSteps:
     def within(self) -> np.ndarray:
         """Say which rankers keep to eps."""
         return self.violations() <= self.eps + 1e-12
+
+    def done(self, tol: float) -> bool:
+        """Say whether nothing is to be gained: for the mixture within tol, nearly so for one."""
+        if not self.within().any():
+            return False
+        behind = self.errors[self.best()] - self.history[-1][2]
+        return len(self.members) == 1 or (self.gap <= tol and behind <= NEARLY * tol)
 
     def best(self) -> int:
         """Find the ranker of least error within eps, else the one of least violation."""
