@@ -509,6 +509,20 @@ def test_the_ensemble_reads_as_a_table():
     assert np.allclose(shares, np.array(by_hand) / sum(by_hand))
 
 
+@pytest.mark.parametrize("missing", ["learn", "abstain"])
+def test_the_table_says_what_a_missing_value_gains(missing):
+    X, y, qid, _, _ = sample(18, lost=0.3)
+    model = RankBoost(12, missing=missing).fit(X, y, qid=qid)
+    gained = np.zeros(len(X))
+    for line in model.rankers_:
+        column = X[:, line["feature"]]
+        above = column > line["threshold"]
+        hit = np.where(np.isnan(column), line["missing"], above == (line["direction"] == ">"))
+        gained += line["weight"] * hit
+    assert np.ptp(gained - model.predict(X)) < 1e-12
+    assert {">", "<="} == set(model.rankers_["direction"].tolist())
+
+
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
     X, y, qid, cost, _ = sample(15, lost=0.1)
