@@ -17,6 +17,7 @@ from equirank import (
     PairCost,
     QueryKFold,
     as_ranking_data,
+    evaluate,
     load,
 )
 from equirank.core.pair_cost import warn_uneven_costs
@@ -149,3 +150,11 @@ def test_uneven_costs_warn():
         warn_uneven_costs("it", np.array([1.0, 11.0]))
     with pytest.raises(DataError, match="cost of it must be finite numbers > 0"):
         warn_uneven_costs("it", np.array([0.0, 1.0]))
+
+
+def test_evaluation_warns_of_uneven_costs_where_they_matter():
+    cost = np.where(np.arange(24) == 3, 50.0, 1.0)
+    data = as_ranking_data(X, Y, qid=QID, cost=cost, score=X[:, 0])
+    with pytest.warns(EquirankWarning, match="cost of the data differs by a factor of 50"):
+        evaluate(data, "CSDCG, NDCG@10", n_boot=0)
+    evaluate(data, "NDCG@10", n_boot=0)  # a warning would be an error here

@@ -56,47 +56,6 @@ def test_kernel_and_rank_svm_bounds_are_their_formulas():
     assert svm.vacuous
 
 
-def test_vc_bound_is_its_formula():
-    m, n, d, rounds, delta = 40_000, 90_000, 3, 5, 0.1
-    dimension = 2 * (d + 1) * (rounds + 1) * math.log2(math.e * (rounds + 1))
-
-    def part(size):
-        inside = dimension * (math.log(2 * size / dimension) + 1) + math.log(18 / delta)
-        return 2 * math.sqrt(inside / size)
-
-    bound = vc_bound(0.05, m, n, vc_dimension=d, n_rounds=rounds, delta=delta)
-    assert bound.value == pytest.approx(0.05 + part(m) + part(n))
-    few = vc_bound(0.05, int(dimension / 2), n, vc_dimension=d, n_rounds=rounds, delta=delta)
-    assert few.value == math.inf
-    assert few.vacuous
-
-
-def test_cost_sensitive_vc_bound_weights_the_deviations():
-    given = {"vc_dimension": 2, "n_rounds": 3}
-    m, n, cost, deltas = [10**6, 2 * 10**6], [10**6, 10**5], [1.0, 3.0], [0.02, 0.03]
-    bound = cost_sensitive_vc_bound(0.1, m, n, cost=cost, delta=deltas, **given)
-    weight = np.array(cost) * m * n
-    weight /= weight.sum()
-    parts = [
-        w * vc_bound(0.0, a, b, delta=d, **given).value
-        for w, a, b, d in zip(weight, m, n, deltas, strict=True)
-    ]
-    assert bound.value == pytest.approx(0.1 + sum(parts))
-    even = cost_sensitive_vc_bound(0.1, m, n, cost=cost, delta=0.05, share=[1, 0], **given)
-    alone = vc_bound(0.1, m[0], n[0], delta=0.025, **given)
-    assert even.value == pytest.approx(alone.value)
-
-
-def test_the_printed_form_is_too_small_for_costs_above_one():
-    given = {"vc_dimension": 2, "n_rounds": 3, "delta": 0.05}
-    one = vc_bound(0.0, 10**7, 10**7, **given).value
-    for cost in (4.0, 9.0):
-        printed = cost_sensitive_vc_bound(
-            0.0, [10**7], [10**7], cost=[cost], form="printed", **given
-        ).value
-        assert one < printed < cost * one  # it grows like the root of the cost
-
-
 def test_training_error_bound_is_the_product():
     assert training_error_bound([0.9, 0.8, 0.5]).value == pytest.approx(0.36)
     assert training_error_bound([]).value == 1.0
@@ -217,17 +176,3 @@ def test_the_kernel_bound_covers_at_its_confidence():
         naive += kernel_bound(loss, m, norm=0.0, radius=1.0, rho=0.05, delta=delta).value < 0.5
     assert failures <= delta * trials
     assert naive > delta * trials
-
-
-def test_the_vc_bound_covers_where_it_says_anything():
-    """Samples of items, not of pairs; the best of a few stumps stays within its deviation."""
-    delta, trials, failures = 0.2, 20, 0
-    for seed in range(trials):
-        rng = np.random.default_rng(seed)
-        better, worse = rng.random((4000, 30)) > 0.5, rng.random((4000, 30)) > 0.5
-        high, low = better.mean(axis=0), worse.mean(axis=0)
-        wrong = (1 - high) * low + 0.5 * (high * low + (1 - high) * (1 - low))
-        best = wrong.min()
-        bound = vc_bound(float(best), 4000, 4000, vc_dimension=6, n_rounds=1, delta=delta)
-        failures += bound.value < 0.5
-    assert failures <= delta * trials

@@ -13,6 +13,7 @@ from .evaluation import Evaluation, Result
 from .measuring import measure, permuted, resampled
 from .metric import GroupMetric, Metric, Values
 from .names import parse_metrics
+from .pair_cost import warn_uneven_costs
 from .params import Integer, Number, check_params
 from .random import generator
 from .ranking import Ranking
@@ -88,6 +89,8 @@ def evaluate(
     chosen = parse_metrics(metrics)
     for metric in chosen:
         metric.check(ranking.data)
+    if any("cost" in metric.needs for metric in chosen):
+        warn_uneven_costs("the data", ranking.data.cost)
     split = _split_metrics(chosen, ranking.data, by, control)
     everything = [*chosen, *split.values()]
     values = measure(everything, ranking)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from equirank import DataError, EquirankWarning, as_ranking_data, load, make_ranking
@@ -228,6 +229,29 @@ def test_large_scores_neither_overflow_nor_vanish(size, lists):
         got[weights.rows] = weights.potential
         assert np.allclose(data.to_original(got), potential, atol=1e-10)
         assert weights.log_total == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1e200])
+@pytest.mark.parametrize("kind", [RankBoost, RankBoostPlus])
+def test_the_scale_of_costs_does_not_matter(kind, size):
+    X, y, qid, cost, rng = sample(16)
+    plain, scaled = (
+        kind(6).fit(X, y, qid=qid, cost=cost),
+        kind(6).fit(X, y, qid=qid, cost=cost * size),
+    )
+    assert np.allclose(plain.alpha_, scaled.alpha_, atol=1e-6)
+    cells = rng.integers(0, 2, size=len(y)).astype(np.int32)
+    matrix = np.array([[1.0, 3.0], [0.5, -2.0]])
+    one, other = (kind(6, pair_cost=Cells(cells, matrix * k)).fit(X, y, qid=qid) for k in (1, size))
+    assert np.allclose(one.alpha_, other.alpha_, atol=1e-6)
+
+
+def test_sparse_features_in_ranking_data():
+    X, y, qid, _, _ = sample(17)
+    sparse = as_ranking_data(sp.csr_array(X), y, qid=qid)
+    model = RankBoost(5).fit(sparse)
+    same(model, RankBoost(5).fit(X, y, qid=qid))
+    assert np.array_equal(model.predict(sparse), model.predict(X))
 
 
 def test_a_perfect_stump_stops_training():
@@ -483,6 +507,20 @@ def test_the_ensemble_reads_as_a_table():
     assert shares.sum() == pytest.approx(1.0)
     by_hand = [table["weight"][table["feature"] == name].sum() for name in ("age", "debt")]
     assert np.allclose(shares, np.array(by_hand) / sum(by_hand))
+
+
+@pytest.mark.parametrize("missing", ["learn", "abstain"])
+def test_the_table_says_what_a_missing_value_gains(missing):
+    X, y, qid, _, _ = sample(18, lost=0.3)
+    model = RankBoost(12, missing=missing).fit(X, y, qid=qid)
+    gained = np.zeros(len(X))
+    for line in model.rankers_:
+        column = X[:, line["feature"]]
+        above = column > line["threshold"]
+        hit = np.where(np.isnan(column), line["missing"], above == (line["direction"] == ">"))
+        gained += line["weight"] * hit
+    assert np.ptp(gained - model.predict(X)) < 1e-12
+    assert {">", "<="} == set(model.rankers_["direction"].tolist())
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

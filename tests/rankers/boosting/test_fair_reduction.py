@@ -9,7 +9,6 @@ from equirank import DataError, Ranker, as_ranking_data, evaluate, load
 from equirank.core.pair_cost import PairCost
 from equirank.core.params import Instance, Optional
 from equirank.rankers import CostSensitiveAdaBoost, FairReduction, RankBoost
-from equirank.rankers.boosting.fair_reduction import _State
 from equirank.rankers.boosting.pairwise_constraint import CONSTRAINTS, pairwise_constraint
 
 
@@ -114,31 +113,6 @@ def test_a_wide_eps_changes_nothing():
     plain = booster(10, random_state=0).fit(data)
     assert len(model.members_) == 1
     assert np.array_equal(model.predict(data), plain.predict(data))
-
-
-def test_the_mixture_is_the_best_of_two():
-    rule = pairwise_constraint(biased(), "group_pairwise_accuracy", None)
-    state = _State(rule, 0.1, 5.0)
-    state.add("plain", np.zeros(1), 0.2, np.array([0.5]))
-    state.add("over", np.ones(1), 0.4, np.array([-0.3]))
-    weights, error, violation = state.mix()
-    # 0.5 q - 0.3 (1 - q) = 0.1
-    assert weights == pytest.approx([0.5, 0.5])
-    assert (error, violation) == pytest.approx((0.3, 0.1))
-    assert state.best() == 1  # none is within eps: the least violation
-    state.add("fair", np.ones(1), 0.25, np.array([0.05]))
-    assert state.mix()[1] < 0.25
-    assert state.best() == 2
-
-
-def test_where_eps_cannot_be_kept_the_least_violation_is_taken():
-    rule = pairwise_constraint(biased(), "group_pairwise_accuracy", None)
-    state = _State(rule, 0.0, 5.0)
-    state.add("plain", np.zeros(1), 0.1, np.array([0.5]))
-    state.add("less", np.ones(1), 0.4, np.array([0.3]))
-    weights, _, violation = state.mix()
-    assert weights == pytest.approx([0.0, 1.0], abs=1e-6)
-    assert violation == pytest.approx(0.3)
 
 
 def test_draws_follow_the_weights():

@@ -153,3 +153,16 @@ def test_query_weights_weigh_their_pairs():
     pairs = all_pairs(y, qid)
     model = RankBoost(10).fit(X, y, qid=qid, query_weight=weight[qid])
     close(model, rank_boost(X, pairs, [weight[qid[a]] for a, _ in pairs], 10), X)
+
+
+@pytest.mark.parametrize("alpha", ["discrete", "continuous"])
+def test_normalisers_keep_to_their_bounds_without_smoothing(alpha):
+    X, y, qid, cost, _ = sample(50)
+    curve = RankBoost(15, alpha=alpha, smoothing=0.0).fit(X, y, qid=qid, cost=cost).learning_curve_
+    assert (curve["Z"] <= np.exp(-2 * (curve["r"] / 2) ** 2) + 1e-12).all()
+    least = curve["e_zero"] + 2 * np.sqrt(curve["e_plus"] * curve["e_minus"])
+    if alpha == "discrete":
+        assert np.allclose(curve["Z"], least, atol=1e-12)
+    else:
+        assert (curve["Z"] >= least - 1e-12).all()
+    assert np.allclose(np.cumprod(curve["Z"]), curve["E"], atol=1e-12)

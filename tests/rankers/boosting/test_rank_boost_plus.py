@@ -6,7 +6,7 @@ import pytest
 from equirank.rankers import RankBoostPlus
 
 from .boosting_twins import all_pairs, independent, rank_boost_plus, stumps, tie_loss
-from .test_rank_boost import COMBINE, Cells, close, sample
+from .test_rank_boost import COMBINE, Cells, EqualGrades, close, sample
 
 
 @pytest.mark.parametrize("combination", ["product", "sum", "mean", None])
@@ -33,6 +33,21 @@ def test_signed_block_costs_are_enumerated_pairs(seed):
     costs = [matrix[cells[a], cells[b]] for a, b in pairs]
     model = RankBoostPlus(15, pair_cost=Cells(cells, matrix), dtype="float64")
     close(model.fit(X, y, qid=qid), rank_boost_plus(X, pairs, costs, 15), X)
+
+
+def test_pairs_of_equal_grades_count_where_asked():
+    X, y, qid, _, rng = sample(20)
+    cells = rng.integers(0, 2, size=len(y)).astype(np.int32)
+    matrix = np.array([[1.0, 0.5], [-0.75, 1.0]])
+    pairs = [
+        (a, b)
+        for a in range(len(y))
+        for b in range(len(y))
+        if qid[a] == qid[b] and (y[a] > y[b] or (y[a] == y[b] and cells[a] != cells[b]))
+    ]
+    costs = [matrix[cells[a], cells[b]] for a, b in pairs]
+    model = RankBoostPlus(12, pair_cost=EqualGrades(cells, matrix), dtype="float64")
+    close(model.fit(X, y, qid=qid), rank_boost_plus(X, pairs, costs, 12), X)
 
 
 @pytest.mark.parametrize("missing", ["learn", "abstain"])

@@ -24,7 +24,7 @@ from ...core.params import (
 )
 from ...core.params import Choice as OneOf
 from .binning import Workers, bin_features
-from .ensemble import Ensemble
+from .ensemble import Ensemble, dense
 from .factorised import FactorisedWeights
 from .pair_errors import PairErrors
 from .pair_terms import CostRule, cost_rule
@@ -196,7 +196,7 @@ class Booster(Ensemble):
         return PairOptions(self.max_pairs, self.pair_sample, self.dtype, self.random_state)
 
     def _weak_rankers(self, data: RankingData, rows: np.ndarray, workers: Workers) -> WeakRankers:
-        X = np.asarray(data.X)
+        X = dense(data.X)
         with np.errstate(invalid="ignore"):
             self.low_ = np.fmin.reduce(X, axis=0).astype(np.float64)
             self.high_ = np.fmax.reduce(X, axis=0).astype(np.float64)

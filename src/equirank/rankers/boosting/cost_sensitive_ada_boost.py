@@ -20,7 +20,8 @@ from ...core.ranking import Ranking
 from ...core.saving import save
 from ...core.table import Table
 from .ada_boost_rules import RULES
-from .binning import Bins, Workers, bin_features
+from .ada_boost_stumps import best_edge, stump_output, vote_sum
+from .binning import Workers, bin_features
 from .calibration import calibrated, fit_calibration
 
 __all__ = ["CostSensitiveAdaBoost"]
@@ -244,10 +245,10 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         rounds: list[tuple[int, float, float]] = []
         for _ in range(self.n_estimators):
             seen = weight * cost**rule.looks if rule.looks else weight
-            feature, threshold, side, edge = _best(bins, seen * sign, workers)
+            feature, threshold, side, edge = best_edge(bins, seen * sign, workers)
             if edge <= NO_EDGE * seen.sum():
                 break
-            above = _output(bins, feature, threshold)
+            above = stump_output(bins, feature, threshold)
             margin = sign * side * above
             vote = rule.vote(weight, cost, margin)
             stopped = vote <= 0
@@ -285,14 +286,14 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         fewest = int(min(positive.sum(), (~positive).sum()))
         folds = min(self.calibration_folds, fewest)
         if folds < 2:
-            return _sum(X, self.feature_, self.threshold_, self.weight_)
+            return vote_sum(X, self.feature_, self.threshold_, self.weight_)
         score = np.empty(len(X))
         split = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquirankWarning)  # said once, for the whole
             for train, test in split.split(X, positive):
                 parts = self._boost(X[train], positive[train], costs[train], seed)
-                score[test] = _sum(X[test], *parts)
+                score[test] = vote_sum(X[test], *parts)
         return score
 
     def _shift(self, negative: float, positive: float) -> float:
@@ -323,38 +324,4 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return validate_data(self, X, reset=False, dtype=[np.float64, np.float32])
 
     def _margin(self, X: np.ndarray) -> np.ndarray:
-        return _sum(X, self.feature_, self.threshold_, self.weight_)
-
-
-def _sum(
-    X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
-    """Add up the votes; stumps of one feature and threshold are added once."""
-    cuts, place = np.unique(np.stack([feature, threshold], axis=1), axis=0, return_inverse=True)
-    total = np.bincount(place.reshape(-1), weights=weight, minlength=len(cuts))
-    score = np.full(len(X), -weight.sum())
-    for (column, cut), vote in zip(cuts, total, strict=True):
-        score += np.where(X[:, int(column)] > cut, 2.0 * vote, 0.0)
-    return score
-
-
-def _best(bins: Bins, potential: np.ndarray, workers: Workers) -> tuple[int, int, float, float]:
-    """Find the stump with the largest edge: feature, cut (-1: always +1), side and edge."""
-    sums = bins.histograms(potential, workers)
-    total = float(potential.sum())
-    above = total - np.cumsum(sums[:, : bins.edges.shape[1]], axis=1)
-    edge = 2.0 * above - total
-    edge[np.arange(edge.shape[1]) >= bins.n_edges[:, None]] = 0.0
-    size = np.abs(edge)
-    largest = max(float(size.max(initial=0.0)), abs(total))
-    tie = largest - 1e-12 * float(np.abs(potential).sum())
-    if abs(total) >= tie:
-        return 0, -1, 1.0 if total >= 0 else -1.0, abs(total)
-    feature, cut = np.unravel_index(int(np.argmax(size >= tie)), size.shape)
-    side = 1.0 if edge[feature, cut] > 0 else -1.0
-    return int(feature), int(cut), side, float(size[feature, cut])
-
-
-def _output(bins: Bins, feature: int, cut: int) -> np.ndarray:
-    """Give +1 above the cut and -1 up to it."""
-    return np.where(bins.codes[feature] > cut, 1.0, -1.0)
+        return vote_sum(X, self.feature_, self.threshold_, self.weight_)

@@ -13,7 +13,7 @@ from ...theory.generalization_bounds import EnsembleFacts, GeneralizationBounds
 from .stump import ABSTAIN
 from .weak_rankers import scale
 
-__all__ = ["Ensemble"]
+__all__ = ["Ensemble", "dense"]
 
 
 class Ensemble(GeneralizationBounds, Ranker):
@@ -34,7 +34,7 @@ class Ensemble(GeneralizationBounds, Ranker):
 
     def _scores(self, data: Any) -> np.ndarray:
         rounds = slice(0, len(self.alpha_))
-        return self._sum(np.asarray(data.X), rounds)
+        return self._sum(dense(data.X), rounds)
 
     def _sum(self, X: np.ndarray, rounds: slice) -> np.ndarray:
         """Add up the weak rankers of some rounds, feature by feature."""
@@ -68,9 +68,9 @@ class Ensemble(GeneralizationBounds, Ranker):
             As in `predict`.
         """
         data = self._prediction_data(X, None, qid, sensitive_features)
-        scores = np.zeros(data.n_rows)
+        X, scores = dense(data.X), np.zeros(data.n_rows)
         for at in range(len(self.alpha_)):
-            scores = scores + self._sum(np.asarray(data.X), slice(at, at + 1))
+            scores = scores + self._sum(X, slice(at, at + 1))
             yield data.to_original(scores)
 
     @property
@@ -167,3 +167,8 @@ class Ensemble(GeneralizationBounds, Ranker):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def dense(X: Any) -> np.ndarray:
+    """Give the features as a dense matrix."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

@@ -120,12 +120,13 @@ class FactorisedWeights:
         back = [self.higher.T, self.equal.T, self.lower.T]
         better = self._meet(down, self.below, self.high) - self.low
         worse = self._meet(back, self.above, -self.low) + self.high
-        self.reference = float(better.max(initial=-np.inf))
+        with np.errstate(divide="ignore"):
+            self.reference = float((better + np.log(self.above)).max(initial=-np.inf))
         if self.reference == -np.inf:
             self.log_total = -np.inf
             self.potential[:] = 0.0
             return
-        as_better = np.exp(better - self.reference)
+        as_better = np.exp(np.where(self.above > 0.0, better - self.reference, -np.inf))
         total = float((self.above * as_better).sum())
         self.log_total = self.reference + np.log(total)
         self.scale = 1.0 / total
@@ -162,7 +163,8 @@ class FactorisedWeights:
 
     def _pair_sum(self, above: np.ndarray, below: np.ndarray) -> float:
         met = self._meet([self.lower, self.equal, self.higher], below, self.high)
-        return float((above * np.exp(met - self.low - self.reference)).sum()) * self.scale
+        size = np.where(above > 0.0, met - self.low - self.reference, -np.inf)
+        return float((above * np.exp(size)).sum()) * self.scale
 
     def add(self, bins: Bins, stump: Stump, alpha: float) -> None:
         """Add ``alpha`` times a stump to the scores and renew the weights."""

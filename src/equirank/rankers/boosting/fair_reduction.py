@@ -18,13 +18,12 @@ from ...core.saving import load
 from ...core.table import Table
 from .pairwise_constraint import CONSTRAINTS, PairwiseConstraint, pairwise_constraint
 from .rank_boost import RankBoost
+from .reduction_steps import ReductionSteps
 
 __all__ = ["FairReduction"]
 
 #: What the rate of a difference is multiplied by where it went past the goal, and where not.
 SLOWER, FASTER = 0.5, 1.25
-#: The part of eps that a single ranker aims at, so as not to land just outside.
-INSIDE = 0.9
 COLUMNS = ("error", "violation", "mixture_error", "mixture_violation", "gap")
 
 
@@ -40,7 +39,8 @@ class FairReduction(Ranker):
     groups every second step tries the mean multiplier of the mixture so far instead, where a single
     ranker may do what the mixture does. Out of the rankers so found come the best mixture (a linear
     program) and the best single one. It stops where the plain ranker keeps to eps, or where the
-    duality gap is below ``tol`` and a single ranker keeps to eps.
+    duality gap is below ``tol`` and a single ranker that keeps to eps has at most ten times that
+    more error than the mixture.
 
     `predict` and `rank` give the best single ranker; ``rank(..., n_draws=...)`` draws from the
     mixture, and `mixture` gives it exactly. Groups are needed to fit, not to rank. Pairs of all
@@ -178,7 +178,7 @@ class FairReduction(Ranker):
         rule = pairwise_constraint(data, self.constraint, by)
         seed = as_seed(self.random_state)
         theta = np.zeros((2, len(rule.labels)))
-        state = _State(rule, self.eps, self.bound)
+        state = ReductionSteps(rule, self.eps, self.bound)
         rate, previous = np.full(len(rule.labels), float(self.learning_rate)), theta[0]
         for step in progress(range(self.max_iter), "fair reduction"):
             blend = state.blend() if step % 2 and step > 2 else None
@@ -187,7 +187,7 @@ class FairReduction(Ranker):
             model.fit(data)
             error, difference = rule.measure(data, model._scores(model._blind(data)))
             state.add(model, net, error, difference)
-            if state.within().any() and (len(state.members) == 1 or state.gap <= self.tol):
+            if state.done(self.tol):
                 break
             if blend is not None:
                 continue
@@ -241,99 +241,3 @@ class FairReduction(Ranker):
         self.members_ = [
             load(folder / f"member_{at}", classes=own) for at in range(len(self.weights_))
         ]
-
-
-class _State:
-    """The rankers found so far and what is known of them."""
-
-    def __init__(self, rule: PairwiseConstraint, eps: float, bound: float) -> None:
-        self.rule, self.eps, self.bound = rule, eps, bound
-        self.members: list[Any] = []
-        self.net: list[np.ndarray] = []
-        self.errors: list[float] = []
-        self.differences: list[np.ndarray] = []
-        self.history: list[tuple[float, ...]] = []
-        self.gap = np.inf
-
-    def multipliers(self, theta: np.ndarray) -> np.ndarray:
-        """Give the net multiplier of each difference."""
-        top = float(theta.max(initial=0.0))
-        raised = np.exp(theta - top)
-        both = self.bound * raised / (np.exp(-top) + raised.sum())
-        return both[0] - both[1]
-
-    def blend(self) -> np.ndarray | None:
-        """Give the mean multiplier of the mixture that stays somewhat within eps, of two groups.
-
-        None where that is a single ranker, whose multiplier was tried already, or where there are
-        more groups: the mean is between two multipliers then, but the differences need not be.
-        """
-        if len(self.rule.labels) != 1:
-            return None
-        weights = self.mix(INSIDE * self.eps)[0]
-        return np.asarray(weights @ np.array(self.net)) if (weights > 0).sum() > 1 else None
-
-    def add(self, model: Any, net: np.ndarray, error: float, difference: np.ndarray) -> None:
-        """Take in the ranker of a step and note how matters stand."""
-        self.members.append(model)
-        self.net.append(net)
-        self.errors.append(error)
-        self.differences.append(difference)
-        _, mixed_error, mixed_violation = self.mix()
-        primal = mixed_error + self.bound * max(0.0, mixed_violation - self.eps)
-        violation = float(np.abs(difference).max(initial=0.0))
-        self.gap = primal - self.dual()
-        self.history.append((error, violation, mixed_error, mixed_violation, self.gap))
-
-    def dual(self) -> float:
-        """Give the largest Lagrangian value of a step's multipliers, each with its best ranker."""
-        net, table = np.array(self.net), np.array(self.differences)
-        value = np.array(self.errors) + net @ table.T - self.eps * np.abs(net).sum(1)[:, None]
-        return float(value.min(axis=1).max())
-
-    def mix(self, eps: float | None = None) -> tuple[np.ndarray, float, float]:
-        """Find the mixture of least violation beyond eps, then of least error.
-
-        Gives weights, error and violation.
-        """
-        errors, table = np.array(self.errors), np.array(self.differences).T
-        eps = self.eps if eps is None else eps
-        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, eps, np.inf)[-1]
-        weights = _program(np.append(errors, 0.0), table, eps, excess + 1e-9)[:-1]
-        weights = np.where(weights < 1e-9, 0.0, weights)
-        weights = weights / weights.sum()
-        return weights, float(errors @ weights), float(np.abs(table @ weights).max(initial=0.0))
-
-    def violations(self) -> np.ndarray:
-        """Give the violation of each ranker."""
-        return np.abs(np.array(self.differences)).max(axis=1, initial=0.0)
-
-    def within(self) -> np.ndarray:
-        """Say which rankers keep to eps."""
-        return self.violations() <= self.eps + 1e-12
-
-    def best(self) -> int:
-        """Find the ranker of least error within eps, else the one of least violation."""
-        within = self.within()
-        if within.any():
-            return int(np.argmin(np.where(within, self.errors, np.inf)))
-        return int(np.argmin(self.violations()))
-
-
-def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> np.ndarray:
-    """Find shares and an excess over eps of least price, the excess being at most so much."""
-    from scipy.optimize import linprog
-
-    size, both = len(price) - 1, np.concatenate([table, -table])
-    found = linprog(
-        price,
-        A_ub=np.hstack([both, -np.ones((len(both), 1))]),
-        b_ub=np.full(len(both), eps),
-        A_eq=np.append(np.ones(size), 0.0)[None],
-        b_eq=[1.0],
-        bounds=[(0.0, 1.0)] * size + [(0.0, most)],
-        method="highs",
-    )
-    if found.x is None:
-        raise DataError(f"no mixture could be found: {found.message}")
-    return np.asarray(found.x)

@@ -101,8 +101,8 @@ class CostRule:
 def cost_rule(data: RankingData, combination: str, pair_cost: PairCost | None) -> CostRule:
     """Read the costs of a data set; equal costs are recognised, so that they change nothing."""
     item = None if data.cost is None else np.asarray(data.cost, dtype=np.float64)
-    if item is not None and (item == item[0]).all():
-        item = None
+    if item is not None:  # relative to the largest, so that no scale of costs over- or underflows
+        item = None if (item == item[0]).all() else item / item.max()
     cells, matrix = np.zeros(data.n_rows, dtype=np.int32), np.ones((1, 1))
     rule = CostRule(item, combination, cells, matrix)
     if pair_cost is None:
@@ -113,6 +113,7 @@ def cost_rule(data: RankingData, combination: str, pair_cost: PairCost | None) -
     cells, matrix = _checked(pair_cost, found, data.n_rows)
     if (matrix == matrix[0, 0]).all() and matrix[0, 0] > 0 and not pair_cost.equal_grades:
         return rule
+    matrix = matrix / max(np.abs(matrix).max(), np.finfo(np.float64).tiny)
     return replace(rule, cells=cells, matrix=matrix, equal_grades=pair_cost.equal_grades)
 
 

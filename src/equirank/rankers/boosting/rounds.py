@@ -6,6 +6,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ...core.extras import progress
+from .ensemble import dense
 from .pair_errors import PairErrors
 from .pair_terms import CostRule
 from .stump import Stump
@@ -89,7 +90,7 @@ class Rounds:
         """Give the round's part of the scores of the validation data."""
         if self.watch is None:
             return np.zeros(0)
-        return alpha * self.weak.output_of(np.asarray(self.watch.data.X), ranker)
+        return alpha * self.weak.output_of(dense(self.watch.data.X), ranker)
 
     def _record(
         self,
