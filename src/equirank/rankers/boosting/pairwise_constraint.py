@@ -115,13 +115,8 @@ def pairwise_constraint(data: RankingData, kind: str, by: Any) -> PairwiseConstr
             weights.append(table)
             labels.append((names[g], names[h]))
     few = size * len(np.unique(np.asarray(data.y))) <= MOST_CELLS
-<<<<<<< HEAD
-    tables = np.array(weights).reshape(-1, size, size)
-    return PairwiseConstraint(kind, by, tables, labels, float(total.sum()), few)
-=======
     stacked = np.array(weights).reshape(-1, size, size)
     return PairwiseConstraint(kind, by, stacked, labels, float(total.sum()), few)
->>>>>>> boost
 
 
 def counted(data: RankingData, score: np.ndarray, by: Any) -> tuple[np.ndarray, np.ndarray]:
