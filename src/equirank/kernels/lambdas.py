@@ -38,6 +38,8 @@ NO_COST, PRODUCT_COST, SUM_COST, CELL_COST, PAIR_COST = 0, 1, 2, 3, 4
 
 _DAMPING = 0.01
 _WIDEST = 300.0  # beyond it exponentials are taken row by row
+_GRIP = 1.5  # how much a brake is pulled or let go at a time
+_TIGHTEST = 1e4
 
 
 class Performance(NamedTuple):
@@ -96,16 +98,22 @@ def _cost_row(
 def _sides(
     begin: int,
     n: int,
+    braked: float,
     first_weight: np.ndarray,
     second_weight: np.ndarray,
     keep: np.ndarray,
     turn: np.ndarray,
+    mass: np.ndarray,
 ) -> None:
-    """Add up the weights that want a pair kept and those that want it turned round."""
+    """Add up the weights that want a pair kept, those that want it turned round, and all.
+
+    In the sum of all, which is for the curvature, the second weights count ``braked`` times.
+    """
     for j in range(np.uint64(begin), np.uint64(n)):
         x, z = first_weight[j], second_weight[j]
         keep[j] = (x if x > 0.0 else 0.0) + (z if z > 0.0 else 0.0)
         turn[j] = (-x if x < 0.0 else 0.0) + (-z if z < 0.0 else 0.0)
+        mass[j] = (x if x > 0.0 else -x) + braked * (z if z > 0.0 else -z)
 
 
 @compiled(reordered=True)
@@ -120,8 +128,9 @@ def _pulls(
     power: np.ndarray,
     keep: np.ndarray,
     turn: np.ndarray,
+    mass: np.ndarray,
 ) -> tuple[float, float, float]:
-    """Turn the weights of one place's pairs into gradients (in ``keep``) and curvatures (``turn``).
+    """Turn the weights of one place's pairs into gradients (in ``keep``) and curvatures (``mass``).
 
     ``own`` and ``power`` are the exponentials of the scores up to a common factor, so that the
     chance that j stands above is ``power[j] / (own + power[j])``. Gives the sums of gradients, of
@@ -133,12 +142,12 @@ def _pulls(
         damped = damping + distance * (here - score[j])
         part = 1.0 / ((own + theirs) * damped)
         kept, turned = theirs * keep[j] * part, own * turn[j] * part
-        bow = own * theirs * (keep[j] + turn[j]) * part * part * damped
+        bow = own * theirs * mass[j] * part * part * damped
         slope += kept - turned
         bend += bow
         size += kept + turned
         keep[j] = kept - turned
-        turn[j] = bow
+        mass[j] = bow
     return slope, bend, size
 
 
@@ -150,6 +159,21 @@ def _add(
     for j in range(np.uint64(begin), np.uint64(n)):
         slope[j] += pull[j]
         bend[j] += bow[j]
+
+
+@compiled
+def _hold(q: int, pull: np.ndarray, pull_before: np.ndarray, brake: np.ndarray) -> None:
+    """Brake a list whose pull between groups turned round since the last call, else let go."""
+    if pull_before.shape[1] == 0:
+        return
+    same = 0.0
+    for c in range(len(pull)):
+        same += pull[c] * pull_before[q, c]
+        pull_before[q, c] = pull[c]
+    if same < 0.0:
+        brake[q] = min(brake[q] * _GRIP, _TIGHTEST)
+    elif same > 0.0:
+        brake[q] = max(brake[q] / _GRIP, 1.0)
 
 
 @compiled
@@ -165,6 +189,8 @@ def pair_gradients(
     query_weight: np.ndarray,
     perf: Performance,
     fair: Fairness,
+    brake: np.ndarray,
+    pull_before: np.ndarray,
     gradient: np.ndarray,
     curvature: np.ndarray,
 ) -> None:
@@ -172,6 +198,11 @@ def pair_gradients(
 
     ``order`` holds the rows of each query, counted from its first, in the order of an earlier call
     (any permutation at first), and is brought up to date. Work space is taken once per call.
+
+    All pairs between two groups may ask for the same swap, and all of them then overshoot. Where
+    the pull between the groups of a list turned round since the last call, its fairness part's
+    curvature is multiplied by a growing ``brake``, which makes the next step smaller; else the
+    brake is let go, down to 1. A ``pull_before`` without columns switches this off.
     """
     longest, most_cuts = 1, 0
     for q in range(begin, end):
@@ -181,10 +212,10 @@ def pair_gradients(
     spare = np.empty(longest, dtype=np.int32)
     counter = np.empty(longest, dtype=np.int64)
     more, fewer = np.zeros((n_columns, most_cuts + 1)), np.zeros((n_columns, most_cuts + 1))
-    drawn, value = np.zeros(n_columns), np.zeros(n_columns)
+    drawn, value, pull = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns)
     ranked, power, gain = np.zeros(longest), np.zeros(longest), np.zeros(longest)
     cost, first_weight, second_weight = np.zeros(longest), np.zeros(longest), np.zeros(longest)
-    keep, turn = np.zeros(longest), np.zeros(longest)
+    keep, turn, mass = np.zeros(longest), np.zeros(longest), np.zeros(longest)
     slope, bend, block = np.zeros(longest), np.zeros(longest), np.zeros(longest)
     effect, effect_other = np.zeros(longest), np.zeros(longest)
     counted, uncounted = np.zeros(longest), np.zeros(longest)
@@ -214,15 +245,16 @@ def pair_gradients(
         watched = share > 0.0 and fair.kind != NO_FAIRNESS
         n_cuts = fair.n_cuts[q]
         if watched:
-            swap_effects(q, n, rows, first, fair, more, fewer, drawn, value)
+            swap_effects(q, n, rows, first, fair, more, fewer, drawn, value, pull)
+            _hold(q, pull, pull_before, brake)
             if fair.targeted:
                 target_places(first, rows, fair, counter, block)
             if two:
                 for at in range(n):
                     cut = cut_of(at, fair, n_cuts)
-                    inside = fair.bucket[first + rows[at]] == 0
-                    counted[at] = 1.0 if inside else 0.0
-                    uncounted[at] = 0.0 if inside else 1.0
+                    first_group = fair.bucket[first + rows[at]] == 0
+                    counted[at] = 1.0 if first_group else 0.0
+                    uncounted[at] = 0.0 if first_group else 1.0
                     effect[at] = fewer[0, cut]
                     effect_other[at] = more[0, cut]
         near = perf.truncation if compared else 0
@@ -254,38 +286,17 @@ def pair_gradients(
                     else:
                         for j in range(start, min(lowest, n)):
                             second_weight[j] = 0.0
-                if two and counted[i] > 0.0:
+                if two:
+                    inside = counted[i] > 0.0
                     two_group_row(
-                        i, lowest, n, share, fair.targeted, effect, uncounted, block, second_weight
-                    )
-                elif two:
-                    two_group_row(
-                        i,
-                        lowest,
-                        n,
-                        share,
-                        fair.targeted,
-                        effect_other,
-                        counted,
-                        block,
-                        second_weight,
-                    )
+                        i, lowest, n, share, fair.targeted, effect if inside else effect_other,
+                        uncounted if inside else counted, block, second_weight,
+                    )  # fmt: skip
                 else:
                     any_group_row(
-                        q,
-                        i,
-                        lowest,
-                        first,
-                        rows,
-                        share,
-                        fair,
-                        block,
-                        more,
-                        fewer,
-                        drawn,
-                        value,
+                        q, i, lowest, first, rows, share, fair, block, more, fewer, drawn, value,
                         second_weight,
-                    )
+                    )  # fmt: skip
             elif i == far:
                 for j in range(n):
                     second_weight[j] = 0.0
@@ -294,12 +305,12 @@ def pair_gradients(
                 own = 1.0
                 for j in range(start, n):
                     power[j] = np.exp(sigma * (ranked[j] - ranked[i]))
-            _sides(start, n, first_weight, second_weight, keep, turn)
-            pull, bow, much = _pulls(
-                start, n, ranked[i], own, damping, distance, ranked, power, keep, turn
+            _sides(start, n, brake[q], first_weight, second_weight, keep, turn, mass)
+            drag, bow, much = _pulls(
+                start, n, ranked[i], own, damping, distance, ranked, power, keep, turn, mass
             )
-            _add(start, n, keep, turn, slope, bend)
-            slope[i] -= pull
+            _add(start, n, keep, mass, slope, bend)
+            slope[i] -= drag
             bend[i] += bow
             size += much
         size *= 2.0 * sigma

@@ -78,8 +78,12 @@ def swap_effects(
     fewer: np.ndarray,
     drawn: np.ndarray,
     value: np.ndarray,
+    pull: np.ndarray,
 ) -> None:
-    """Prepare a query: prefix sums of what one more or one fewer changes, and current values."""
+    """Prepare a query: prefix sums of what one more or one fewer changes, and current values.
+
+    ``pull`` says of each column whether it should rise (positive) or fall, and how much.
+    """
     for c in range(fair.start.shape[1]):
         value[c] = 0.0
         if fair.kind == PREFIXES:
@@ -103,8 +107,10 @@ def swap_effects(
                         down = fair.table[here - 1] - fair.table[here]
                 more[c, t + 1] = more[c, t] + up
                 fewer[c, t + 1] = fewer[c, t] + down
+            pull[c] = fewer[c, fair.n_cuts[q]] - more[c, fair.n_cuts[q]]
         else:
             drawn[c] = 0.0
+            pull[c] = 0.0
             for at in range(n):
                 if fair.column[fair.bucket[first + order[at]]] == c:
                     drawn[c] += fair.attention[at]
@@ -112,6 +118,8 @@ def swap_effects(
                 value[c] = fair.weight[q, c] * _distance(
                     fair.kind, drawn[c], fair.slope[q, c], fair.shift[q, c]
                 )
+                rest = fair.shift[q, c] - (drawn[c] if fair.kind == TREATMENT else 0.0)
+                pull[c] = rest - fair.slope[q, c] * drawn[c]
 
 
 @compiled
@@ -263,7 +271,7 @@ def swap_changes(
     n_columns, n_cuts = fair.start.shape[1], fair.n_cuts[q]
     more, fewer = np.zeros((n_columns, n_cuts + 1)), np.zeros((n_columns, n_cuts + 1))
     drawn, value = np.zeros(n_columns), np.zeros(n_columns)
-    swap_effects(q, n, order, first, fair, more, fewer, drawn, value)
+    swap_effects(q, n, order, first, fair, more, fewer, drawn, value, np.zeros(n_columns))
     changes = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1, n):

@@ -257,7 +257,7 @@ def test_scores_that_lie_far_apart_neither_overflow_nor_lose_near_pairs():
 def test_equal_scores_keep_the_order_of_the_rows():
     data, score = lists(5)
     part = fairness_part(data, step=2)
-    objective = Objective(data, performance_part(data), part, alpha=0.5)
+    objective = Objective(data, performance_part(data), part, alpha=0.5, steady=False)
     objective(score)  # leaves another order behind
     for tied in (np.zeros(data.n_rows), np.round(score)):
         wanted = slow_gradient(data, tied, 0.5, part, truncation=30, sigma=1.0, normalize=True)
@@ -275,6 +275,41 @@ def test_the_number_of_threads_changes_no_bit():
     for other in results[1:]:
         assert np.array_equal(results[0][0], other[0])
         assert np.array_equal(results[0][1], other[1])
+
+
+def test_a_list_whose_pull_turns_round_is_braked_in_its_curvature_only():
+    """All of one group first, then all of the other: the second call's fairness curvature grows."""
+    group = np.repeat(["a", "b"], 6)
+    data = as_ranking_data(None, np.zeros(12), qid=np.zeros(12), sensitive_features=group)
+    part = fairness_part(data, step=3)
+    first, second = np.linspace(1, 0, 12), np.linspace(0, 1, 12)
+
+    def call(*lists, steady=True):
+        objective = Objective(
+            data, performance_part(data), part, alpha=0.0, normalize=False, steady=steady
+        )
+        return [objective(score, dtype=np.float64) for score in lists][-1]
+
+    plain = call(second)
+    braked = call(first, second)
+    np.testing.assert_allclose(braked[0], plain[0], rtol=1e-12)
+    np.testing.assert_allclose(braked[1], 1.5 * plain[1], rtol=1e-12)
+    np.testing.assert_allclose(call(first, second, first)[1], 1.5**2 * call(first)[1], rtol=1e-12)
+    np.testing.assert_allclose(call(second, first, first)[1], call(first)[1], rtol=1e-12)
+    np.testing.assert_allclose(call(first, second, steady=False)[1], plain[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("fairness", ["rkl", "exposure", "treatment"])
+def test_the_brake_knows_which_group_should_rise(fairness):
+    group = np.repeat(["a", "b"], 6)
+    data = as_ranking_data(None, np.ones(12), qid=np.zeros(12), sensitive_features=group)
+    part = fairness_part(data, fairness=fairness, step=3, protected="a")
+    objective = Objective(data, performance_part(data), part, alpha=0.0)
+    objective(np.linspace(1, 0, 12))
+    assert objective.pull_before[0, 0] < 0
+    objective(np.linspace(0, 1, 12))
+    assert objective.pull_before[0, 0] > 0
+    assert objective.brake[0] == 1.5
 
 
 def test_a_long_list_is_sorted_right():

@@ -81,6 +81,9 @@ class FairLambdaMART(Explaining):
         The attribute, or several to cross; may be left out where there is only one.
     over_groups : {"mean", "worst"}
         How the unfairness of several groups is joined.
+    steady : bool
+        Take smaller steps in lists whose pull between groups turned round with the last tree.
+        Without it a whole group can jump over the other and back, tree by tree.
     truncation : int
         Pairs count for NDCG where one of the two stands within so many places.
     sigma : float
@@ -162,6 +165,7 @@ class FairLambdaMART(Explaining):
         "protected": Optional(Label()),
         "by": Optional(Label(many=True)),
         "over_groups": Choice("mean", "worst"),
+        "steady": Flag(),
         "truncation": Integer(1),
         "sigma": Number(0, open_low=True),
         "normalize": Flag(),
@@ -183,6 +187,7 @@ class FairLambdaMART(Explaining):
         protected: Any = None,
         by: str | list[str] | None = None,
         over_groups: Literal["mean", "worst"] = "mean",
+        steady: bool = True,
         truncation: int = 30,
         sigma: float = 1.0,
         normalize: bool = True,
@@ -210,6 +215,7 @@ class FairLambdaMART(Explaining):
         self.protected = protected
         self.by = by
         self.over_groups = over_groups
+        self.steady = steady
         self.truncation = truncation
         self.sigma = sigma
         self.normalize = normalize
@@ -254,6 +260,7 @@ class FairLambdaMART(Explaining):
             alpha=self.alpha,
             sigma=self.sigma,
             normalize=self.normalize,
+            steady=self.steady,
             n_threads=n_threads(self.n_jobs),
         )
 
@@ -322,6 +329,7 @@ class FairLambdaMART(Explaining):
             ranker.alpha = objective.alpha = alpha
             ranker.validation = self.validation
             watched = prepared if self.early_stopping is not None else replace(prepared, valid=None)
+            objective.reset()
             ranker._grow(watched, objective)
             ranker.is_fitted_ = True
             rankers.append(ranker)

@@ -32,6 +32,8 @@ class Objective:
         Steepness of the sigmoid.
     normalize : bool
         Damp by score distance and normalise the size per query, as LightGBM does.
+    steady : bool
+        Brake lists whose pull between groups turned round since the last call.
     n_threads : int
         How many threads work at once.
     """
@@ -45,18 +47,27 @@ class Objective:
         alpha: float,
         sigma: float = 1.0,
         normalize: bool = True,
+        steady: bool = True,
         n_threads: int = 1,
     ) -> None:
-        self.offsets = np.ascontiguousarray(data.offsets)
-        self.performance, self.fairness = performance, fairness
+        self.offsets = np.array(data.offsets)
+        self.performance, self.fairness = _own(performance), _own(fairness)
         self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), bool(normalize)
         self.query_weight = np.ones(data.n_queries)
         if data.query_weight is not None:
-            self.query_weight = np.asarray(data.query_weight, dtype=np.float64)
-        self.n_threads = n_threads
+            self.query_weight = np.array(data.query_weight, dtype=np.float64)
+        self.n_threads, self.steady = n_threads, steady
+        self.reset()
         sizes = np.diff(self.offsets)
         self.order = (np.arange(data.n_rows) - np.repeat(self.offsets[:-1], sizes)).astype(np.int32)
         self.runs = self._runs(sizes, 1 if n_threads == 1 else 8 * n_threads)
+
+    def reset(self) -> None:
+        """Forget earlier calls."""
+        n_queries = len(self.offsets) - 1
+        self.brake = np.ones(n_queries)
+        columns = self.fairness.start.shape[1] if self.steady else 0
+        self.pull_before = np.zeros((n_queries, columns))
 
     @staticmethod
     def _runs(sizes: np.ndarray, n_runs: int) -> list[tuple[int, int]]:
@@ -77,7 +88,7 @@ class Objective:
             pair_gradients(
                 run[0], run[1], score, self.offsets, self.order, self.alpha, self.sigma,
                 self.normalize, self.query_weight, self.performance, self.fairness,
-                gradient, curvature,
+                self.brake, self.pull_before, gradient, curvature,
             )  # fmt: skip
 
         if len(self.runs) == 1:
@@ -87,3 +98,12 @@ class Objective:
                 for _ in pool.map(work, self.runs):
                     pass
         return gradient, curvature
+
+
+def _own(part: Any) -> Any:
+    """Give a part whose arrays can all be written to: one type, so one compiled function."""
+    fields = part._asdict()
+    for name, value in fields.items():
+        if isinstance(value, np.ndarray) and not value.flags.writeable:
+            fields[name] = np.array(value)
+    return type(part)(**fields)
