@@ -36,13 +36,26 @@ def test_where_eps_cannot_be_kept_the_least_violation_is_taken():
     assert violation == pytest.approx(0.3)
 
 
-def test_the_blend_is_the_mean_multiplier_somewhat_within_eps():
+def test_two_groups_try_the_mean_multiplier_somewhat_within_eps():
     state = ReductionSteps(rule(), 0.1, 5.0)
     state.add("plain", np.zeros(1), 0.2, np.array([0.5]))
-    assert state.blend() is None
+    assert state.priced() is None
     state.add("over", np.ones(1), 0.4, np.array([-0.3]))
     # 0.5 q - 0.3 (1 - q) = 0.09
-    assert state.blend() == pytest.approx([1 - 0.39 / 0.8])
+    assert state.priced() == pytest.approx([1 - 0.39 / 0.8])
+
+
+def test_more_groups_try_the_prices_of_the_program():
+    data = as_ranking_data(None, [1, 0] * 3, sensitive_features=list("aabbcc"))
+    state = ReductionSteps(pairwise_constraint(data, "group_pairwise_accuracy", None), 0.1, 5.0)
+    assert len(state.rule.labels) == 3
+    state.add("plain", np.zeros(3), 0.2, np.array([0.5, 0.0, 0.0]))
+    state.add("over", np.ones(3), 0.4, np.array([-0.3, 0.0, 0.0]))
+    # a unit of the first difference buys 0.25 of error: from 0.5 to -0.3 the error rises by 0.2
+    assert state.prices() == pytest.approx([0.25, 0.0, 0.0])
+    assert state.priced() == pytest.approx([0.25, 0.0, 0.0])
+    state.bound = 0.1
+    assert np.abs(state.priced()).sum() == pytest.approx(0.1)
 
 
 def test_multipliers_are_bounded_and_cancel_at_the_start():

@@ -35,9 +35,10 @@ class FairReduction(Ranker):
     being the pair reversed. They follow exponentiated gradient,
     ``lambda = bound exp(theta) / (1 + sum exp(theta))`` with ``theta`` rising by
     ``rate x (difference - eps)``, and each step fits the estimator to the costs they make. The rate
-    of a difference is halved when it turns round and grows by a quarter while it does not. With two
-    groups every second step tries the mean multiplier of the mixture so far instead, where a single
-    ranker may do what the mixture does. Out of the rankers so found come the best mixture (a linear
+    of a difference is halved when it turns round and grows by a quarter while it does not. From the
+    fourth on every second step takes its multipliers from the mixture so far instead: with two
+    groups their mean, where a single ranker may do what the mixture does, with more the prices of
+    its linear program. Out of the rankers so found come the best mixture (that linear
     program) and the best single one. It stops where the plain ranker keeps to eps, or where the
     duality gap is below ``tol`` and a single ranker that keeps to eps has at most ten times that
     more error than the mixture.
@@ -181,7 +182,7 @@ class FairReduction(Ranker):
         state = ReductionSteps(rule, self.eps, self.bound)
         rate, previous = np.full(len(rule.labels), float(self.learning_rate)), theta[0]
         for step in progress(range(self.max_iter), "fair reduction"):
-            blend = state.blend() if step % 2 and step > 2 else None
+            blend = state.priced() if step % 2 and step > 2 else None
             net = state.multipliers(theta) if blend is None else blend
             model = self._member(estimator, rule, net, seed)
             model.fit(data)

@@ -34,16 +34,28 @@ class ReductionSteps:
         both = self.bound * raised / (np.exp(-top) + raised.sum())
         return both[0] - both[1]
 
-    def blend(self) -> np.ndarray | None:
-        """Give the mean multiplier of the mixture that stays somewhat within eps, of two groups.
+    def priced(self) -> np.ndarray | None:
+        """Give the multipliers that the mixture so far asks for.
 
-        None where that is a single ranker, whose multiplier was tried already, or where there are
-        more groups: the mean is between two multipliers then, but the differences need not be.
+        Of two groups the mean multiplier of the mixture that stays somewhat within eps, None where
+        that is a single ranker, whose multiplier was tried already. Of more groups the prices of
+        the linear program: the ranker that is best by them is the one that helps it most.
         """
-        if len(self.rule.labels) != 1:
-            return None
-        weights = self.mix(INSIDE * self.eps)[0]
-        return np.asarray(weights @ np.array(self.net)) if (weights > 0).sum() > 1 else None
+        if len(self.rule.labels) == 1:
+            weights = self.mix(INSIDE * self.eps)[0]
+            return np.asarray(weights @ np.array(self.net)) if (weights > 0).sum() > 1 else None
+        net = self.prices()
+        size = float(np.abs(net).sum())
+        return net * min(1.0, self.bound / size) if size > 0 else None
+
+    def prices(self) -> np.ndarray:
+        """Give by how much the mixture's error would fall per unit of each difference."""
+        errors, table = np.array(self.errors), np.array(self.differences).T
+        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, self.eps, np.inf).x[-1]
+        found = _program(np.append(errors, 0.0), table, self.eps, excess + 1e-9)
+        both = -np.asarray(found.ineqlin.marginals)
+        half = len(both) // 2
+        return both[:half] - both[half:]
 
     def add(self, model: Any, net: np.ndarray, error: float, difference: np.ndarray) -> None:
         """Take in the ranker of a step and note how matters stand."""
@@ -70,8 +82,8 @@ class ReductionSteps:
         """
         errors, table = np.array(self.errors), np.array(self.differences).T
         eps = self.eps if eps is None else eps
-        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, eps, np.inf)[-1]
-        weights = _program(np.append(errors, 0.0), table, eps, excess + 1e-9)[:-1]
+        excess = _program(np.append(np.zeros(len(errors)), 1.0), table, eps, np.inf).x[-1]
+        weights = _program(np.append(errors, 0.0), table, eps, excess + 1e-9).x[:-1]
         weights = np.where(weights < 1e-9, 0.0, weights)
         weights = weights / weights.sum()
         return weights, float(errors @ weights), float(np.abs(table @ weights).max(initial=0.0))
@@ -99,7 +111,7 @@ class ReductionSteps:
         return int(np.argmin(self.violations()))
 
 
-def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> np.ndarray:
+def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> Any:
     """Find shares and an excess over eps of least price, the excess being at most so much."""
     from scipy.optimize import linprog
 
@@ -115,4 +127,4 @@ def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> n
     )
     if found.x is None:
         raise DataError(f"no mixture could be found: {found.message}")
-    return np.asarray(found.x)
+    return found
