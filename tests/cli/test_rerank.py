@@ -218,7 +218,8 @@ def test_every_public_reranker_is_listed():
 
     kinds = [getattr(room, name) for name in room.__all__]
     public = {k.__name__ for k in kinds if isinstance(k, type) and issubclass(k, Reranker)}
-    assert public == set(method_names())
+    policies = {"ExposureOptimal"}  # several rankings with weights, which a file cannot hold
+    assert public - policies == set(method_names())
 
 
 def test_groups_may_be_numbers(tmp_path):

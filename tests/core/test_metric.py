@@ -320,6 +320,7 @@ def test_a_scorer_asks_for_what_its_metric_needs():
     def asked(metric):
         return metric.scorer().get_metadata_routing().score.requests
 
-    assert asked(NDCG()) == {"qid": True, "sensitive_features": False, "cost": False}
+    # groups always: a ranker may need them to predict
+    assert asked(NDCG()) == {"qid": True, "sensitive_features": True, "cost": False}
     assert asked(RND()) == {"qid": True, "sensitive_features": True, "cost": False}
-    assert asked(Dear()) == {"qid": True, "sensitive_features": False, "cost": True}
+    assert asked(Dear()) == {"qid": True, "sensitive_features": True, "cost": True}

@@ -1,11 +1,11 @@
 """The public list of this room."""
 
-from .before_after import before_after as before_after
-from .causal_dag import causal_dag as causal_dag
-from .fair_angles import fair_angles as fair_angles
+from .pictures.before_after import before_after as before_after
+from .pictures.causal_dag import causal_dag as causal_dag
 from .pictures.comparison import comparison as comparison
 from .pictures.exposure import exposure as exposure
 from .pictures.exposure_merit import exposure_merit as exposure_merit
+from .pictures.fair_angles import fair_angles as fair_angles
 from .pictures.impact_ratios import impact_ratios as impact_ratios
 from .pictures.pairwise_accuracy import pairwise_accuracy as pairwise_accuracy
 from .pictures.position_difference import position_difference as position_difference

@@ -3,8 +3,8 @@
 from math import atan2, degrees
 from typing import Any
 
-from ..core.errors import DataError
-from ..core.extras import require
+from ...core.errors import DataError
+from ...core.extras import require
 
 __all__ = ["causal_dag"]
 

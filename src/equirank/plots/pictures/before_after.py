@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..core.errors import DataError
-from ..core.extras import require
+from ...core.errors import DataError
+from ...core.extras import require
 
 __all__ = ["before_after"]
 
