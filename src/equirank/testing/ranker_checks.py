@@ -63,7 +63,7 @@ def with_groups(estimator: Any) -> Any:
 
     name = f"{kind.__name__}WithGroups"
     members = {"fit": fit, "__init__": kind.__init__, "__module__": __name__}
-    if "sensitive_features" in kind.predict_needs:
+    if "sensitive_features" in getattr(kind, "predict_needs", ()):
         members |= {method: one_group(method) for method in ("predict", "rank", "score")}
     derived = type(name, (kind,), members)
     globals()[name] = derived

@@ -40,7 +40,8 @@ class ExposureOptimal(Reranker):
 
     Merit is the utility. Solved exactly by column generation over rankings, where the best ranking
     at given prices is a sort: m constraints need at most m + 1 rankings (``"item"`` at most n).
-    Equal items keep the caller's order among them. A list with one group only is unconstrained.
+    Equal items keep the caller's order among them. A list with one group only is unconstrained;
+    rows that the ranking does not show stay so.
 
     Parameters
     ----------
@@ -145,15 +146,16 @@ class ExposureOptimal(Reranker):
         utility = self._utility(data)
         codes, categories = self._groups(data)
         lists, places = data.offsets, []
+        shown = (ranking.position.reshape(data.n_rows, -1) > 0).max(axis=1)
         found: list[tuple[np.ndarray, dict[str, Any]]] = []
         for query in progress(range(data.n_queries), "sharing exposure", total=data.n_queries):
-            rows = slice(lists[query], lists[query + 1])
-            order = np.lexsort((-utility[rows], codes[rows]))  # one run per group: quick to merge
-            solution, facts = self._list(
-                utility[rows][order], codes[rows][order], categories, data.qids[query]
-            )
-            place = np.empty_like(solution.places)
-            place[:, order] = solution.places
+            here = shown[lists[query] : lists[query + 1]]
+            rows = lists[query] + np.flatnonzero(here)
+            # one run per group: quick to merge
+            rows = rows[np.lexsort((-utility[rows], codes[rows]))]
+            solution, facts = self._list(utility[rows], codes[rows], categories, data.qids[query])
+            place = np.full((len(solution.weights), len(here)), -1)  # not shown
+            place[:, rows - lists[query]] = solution.places
             places.append(place)
             found.append((solution.weights, facts))
         position, weights = lay_side_by_side(places, [w for w, _ in found], lists, self.k)
@@ -195,6 +197,10 @@ class ExposureOptimal(Reranker):
         self, utility: np.ndarray, codes: np.ndarray, categories: tuple[Any, ...], query: Any
     ) -> tuple[Solution, dict[str, Any]]:
         """Solve one list."""
+        if len(utility) == 0:
+            nobody = Solution(np.ones(1), np.zeros((1, 0), dtype=int), np.zeros(0), np.zeros(0))
+            facts = dict.fromkeys(("utility", "best", "price", "violation"), 0.0)
+            return nobody, facts | {"n_rankings": 1}
         attention = discounts(len(utility), self.discount, self.k)
         if (np.diff(attention) > 0.0).any():
             raise DataError("discount must not rise from one place to the next")

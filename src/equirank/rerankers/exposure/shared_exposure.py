@@ -41,9 +41,14 @@ class SharedExposure(Ranking):
         return float(np.mean(self._columns()["price"]))
 
     @property
+    def holds_per_query(self) -> np.ndarray:
+        """Whether every constraint holds within 1e-9 in each list, in the order of ``data.qids``."""
+        return np.asarray(self._columns()["violation"] <= 1e-9)
+
+    @property
     def holds(self) -> bool:
         """Whether every constraint holds in every list, within 1e-9."""
-        return bool((self._columns()["violation"] <= 1e-9).all())
+        return bool(self.holds_per_query.all())
 
     def policy(self) -> Mixture:
         """Give it as a policy to sample from."""
