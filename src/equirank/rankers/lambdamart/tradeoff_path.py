@@ -157,4 +157,4 @@ def pareto_points(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
     """Say of each point whether no other is at least as good in both and better in one."""
     no_worse = (good[None, :] >= good[:, None]) & (bad[None, :] <= bad[:, None])
     better = (good[None, :] > good[:, None]) | (bad[None, :] < bad[:, None])
-    return ~(no_worse & better).any(axis=1)
+    return np.asarray(~(no_worse & better).any(axis=1))
