@@ -121,7 +121,7 @@ def compare_path(args):
     fair(lists(2400), 2, args.jobs)
     ratios = []
     for _ in range(max(1, args.runs // 2)):
-        one = timed(fair, data, args.trees, args.jobs, validation=0.1)
+        one = timed(fair, data, args.trees, args.jobs)
         ranker = FairLambdaMART(
             truncation=TRUNCATION, n_estimators=args.trees, n_jobs=args.jobs, validation=0.1
         )
