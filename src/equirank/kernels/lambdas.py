@@ -38,8 +38,8 @@ NO_COST, PRODUCT_COST, SUM_COST, CELL_COST, PAIR_COST = 0, 1, 2, 3, 4
 
 _DAMPING = 0.01
 _WIDEST = 300.0  # beyond it exponentials are taken row by row
-_GRIP = 1.5  # how much a brake is pulled or let go at a time
-_TIGHTEST = 1e4
+_PULL, _RELEASE = 2.0, 1.1  # how much a brake is pulled or let go at a time
+_TIGHTEST = 200.0
 
 
 class Performance(NamedTuple):
@@ -98,7 +98,7 @@ def _cost_row(
 def _sides(
     begin: int,
     n: int,
-    braked: float,
+    eased: float,
     first_weight: np.ndarray,
     second_weight: np.ndarray,
     keep: np.ndarray,
@@ -107,13 +107,14 @@ def _sides(
 ) -> None:
     """Add up the weights that want a pair kept, those that want it turned round, and all.
 
-    In the sum of all, which is for the curvature, the second weights count ``braked`` times.
+    In the first two, which are for the gradient, the second weights count ``eased`` times.
     """
     for j in range(np.uint64(begin), np.uint64(n)):
         x, z = first_weight[j], second_weight[j]
+        mass[j] = (x if x > 0.0 else -x) + (z if z > 0.0 else -z)
+        z *= eased
         keep[j] = (x if x > 0.0 else 0.0) + (z if z > 0.0 else 0.0)
         turn[j] = (-x if x < 0.0 else 0.0) + (-z if z < 0.0 else 0.0)
-        mass[j] = (x if x > 0.0 else -x) + braked * (z if z > 0.0 else -z)
 
 
 @compiled(reordered=True)
@@ -171,9 +172,9 @@ def _hold(q: int, pull: np.ndarray, pull_before: np.ndarray, brake: np.ndarray) 
         same += pull[c] * pull_before[q, c]
         pull_before[q, c] = pull[c]
     if same < 0.0:
-        brake[q] = min(brake[q] * _GRIP, _TIGHTEST)
+        brake[q] = min(brake[q] * _PULL, _TIGHTEST)
     elif same > 0.0:
-        brake[q] = max(brake[q] / _GRIP, 1.0)
+        brake[q] = max(brake[q] / _RELEASE, 1.0)
 
 
 @compiled
@@ -200,9 +201,9 @@ def pair_gradients(
     (any permutation at first), and is brought up to date. Work space is taken once per call.
 
     All pairs between two groups may ask for the same swap, and all of them then overshoot. Where
-    the pull between the groups of a list turned round since the last call, its fairness part's
-    curvature is multiplied by a growing ``brake``, which makes the next step smaller; else the
-    brake is let go, down to 1. A ``pull_before`` without columns switches this off.
+    the pull between the groups of a list turned round since the last call, the gradient (not the
+    curvature) of its fairness part is divided by a growing ``brake``, which makes the next step
+    smaller; else the brake is let go, down to 1. A ``pull_before`` without columns switches it off.
     """
     longest, most_cuts = 1, 0
     for q in range(begin, end):
@@ -305,7 +306,7 @@ def pair_gradients(
                 own = 1.0
                 for j in range(start, n):
                     power[j] = np.exp(sigma * (ranked[j] - ranked[i]))
-            _sides(start, n, brake[q], first_weight, second_weight, keep, turn, mass)
+            _sides(start, n, 1.0 / brake[q], first_weight, second_weight, keep, turn, mass)
             drag, bow, much = _pulls(
                 start, n, ranked[i], own, damping, distance, ranked, power, keep, turn, mass
             )

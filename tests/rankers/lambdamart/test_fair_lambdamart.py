@@ -65,6 +65,22 @@ def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
     assert np.mean(found) <= np.mean(least) + 0.05
 
 
+def test_without_the_brake_groups_jump_over_each_other():
+    """Why `steady` exists: a feature tells the groups apart, and each tree moves a whole group."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 2, size=(40, 20))
+    group[:, 0], group[:, 1] = 0, 1
+    labels, qid = group.ravel().astype(str), np.repeat(np.arange(40), 20)
+    X = np.stack([group.ravel() + 0.0, rng.normal(size=800)], axis=1)
+
+    def found(steady):
+        ranker = FairLambdaMART(0.0, step=5, steady=steady, n_estimators=40, n_jobs=1)
+        ranker.fit(X, np.ones(800), qid=qid, sensitive_features=labels)
+        return rnd(ranker.predict(X), labels, qid=qid, step=5)
+
+    assert found(True) < 0.25 < 0.6 < found(False)
+
+
 def least_rnd(group, step):
     """The nearest whole count at every cut, which is always feasible."""
     n, size = len(group), int((group == 0).sum())
