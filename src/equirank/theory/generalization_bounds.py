@@ -41,6 +41,12 @@ class EnsembleFacts:
         What they are.
     normalizers : ndarray or None
         Z_t of each round, where the algorithm has them.
+
+    Examples
+    --------
+    >>> from equirank.theory import EnsembleFacts
+    >>> EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker="stump")
+    EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker='stump', normalizers=None)
     """
 
     norm: float
@@ -59,6 +65,12 @@ class KernelFacts:
         The norm of the weights.
     radius : float
         The largest norm of an item of the data asked about.
+
+    Examples
+    --------
+    >>> from equirank.theory import KernelFacts
+    >>> KernelFacts(norm=2.0, radius=1.0)
+    KernelFacts(norm=2.0, radius=1.0)
     """
 
     norm: float
