@@ -437,7 +437,7 @@ def test_stopping_needs_validation_data_that_fits():
     with pytest.raises(DataError, match="validation must be a share of the queries"):
         RankBoost(early_stopping=3).fit(DATA)
     other = as_ranking_data(np.ones((3, 2)), [0, 1, 2])
-    with pytest.raises(DataError, match="validation must have the"):
+    with pytest.raises(DataError, match="validation of RankBoost must have the"):
         RankBoost(validation=other).fit(DATA)
     with pytest.raises(DataError, match="metric must be one metric, got 2"):
         RankBoost(validation=0.5, metric="NDCG@10, AUC").fit(DATA)

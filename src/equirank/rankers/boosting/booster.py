@@ -23,6 +23,7 @@ from ...core.params import (
     check_params,
 )
 from ...core.params import Choice as OneOf
+from ..validation import held_out, one_metric
 from .binning import Workers, bin_features
 from .ensemble import Ensemble, dense
 from .factorised import FactorisedWeights
@@ -31,7 +32,7 @@ from .pair_terms import CostRule, cost_rule
 from .pair_weights import PairOptions, PairWeights
 from .preferences import checked_preferences
 from .rounds import Rounds
-from .watching import Watch, held_back, one_metric
+from .watching import Watch
 from .weak_rankers import Choice, Features, Stumps, WeakRankers
 
 __all__ = ["COMMON", "Booster"]
@@ -97,13 +98,13 @@ class Booster(Ensemble):
 
     def _fit(self, data: RankingData) -> None:
         warn_uneven_costs(type(self).__name__, data.cost)
-        data, watched = held_back(data, self.validation, self.random_state)
+        name = type(self).__name__
+        data, watched = held_out(data, self.validation, self.random_state, name)
         data = self._graded(data)
         rule = cost_rule(data, self.cost_combination, self.pair_cost)
         watch = None
         if watched is not None:
-            metric = one_metric(self.metric)
-            watch = Watch(watched, metric, self.early_stopping, data.n_features)
+            watch = Watch(watched, one_metric(self.metric), self.early_stopping)
         elif self.early_stopping is not None:
             raise DataError(
                 "validation must be a share of the queries or a RankingData where early_stopping "

@@ -1,54 +1,18 @@
-"""Early stopping: validation data held back by query, and a metric followed round by round."""
-
-from typing import Any, Literal
+"""Early stopping: a metric followed on validation data, round by round."""
 
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.errors import DataError
 from ...core.metric import Metric
-from ...core.names import parse_metrics
-from ...core.ranking import Ranking
-from ...core.splitting import query_train_test_split
+from ..validation import metric_value
 
-__all__ = ["Watch", "held_back", "one_metric"]
-
-
-def one_metric(metric: Any) -> Metric:
-    """Read the metric to watch."""
-    found = parse_metrics(metric)
-    if len(found) > 1:
-        raise DataError(f"metric must be one metric, got {len(found)}")
-    return found[0]
-
-
-def held_back(
-    data: RankingData, validation: Any, random_state: Any
-) -> tuple[RankingData, RankingData | None]:
-    """Give the data to train on and the data to watch, which a share takes from it.
-
-    Whole queries are held back; of data that is one list, rows.
-    """
-    if validation is None or isinstance(validation, RankingData):
-        return data, validation
-    by: Literal["query", "item"] = "query" if data.n_queries > 1 else "item"
-    train, watched = query_train_test_split(
-        data, test_size=validation, by=by, random_state=random_state
-    )
-    return train, watched
+__all__ = ["Watch"]
 
 
 class Watch:
     """Follows a metric on validation data and says when it has not improved for long enough."""
 
-    def __init__(
-        self, data: RankingData, metric: Metric, patience: int | None, n_features: int
-    ) -> None:
-        if data.n_features != n_features:
-            raise DataError(
-                f"validation must have the {n_features} features of the training data, "
-                f"got {data.n_features}"
-            )
+    def __init__(self, data: RankingData, metric: Metric, patience: int | None) -> None:
         metric.check(data)
         self.data, self.metric, self.patience = data, metric, patience
         self.scores = np.zeros(data.n_rows)
@@ -58,8 +22,7 @@ class Watch:
     def add(self, output: np.ndarray) -> bool:
         """Add a round's scores; say whether to stop."""
         self.scores += output
-        ranking = Ranking.from_scores(self.data, self.data.to_original(self.scores))
-        self.values.append(float(self.metric.summarize(self.metric.per_query(ranking))[0]))
+        self.values.append(metric_value(self.metric, self.data, self.scores))
         at, best = len(self.values) - 1, self.values[self.best]
         higher = self.metric.direction == "higher"
         better = self.values[at] > best if higher else self.values[at] < best

@@ -12,7 +12,6 @@ from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.extras import progress
 from ...core.metric import Metric
-from ...core.names import parse_metrics
 from ...core.pair_cost import PairCost
 from ...core.params import (
     AnyOf,
@@ -33,6 +32,7 @@ from ...metrics.fairness.rkl import RKL
 from ...metrics.fairness.rnd import RND
 from ...metrics.fairness.rrd import RRD
 from ...metrics.relevance.ndcg import NDCG
+from ..validation import metric_value, one_metric
 from .explaining import Explaining
 from .fairness_part import FAIRNESS, STRATEGIES, fairness_part
 from .lightgbm_params import n_threads
@@ -40,7 +40,6 @@ from .objective import Objective
 from .performance_part import performance_part
 from .tradeoff_path import TradeoffPath
 from .tree_params import Costs, Function, MetricName
-from .watching import metric_value
 
 __all__ = ["FairLambdaMART"]
 
@@ -311,7 +310,7 @@ class FairLambdaMART(Explaining):
         model.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         model.data_fingerprint_ = data.fingerprint()
         good = NDCG(k=k, gain=self.gain)
-        bad = self._unfairness_metric() if unfairness is None else parse_metrics(unfairness)[0]
+        bad = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
         prepared = model._prepare(data)
         objective = model._objective(prepared.train)
         if prepared.valid is None:

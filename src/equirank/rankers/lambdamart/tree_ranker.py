@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.extras import require
-from ...core.names import parse_metrics
 from ...core.params import AnyOf, Constraint, Integer, Number, Optional
 from ...core.ranker import Ranker
 from ...core.saving import load, save
+from ..validation import held_out, metric_value, one_metric
 from .categories import encode_frame, find_categories
 from .lightgbm_params import check_names, lightgbm_params, n_threads
 from .tree_params import Columns, MetricName, ModelOrScores, Rows
-from .watching import held_out, metric_value, watcher
+from .watching import watcher
 
 __all__ = ["Prepared", "TreeRanker", "as_matrix"]
 
@@ -216,7 +216,7 @@ class TreeRanker(Ranker):
         self, valid: RankingData
     ) -> tuple[Callable[[RankingData, np.ndarray], float], str, bool]:
         """Give what is watched: a function of lists and scores, its name, whether high is good."""
-        metric = parse_metrics(self.metric)[0]
+        metric = one_metric(self.metric)
         metric.check(valid)
 
         def value(data: RankingData, score: np.ndarray) -> float:

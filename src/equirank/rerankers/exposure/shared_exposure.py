@@ -42,7 +42,7 @@ class SharedExposure(Ranking):
 
     @property
     def holds_per_query(self) -> np.ndarray:
-        """Whether every constraint holds within 1e-9 in each list, in the order of ``data.qids``."""
+        """Whether every constraint holds within 1e-9, per list in the order of ``data.qids``."""
         return np.asarray(self._columns()["violation"] <= 1e-9)
 
     @property
