@@ -19,5 +19,5 @@ from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
-from .lambdamart.tradeoff_path import TradeoffPath as TradeoffPath
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
+from .tradeoff_path import TradeoffPath as TradeoffPath

@@ -10,7 +10,7 @@ import equirank
 from equirank import DataError, InfeasibleError, as_ranking_data, evaluate, make_ranking
 from equirank.metrics import rnd
 from equirank.rankers import MART, FairLambdaMART, LambdaMART, McRank
-from equirank.rankers.lambdamart.tradeoff_path import TradeoffPath, pareto_points
+from equirank.rankers.tradeoff_path import TradeoffPath, pareto_points
 
 SMALL = {"n_estimators": 15, "num_leaves": 7, "n_jobs": 1}
 

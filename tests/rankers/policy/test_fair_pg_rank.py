@@ -81,6 +81,18 @@ def test_a_bound_can_be_asked_for(unequal):
         fitted(data, disparity="individual", max_disparity=0.0, n_epochs=0)
 
 
+def test_the_path_over_the_weight(unequal):
+    model = FairPGRank(disparity="group", n_epochs=15, learning_rate=0.03, random_state=0)
+    path = model.tradeoff_path([0.0, 1.0, 20.0], unequal)
+    unfair = path.table["unfairness"]
+    assert path.table["lam"].tolist() == [0.0, 1.0, 20.0]
+    assert unfair[0] > unfair[1] > unfair[2]
+    assert path.pick(max_ndcg_loss=1.0).lam == 20.0
+    assert path.chance[0] < path.table["NDCG"].min() + 0.02
+    with pytest.raises(DataError, match="disparity of FairPGRank must be named"):
+        FairPGRank().tradeoff_path([0.0], unequal)
+
+
 def test_threads_and_seeds(data):
     one = fitted(data, batch_size=16, n_jobs=1)
     two = fitted(data, batch_size=16, n_jobs=2)

@@ -32,13 +32,13 @@ from ...metrics.fairness.rkl import RKL
 from ...metrics.fairness.rnd import RND
 from ...metrics.fairness.rrd import RRD
 from ...metrics.relevance.ndcg import NDCG
+from ..tradeoff_path import TradeoffPath
 from ..validation import metric_value, one_metric
 from .explaining import Explaining
 from .fairness_part import FAIRNESS, STRATEGIES, fairness_part
 from .lightgbm_params import n_threads
 from .objective import Objective
 from .performance_part import performance_part
-from .tradeoff_path import TradeoffPath
 from .tree_params import Costs, Function, MetricName
 
 __all__ = ["FairLambdaMART"]

@@ -5,16 +5,30 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from sklearn.base import clone
 
 from ...core.data import RankingData, as_ranking_data
 from ...core.errors import DataError, EquirankWarning
 from ...core.extras import progress
-from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Label, Number, Optional
+from ...core.params import (
+    AnyOf,
+    Choice,
+    Constraint,
+    Instance,
+    Integer,
+    Label,
+    Number,
+    Optional,
+    Vector,
+    check_params,
+)
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
 from ...policies.plackett_luce import PlackettLuce
+from ..tradeoff_path import TradeoffPath
+from ..validation import held_out, one_metric
 from .rewards import rewards
 
 __all__ = ["FairPGRank"]
@@ -178,6 +192,67 @@ class FairPGRank(Ranker):
         """Draw rankings of every list: a Ranking with ``size`` draws."""
         return self._policy(X, qid).sample(size, random_state)
 
+    def tradeoff_path(
+        self,
+        lams: Sequence[float],
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        query_weight: Any = None,
+        validation: Any = 0.25,
+        k: int | None = None,
+        n_draws: int = 50,
+    ) -> TradeoffPath:
+        """Fit one ranker per weight of the disparity and compare them on validation lists.
+
+        Parameters
+        ----------
+        lams : sequence of float
+            The weights, >= 0.
+        X, y, qid, sensitive_features, query_weight
+            As in `fit`.
+        validation : float or RankingData
+            The share of the lists to compare on, or data.
+        k : int, optional
+            Cutoff of NDCG.
+        n_draws : int
+            Rankings drawn of every validation list.
+
+        Returns
+        -------
+        TradeoffPath
+            With the expected NDCG and the disparity each policy has on the validation lists.
+        """
+        name = type(self).__name__
+        values = [float(lam) for lam in lams]
+        check_params("tradeoff_path", {"lams": values}, {"lams": Vector(low=0.0)})
+        if self.disparity is None:
+            raise DataError("disparity of FairPGRank must be named for a tradeoff_path")
+        check_params(name, self.get_params(deep=False), self.params)
+        data = self._training_data(X, y, qid, sensitive_features, None, query_weight)
+        train, valid = held_out(data, validation, self.random_state, name)
+        if valid is None:
+            raise DataError("validation of tradeoff_path must leave lists to compare on")
+        good = one_metric("NDCG" if k is None else f"NDCG@{k}")
+        words = {"group": "GroupDisparity", "individual": "IndividualDisparity"}
+        bad = one_metric(words[self.disparity])
+
+        def worth(ranking: Ranking) -> tuple[float, float]:
+            values = [float(m.summarize(m.per_query(ranking))[0]) for m in (good, bad)]
+            return values[0], values[1]
+
+        rankers = [clone(self).set_params(lam=lam).fit(train) for lam in values]
+        found = [worth(r.rank(valid, n_draws=n_draws, random_state=0)) for r in rankers]
+        level = as_ranking_data(score=np.zeros(valid.n_rows), qid=valid.query_of_rows())
+        drawn = PlackettLuce(level).sample(n_draws, 0).position
+        chance = worth(Ranking.from_positions(valid, valid.to_original(drawn)))
+        relevance, unfairness = np.array(found).T
+        return TradeoffPath(
+            rankers, values, relevance, unfairness, (str(good), str(bad)), chance, "lam"
+        )
+
     def _policy(self, X: Any, qid: Any) -> PlackettLuce:
         scores = self.predict(X)
         if isinstance(X, RankingData):
@@ -275,8 +350,6 @@ class FairPGRank(Ranker):
 
     def _disparity(self, data: RankingData, seed: int) -> float:
         """Measure the disparity of the policy on the training lists, with 200 draws."""
-        from ...core.names import parse_metric
-
         reward = rewards(data, self.utility, self.disparity, self.merit, self.k, self.by)
         scored = as_ranking_data(
             y=reward.merit,
@@ -285,7 +358,7 @@ class FairPGRank(Ranker):
             score=self._scores(data),
         )
         name = "GroupDisparity" if self.disparity == "group" else "IndividualDisparity"
-        metric = parse_metric(name)
+        metric = one_metric(name)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquirankWarning)
             drawn = PlackettLuce(scored).sample(200, seed)

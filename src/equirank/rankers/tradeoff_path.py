@@ -1,42 +1,42 @@
-"""TradeoffPath: one ranker per alpha, what each is worth, and how to choose among them."""
+"""TradeoffPath: rankers along a parameter, what each is worth, and how to choose among them."""
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...core.errors import DataError, InfeasibleError
-from ...core.params import Number, check_params
-from ...core.table import Table
-
-if TYPE_CHECKING:
-    from .fair_lambdamart import FairLambdaMART
+from ..core.errors import DataError, InfeasibleError
+from ..core.params import Number, check_params
+from ..core.ranker import Ranker
+from ..core.table import Table
 
 __all__ = ["TradeoffPath", "pareto_points"]
 
 
 class TradeoffPath:
-    """Rankers along a path of alphas, with their NDCG and unfairness on validation lists.
+    """Rankers along a path of one parameter, with their NDCG and unfairness on validation lists.
 
-    Made by `FairLambdaMART.tradeoff_path`.
+    Made by `FairLambdaMART.tradeoff_path` (over alpha) and `FairPGRank.tradeoff_path` (over lam).
 
     Parameters
     ----------
-    rankers : list of FairLambdaMART
-        Fitted, one per alpha.
-    alphas, relevance, unfairness : sequence of float
+    rankers : list of Ranker
+        Fitted, one per value.
+    values, relevance, unfairness : sequence of float
         What each was fitted with, and what it is worth on the validation lists.
     metrics : (str, str)
         Names of the two metrics.
     chance : (float, float)
         NDCG and unfairness of a random order of the same lists, for the plot.
+    parameter : str
+        What the values are of.
 
     Attributes
     ----------
     table : Table
-        Of alpha, NDCG, unfairness and pareto: whether no other point is at least as good in both
-        and better in one.
+        Of the parameter, NDCG, unfairness and pareto: whether no other point is at least as good in
+        both and better in one.
 
     Examples
     --------
@@ -53,19 +53,21 @@ class TradeoffPath:
 
     def __init__(
         self,
-        rankers: Sequence["FairLambdaMART"],
-        alphas: Sequence[float],
+        rankers: Sequence[Ranker],
+        values: Sequence[float],
         relevance: Sequence[float],
         unfairness: Sequence[float],
         metrics: tuple[str, str],
         chance: tuple[float, float],
+        parameter: str = "alpha",
     ) -> None:
         self.rankers = list(rankers)
+        self.parameter = parameter
         self.metrics, self.chance = metrics, chance
-        columns = [np.asarray(part, dtype=np.float64) for part in (alphas, relevance, unfairness)]
+        columns = [np.asarray(part, dtype=np.float64) for part in (values, relevance, unfairness)]
         self.table = Table(
             {
-                "alpha": columns[0],
+                parameter: columns[0],
                 "NDCG": columns[1],
                 "unfairness": columns[2],
                 "pareto": pareto_points(columns[1], columns[2]),
@@ -82,7 +84,7 @@ class TradeoffPath:
         max_ndcg_loss: float | None = None,
         max_unfairness: float | None = None,
         weight: float | None = None,
-    ) -> "FairLambdaMART":
+    ) -> Ranker:
         """Choose a ranker by one rule.
 
         Parameters
@@ -136,11 +138,11 @@ class TradeoffPath:
         good, bad = self.table["NDCG"], self.table["unfairness"]
         best = _best(good, -bad)
         points = {
-            "name": [f"alpha {alpha:g}" for alpha in self.table["alpha"]],
+            "name": [f"{self.parameter} {value:g}" for value in self.table[self.parameter]],
             self.metrics[1]: bad,
             self.metrics[0]: good,
             "front": self.table["pareto"],
-            "path": ["alpha"] * len(good),
+            "path": [self.parameter] * len(good),
         }
         mixture = (self.chance[1], self.chance[0], float(bad[best]), float(good[best]))
         return plots.tradeoff(
