@@ -83,6 +83,13 @@ def test_what_comes_back(data, kind):
     assert len(whole.queries) == 30
 
 
+def test_queries_may_have_any_labels(data):
+    named = np.array([f"q{i}" for i in range(30)])[data.query_of_rows()]
+    drawn = UniformSampler(7, random_state=0).sample(np.asarray(data.X), data.y, qid=named)
+    assert drawn.queries.tolist() == [f"q{i}" for i in drawn.indices]
+    assert (drawn.data.qids == drawn.queries).all()
+
+
 def test_shares_are_what_they_say(data):
     vectors = RowNormSampler().represented(data)
     want = np.array([data.X[data.offsets[q] : data.offsets[q + 1]].mean(axis=0) for q in range(30)])
@@ -121,7 +128,7 @@ def test_medoids_weigh_their_clusters():
 def test_a_ranker_uses_the_weights(data):
     drawn = RowNormSampler(12, random_state=0).sample(data)
     weighed = RankBoost(n_estimators=5).fit(drawn.data)
-    plain = RankBoost(n_estimators=5).fit(data.select(drawn.queries))
+    plain = RankBoost(n_estimators=5).fit(data.select(drawn.indices))
     assert (weighed.predict(data) != plain.predict(data)).any()
 
 

@@ -99,7 +99,7 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
         indices, weights = self._draw(data, size)
         order = np.argsort(indices)
         indices, weights = indices[order], weights[order]
-        part = data.select(data.qids[indices])
+        part = data.select(indices)
         before = 1.0 if part.query_weight is None else part.query_weight
         part = replace(part, query_weight=door.frozen(np.asarray(before * weights, dtype=float)))
         return QuerySample(data.qids[indices], indices, weights, part)
