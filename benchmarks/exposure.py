@@ -40,8 +40,8 @@ def one_list():
             theirs = programme(ranking)
             taken = time.perf_counter() - begin
             gap = abs(theirs.report["utility"][0] - result.report["utility"][0])
-            print(f"  {taken / ours:.0f}x faster than the programme in n^2 variables with HiGHS and "
-                  f"Birkhoff ({taken:.2f} s), utilities {gap:.1e} apart")  # fmt: skip
+            print(f"  {taken / ours:.0f}x faster than the programme in n^2 variables with HiGHS "
+                  f"and Birkhoff ({taken:.2f} s), utilities {gap:.1e} apart")  # fmt: skip
         else:
             sort = best(lambda s=score: np.sort(s), 20)
             argsort = best(lambda s=score: np.argsort(s), 20)
@@ -88,8 +88,8 @@ def large():
     policy = model.fit_policy(relevance)
     taken = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"NashWelfare, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} after {model.n_iter_} rounds "
-          f"in {taken:.0f} s, peak {peak:.1f} GiB, {len(policy.weights)} lists per user")  # fmt: skip
+    print(f"NashWelfare, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} in {taken:.0f} s, "
+          f"{model.n_iter_} rounds, peak {peak:.1f} GiB, {len(policy.weights)} lists per user")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from ...core.metric import DISCOUNT
 from ...core.params import Choice, Constraint, Instance, Integer, Number, Optional, check_params
 from ...kernels.permutahedron import excess, nearest_reachable
 from ...policies.user_item_policy import UserItemPolicy
-from .frank_wolfe import Mixed, Users, climb
+from .frank_wolfe import Mixed, Users, climb, pairwise_steps
 from .user_lists import mixture_policy, read_users
 
 __all__ = ["ExposureFair"]
@@ -172,6 +172,10 @@ class _Lagrangian:
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rank a user's items by relevance plus what an item's exposure is worth."""
         return gradient[: self.n], gradient[self.n :]
+
+    def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
+        """Give better weights of atoms."""
+        return pairwise_steps(self, table, weights, gap)
 
     def relative(self, gradient: np.ndarray, point: np.ndarray) -> float:
         """Give the factor that makes a gap relative to the utility."""

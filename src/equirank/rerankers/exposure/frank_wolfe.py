@@ -13,7 +13,7 @@ import numpy as np
 from ...core.extras import progress
 from ...kernels.top_lists import add_worth, top_lists
 
-__all__ = ["Atom", "Concave", "Mixed", "Users", "climb"]
+__all__ = ["Atom", "Concave", "Mixed", "Users", "climb", "pairwise_steps"]
 
 
 class Concave(Protocol):
@@ -24,6 +24,9 @@ class Concave(Protocol):
 
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Give scale and shift: a user's best items have the largest relevance * scale + shift."""
+
+    def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
+        """Give better weights of atoms, whose vectors are the rows of the table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,25 +111,35 @@ def climb(
 
 
 def _reweigh(mixed: Mixed, objective: Concave, gap: float) -> None:
-    """Move weight between atoms until no pair promises half the gap; drop the empty ones."""
+    """Move weight between atoms; drop the ones that have none left."""
     table = np.array([atom.point for atom in mixed.atoms])
-    for _ in range(50 * len(mixed.atoms)):
-        worth = table @ objective.gradient(mixed.point)
+    weights = objective.reweigh(table, mixed.weights, gap)
+    kept = np.flatnonzero(weights > 0.0)
+    mixed.atoms = [mixed.atoms[at] for at in kept]
+    mixed.weights = weights[kept] / weights[kept].sum()
+    mixed.point = mixed.weights @ table[kept]
+
+
+def pairwise_steps(
+    objective: Concave, table: np.ndarray, weights: np.ndarray, gap: float
+) -> np.ndarray:
+    """Move weight from the worst atom to the best until no pair promises half the gap."""
+    weights = weights.copy()
+    point = weights @ table
+    for _ in range(50 * len(table)):
+        worth = table @ objective.gradient(point)
         toward = int(np.argmax(worth))
-        away = int(np.argmin(np.where(mixed.weights > 0.0, worth, np.inf)))
+        away = int(np.argmin(np.where(weights > 0.0, worth, np.inf)))
         if worth[toward] - worth[away] <= 0.5 * gap:
             break
         step = table[toward] - table[away]
-        size = _line_search(objective, mixed.point, step, float(mixed.weights[away]))
-        mixed.weights[toward] += size
-        mixed.weights[away] -= size
-        if mixed.weights[away] < 1e-15:
-            mixed.weights[away] = 0.0
-        mixed.point = mixed.point + size * step
-    kept = np.flatnonzero(mixed.weights > 0.0)
-    mixed.atoms = [mixed.atoms[at] for at in kept]
-    mixed.weights = mixed.weights[kept] / mixed.weights[kept].sum()
-    mixed.point = mixed.weights @ table[kept]
+        size = _line_search(objective, point, step, float(weights[away]))
+        weights[toward] += size
+        weights[away] -= size
+        if weights[away] < 1e-15:
+            weights[away] = 0.0
+        point = point + size * step
+    return weights
 
 
 def _line_search(objective: Concave, point: np.ndarray, step: np.ndarray, most: float) -> float:
