@@ -89,7 +89,7 @@ def large():
     taken = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"NashWelfare, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} in {taken:.0f} s, "
-          f"{model.n_iter_} rounds, peak {peak:.1f} GiB, {len(policy.weights)} lists each")  # fmt: skip
+          f"{model.n_iter_} rounds, peak {peak:.1f} GiB, {len(policy.weights)} lists")  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 __version__: str
 
 from . import datasets as datasets
+from . import distributed as distributed
 from . import metrics as metrics
 from . import plots as plots
 from . import policies as policies

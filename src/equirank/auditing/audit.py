@@ -1,6 +1,6 @@
 """audit: from a ranking of people to tables, sentences and a report."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -8,6 +8,8 @@ import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.evaluate import evaluate
+from ..core.evaluation import Evaluation
 from ..core.metric import Metric
 from ..core.params import Flag, Integer, Number, check_params
 from ..core.random import as_seed
@@ -32,7 +34,7 @@ from .tables.queries import queries_table
 from .tables.selection import selection_table
 from .verdict.making import make_verdict
 
-__all__ = ["audit"]
+__all__ = ["audit", "audit_ranking"]
 
 
 def audit(
@@ -114,11 +116,53 @@ def audit(
     >>> result.fails("ExposureGap>0.1")
     False
     """
-    _check(n_boot, n_permutations, level, cross)
     columns = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
+    _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
     ranking = as_ranking(data, columns, ties)
+    other = None
+    if against is not None:
+        other = as_ranking(against, _columns_of(against, columns), ties)
+    return audit_ranking(
+        ranking,
+        against=other,
+        protected=protected,
+        k=k,
+        metrics=wanted,
+        cross=cross,
+        n_boot=n_boot,
+        n_permutations=n_permutations,
+        level=level,
+        random_state=random_state,
+        title=title,
+        against_title=against_title,
+        created=created,
+    )
+
+
+def audit_ranking(
+    ranking: Ranking,
+    *,
+    against: Ranking | None,
+    protected: Any,
+    k: Any,
+    metrics: list[Metric],
+    cross: bool,
+    n_boot: int,
+    n_permutations: int,
+    level: float,
+    random_state: Any,
+    title: str,
+    against_title: str,
+    created: str | None,
+    measure: Callable[..., Evaluation] = evaluate,
+) -> AuditResult:
+    """Audit a ranking that is at hand; ``measure`` is `evaluate`, or does the same elsewhere.
+
+    The other parameters are those of `audit`.
+    """
+    _check(n_boot, n_permutations, level, cross)
     plan = make_plan(
         ranking,
         protected=protected,
@@ -129,10 +173,8 @@ def audit(
         n_permutations=n_permutations,
         seed=as_seed(random_state),
     )
-    measured = _focused(measure_all(plan, wanted))
-    other = None
-    if against is not None:
-        other = _other(as_ranking(against, _columns_of(against, columns), ties), measured, wanted)
+    measured = _focused(measure_all(plan, metrics, measure=measure))
+    other = None if against is None else _other(against, measured, metrics)
     tables = _tables(measured, other)
     for table in tables.values():
         table.backend = ranking.data.backend

@@ -1,6 +1,6 @@
 """Measuring for an audit: every metric of every attribute in one pass of `evaluate`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -96,13 +96,21 @@ class Measured:
         return interval(replicates, self.plan.level, self.evaluation.sample_size)
 
 
-def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -> Measured:
-    """Measure places, totals, gaps and relevance in one pass; with ``only`` just what is wanted."""
+def measure_all(
+    plan: Plan,
+    wanted: Iterable[Metric] = (),
+    only: bool = False,
+    measure: Callable[..., Evaluation] = evaluate,
+) -> Measured:
+    """Measure places, totals, gaps and relevance in one pass; with ``only`` just what is wanted.
+
+    ``measure`` is `evaluate`, or does the same elsewhere.
+    """
     wanted = list(wanted)
     overall = _overall(plan, wanted, only)
     gaps = list(_gaps(plan, [m for m in wanted if isinstance(m, GroupMetric)], only))
     inner = [] if only else _inner(plan)
-    found = evaluate(
+    found = measure(
         plan.ranking,
         list(dict.fromkeys([*overall, *inner, *_measured_gaps(gaps)])),
         n_boot=plan.n_boot,

@@ -221,6 +221,27 @@ class RankingData:
             known[names] = self._cross([self.attribute(name) for name in names])
         return known[names]
 
+    def keep_crossing(self, names: tuple[str, ...], categories: tuple[Any, ...]) -> None:
+        """Let a crossing have these categories, in their order, also where some are not there.
+
+        For a part of more data, so that codes mean the same in every part; a selection of the part
+        forgets it.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> groups = {"sex": ["f", "m"], "race": ["x", "y"]}
+        >>> data = as_ranking_data(None, qid=[1, 1], sensitive_features=groups)
+        >>> data.keep_crossing(("sex", "race"), ("f & x", "f & y", "m & x", "m & y"))
+        >>> data.cross("sex", "race").codes
+        array([0, 3], dtype=int32)
+        """
+        here = self._cross([self.attribute(name) for name in names])
+        code = {label: at for at, label in enumerate(categories)}
+        lookup = np.array([code[label] for label in here.categories], dtype=np.int32)
+        known: dict[tuple[str, ...], Attribute] = self.__dict__.setdefault("_crossed", {})
+        known[names] = Attribute(lookup[here.codes], tuple(categories))
+
     def _cross(self, parts: list[Attribute]) -> Attribute:
         if len(parts) == 1:
             return parts[0]

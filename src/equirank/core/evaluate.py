@@ -1,25 +1,27 @@
 """evaluate: several metrics of one ranking in one pass, with intervals and tests."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import inference
-from .by_group import ByGroup, Split, nan_extreme, spread
+from .by_group import Split
 from .data import RankingData
 from .errors import DataError
 from .evaluation import Evaluation, Result
-from .measuring import measure, permuted, resampled
+from .measuring import resampled
 from .metric import GroupMetric, Metric, Values
 from .names import parse_metrics
 from .pair_cost import warn_uneven_costs
 from .params import Integer, Number, check_params
+from .query_blocks import Measures, QueryBlock, join_blocks, measure_block, permutation_test
 from .random import generator
 from .ranking import Ranking
 
-__all__ = ["evaluate"]
+__all__ = ["evaluate", "evaluate_blocks"]
 
+Replicate = tuple[np.ndarray, np.ndarray | None]
 Replicates = tuple[np.ndarray | None, np.ndarray | None]
 
 
@@ -86,81 +88,108 @@ def evaluate(
             f"data must be a RankingData or a Ranking, got {type(data).__name__}; "
             "as_ranking_data makes one from arrays or a frame"
         )
-    chosen = parse_metrics(metrics)
-    for metric in chosen:
-        metric.check(ranking.data)
-    if any("cost" in metric.needs for metric in chosen):
+    measures = Measures.of(parse_metrics(metrics), ranking.data, by, control)
+    if any("cost" in metric.needs for metric in measures.chosen):
         warn_uneven_costs("the data", ranking.data.cost)
-    split = _split_metrics(chosen, ranking.data, by, control)
-    everything = [*chosen, *split.values()]
-    values = measure(everything, ranking)
-    for metric, value in zip(chosen, values, strict=False):
-        metric.refuse_undefined(ranking.data, value)
-    drawn = _bootstrap(ranking, everything, values, n_boot, random_state)
-    tested = _permutation_tests(ranking, everything, values, n_permutations, random_state)
+    block = measure_block(measures, ranking, n_permutations, random_state)
+    drawn = _bootstrap(ranking, measures.everything, block.values, n_boot, random_state)
+    return _summed_up(
+        measures,
+        block,
+        drawn,
+        n_permutations=n_permutations,
+        level=level,
+        random_state=random_state,
+        sample_size=ranking.data.n_queries if ranking.data.n_queries > 1 else ranking.data.n_rows,
+        backend=ranking.data.backend,
+    )
+
+
+def evaluate_blocks(
+    measures: Measures,
+    blocks: Sequence[QueryBlock],
+    *,
+    n_boot: int = 1000,
+    n_permutations: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+    backend: str | None = None,
+) -> Evaluation:
+    """Make the evaluation of several queries that were measured block by block.
+
+    Parameters
+    ----------
+    measures : Measures
+        What was measured.
+    blocks : sequence of QueryBlock
+        Of all queries, at least two, in their order.
+    n_boot, n_permutations, level, random_state
+        As in `evaluate`; the blocks must have been measured with the same.
+    backend : str, optional
+        The data-frame library that tables go back to.
+    """
+    block = join_blocks(blocks)
+    if len(block.qids) < 2:
+        raise DataError("blocks must hold at least two queries; evaluate takes a single list")
+    return _summed_up(
+        measures,
+        block,
+        _query_bootstrap(measures.everything, block.values, n_boot, random_state),
+        n_permutations=n_permutations,
+        level=level,
+        random_state=random_state,
+        sample_size=len(block.qids),
+        backend=backend,
+    )
+
+
+def _summed_up(
+    measures: Measures,
+    block: QueryBlock,
+    drawn: list[Replicates],
+    *,
+    n_permutations: int,
+    level: float,
+    random_state: Any,
+    sample_size: int,
+    backend: str | None,
+) -> Evaluation:
+    tested = [
+        permutation_test(measures, block, at, n_permutations, random_state)
+        for at in range(len(measures.everything))
+    ]
     results = []
-    for at, metric in enumerate(chosen):
+    for at, metric in enumerate(measures.chosen):
         part = None
-        if metric in split:
-            part = _split_result(split[metric], everything, values, drawn, tested, ranking.data)
+        if metric in measures.split:
+            part = _split_result(measures, metric, block, drawn, tested)
         boot, group_boot = drawn[at]
         p, null = tested[at]
         one, rest = (p[0], p[1:]) if metric.signed and null is not None else (p, None)
-        results.append(Result(metric, values[at], boot, group_boot, float(one), part, rest, null))
-    data = ranking.data
+        values = block.values[at]
+        results.append(Result(metric, values, boot, group_boot, float(one), part, rest, null))
     return Evaluation(
         tuple(results),
-        data.qids,
+        block.qids,
         level=level,
-        sample_size=data.n_queries if data.n_queries > 1 else data.n_rows,
-        by=None if by is None else data.attribute(_key(by)).categories,
-        strata=() if control is None else data.attribute(_key(control)).categories,
-        backend=data.backend,
+        sample_size=sample_size,
+        by=measures.groups,
+        strata=measures.strata,
+        backend=backend,
         seed_state=random_state,
     )
 
 
-def _key(names: Any) -> Any:
-    return names if isinstance(names, str) or names is None else tuple(names)
-
-
-def _split_metrics(
-    chosen: list[Metric], data: RankingData, by: Any, control: Any
-) -> dict[Metric, ByGroup]:
-    """Pair each metric that can be split with its split."""
-    if by is None:
-        if control is not None:
-            raise DataError(
-                "by must be given where control is: control repeats the split within strata"
-            )
-        return {}
-    data.attribute(_key(by))
-    if control is not None:
-        data.attribute(_key(control))
-    split = {
-        metric: ByGroup(metric=metric, by=_key(by), control=_key(control))
-        for metric in chosen
-        if metric.additive
-    }
-    if not split:
-        raise DataError(
-            "by needs a metric that is a sum over items, such as DCG, NDCG, Precision, Recall or "
-            f"AverageRank; none of {', '.join(map(str, chosen))} is"
-        )
-    return split
-
-
 def _split_result(
-    part: ByGroup,
-    everything: list[Metric],
-    values: list[Values],
+    measures: Measures,
+    metric: Metric,
+    block: QueryBlock,
     drawn: list[Replicates],
     tested: list[Any],
-    data: RankingData,
 ) -> Split:
-    at = everything.index(part)
-    n_strata = 1 if part.control is None else len(data.attribute(part.control).categories)
-    per_query = np.asarray(values[at].groups).reshape(data.n_queries, n_strata, -1)
+    at = measures.everything.index(measures.split[metric])
+    n_strata = measures.n_strata
+    per_query = np.asarray(block.values[at].groups).reshape(len(block.qids), n_strata, -1)
     replicates = drawn[at][1]
     if replicates is not None:
         replicates = replicates.reshape(len(replicates), n_strata, -1)
@@ -175,24 +204,33 @@ def _bootstrap(
     random_state: Any,
 ) -> list[Replicates]:
     """Give per metric the replicates of its value and of its groups' values."""
+    if ranking.data.n_queries > 1 or n_boot == 0:
+        return _query_bootstrap(metrics, values, n_boot, random_state)
+    parts: list[list[Replicate]] = [[] for _ in metrics]
+    strata = _strata(ranking.data, metrics)
+    for counts in inference.item_counts(generator(random_state, 0), n_boot, strata):
+        for at, drawn in enumerate(resampled(metrics, ranking, counts)):
+            parts[at].append((drawn.value, drawn.groups))
+    return [_stacked(part) for part in parts]
+
+
+def _query_bootstrap(
+    metrics: list[Metric], values: list[Values], n_boot: int, random_state: Any
+) -> list[Replicates]:
     if n_boot == 0:
         return [(None, None)] * len(metrics)
-    rng, data = generator(random_state, 0), ranking.data
-    parts: list[list[tuple[np.ndarray, np.ndarray | None]]] = [[] for _ in metrics]
-    if data.n_queries > 1:
-        for counts in inference.query_counts(rng, n_boot, data.n_queries):
-            for at, metric in enumerate(metrics):
-                parts[at].append(metric.summarize(values[at], counts))
-    else:
-        for counts in inference.item_counts(rng, n_boot, _strata(data, metrics)):
-            for at, drawn in enumerate(resampled(metrics, ranking, counts)):
-                parts[at].append((drawn.value, drawn.groups))
-    result: list[Replicates] = []
-    for part in parts:
-        groups = [g for _, g in part if g is not None]
-        value = np.concatenate([v for v, _ in part])
-        result.append((value, np.concatenate(groups) if groups else None))
-    return result
+    parts: list[list[Replicate]] = [[] for _ in metrics]
+    n_queries = len(values[0].value)
+    for counts in inference.query_counts(generator(random_state, 0), n_boot, n_queries):
+        for at, metric in enumerate(metrics):
+            parts[at].append(metric.summarize(values[at], counts))
+    return [_stacked(part) for part in parts]
+
+
+def _stacked(part: list[Replicate]) -> Replicates:
+    groups = [g for _, g in part if g is not None]
+    value = np.concatenate([v for v, _ in part])
+    return value, np.concatenate(groups) if groups else None
 
 
 def _strata(data: RankingData, metrics: list[Metric]) -> np.ndarray:
@@ -206,69 +244,3 @@ def _strata(data: RankingData, metrics: list[Metric]) -> np.ndarray:
         code = code * len(attribute.categories) + attribute.codes
         code = np.unique(code, return_inverse=True)[1].astype(np.int64)
     return code
-
-
-def _permutation_tests(
-    ranking: Ranking,
-    metrics: list[Metric],
-    values: list[Values],
-    n_permutations: int,
-    random_state: Any,
-) -> list[Any]:
-    """Give p-value and draws of the permutation test of each metric that compares groups.
-
-    NaN and None for other metrics. Metrics that look at the same groups share the permuted labels.
-    """
-    result: list[Any] = [(float("nan"), None)] * len(metrics)
-    tested = [
-        (at, metric)
-        for at, metric in enumerate(metrics)
-        if isinstance(metric, (GroupMetric, ByGroup)) and n_permutations > 0
-    ]
-    data = ranking.data
-    for by, control in dict.fromkeys((m.by, getattr(m, "control", None)) for _, m in tested):
-        some = [(at, m) for at, m in tested if (m.by, getattr(m, "control", None)) == (by, control)]
-        strata = None if control is None else data.attribute(control).codes
-        plan = inference.PermutationPlan(data, data.attribute(by).codes, strata, n_permutations)
-        pools: dict[int, list[tuple[slice, np.ndarray]]] = {at: [] for at, _ in some}
-        for queries, labels in plan.draws(random_state):
-            for at, metric in some:
-                drawn = permuted(metric, ranking, queries, by, labels)
-                pools[at].append((queries, _tested_columns(metric, drawn)))
-        for at, metric in some:
-            statistic: Any = _both_sides if metric.signed else _only_column
-            if isinstance(metric, ByGroup):
-                statistic = _Spread(
-                    1 if strata is None else len(data.attribute(control).categories)
-                )
-            observed = _tested_columns(metric, values[at])
-            result[at] = plan.p_value(observed, pools[at], statistic, random_state)
-    return result
-
-
-def _tested_columns(metric: Metric, values: Values) -> np.ndarray:
-    """Give the columns a permutation test looks at, larger being stronger (last axis)."""
-    if isinstance(metric, ByGroup) or metric.signed:
-        return np.asarray(values.groups)
-    return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
-
-
-def _only_column(means: np.ndarray) -> np.ndarray:
-    return means[..., 0]
-
-
-def _both_sides(means: np.ndarray) -> np.ndarray:
-    """Give the size of each group's difference, the largest first."""
-    size = np.abs(means)
-    return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
-
-
-@dataclass(frozen=True)
-class _Spread:
-    """The largest difference of groups in each stratum."""
-
-    n_strata: int
-
-    def __call__(self, means: np.ndarray) -> np.ndarray:
-        table = means.reshape(*means.shape[:-1], self.n_strata, -1)
-        return spread(table[..., :-1])

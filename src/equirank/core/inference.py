@@ -1,6 +1,7 @@
 """How sure a value is: bootstrap intervals, permutation tests, paired tests of two rankings."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from math import factorial, prod, sqrt
 from statistics import NormalDist
@@ -22,11 +23,13 @@ from .random import generator
 
 __all__ = [
     "PermutationPlan",
+    "Whole",
     "holm",
     "interval",
     "item_counts",
     "paired_tests",
     "permutation_p",
+    "pool_generator",
     "query_counts",
 ]
 
@@ -92,6 +95,20 @@ def _t_quantile(tail: float, df: float) -> float:
     return float(sum(term / df**power for power, term in enumerate(terms)))
 
 
+def pool_generator(random_state: Any) -> np.random.Generator:
+    """Give the generator that picks from the pools of a permutation test."""
+    return generator(random_state, 2)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a run of queries is part of: its size, and the number of the run's first query."""
+
+    n_rows: int
+    n_queries: int
+    first: int
+
+
 class PermutationPlan:
     """How group labels are permuted within queries (and strata), and what that says.
 
@@ -111,23 +128,32 @@ class PermutationPlan:
         Labels are permuted within queries and strata.
     n_permutations : int
         Number of draws.
+    whole : Whole, optional
+        Where ``data`` is one run of `RankingData.query_blocks` of more: of what, and which.
     """
 
     def __init__(
-        self, data: RankingData, codes: np.ndarray, strata: np.ndarray | None, n_permutations: int
+        self,
+        data: RankingData,
+        codes: np.ndarray,
+        strata: np.ndarray | None,
+        n_permutations: int,
+        whole: Whole | None = None,
     ) -> None:
         self.data = data
+        self.whole = Whole(data.n_rows, data.n_queries, 0) if whole is None else whole
         self.codes = codes
         self.cells = data.query_of_rows()
         if strata is not None:
             self.cells = self.cells * (int(strata.max()) + 1) + strata
         self.n_permutations = n_permutations
-        self._all = _arrangements(self.cells, codes, n_permutations)
+        alone = self.whole.n_queries == data.n_queries
+        self._all = _arrangements(self.cells, codes, n_permutations) if alone else None
         self.exact = self._all is not None
         self.pool_size = n_permutations
-        if data.n_queries > 1:
-            few = data.n_queries < 4
-            most = 99 if few else max(19, min(99, 4 * BLOCK // data.n_rows))
+        if self.whole.n_queries > 1:
+            few = self.whole.n_queries < 4
+            most = 99 if few else max(19, min(99, 4 * BLOCK // self.whole.n_rows))
             self.pool_size = min(n_permutations, most)
 
     def draws(self, random_state: Any) -> Iterator[tuple[slice, np.ndarray]]:
@@ -144,31 +170,19 @@ class PermutationPlan:
         ]
         for queries, begin, size in progress(steps, "permuting groups"):
             rows = slice(*self.data.offsets[[queries.start, queries.stop]].tolist())
-            rng = generator(random_state, 1, queries.start, begin)
+            rng = generator(random_state, 1, self.whole.first + queries.start, begin)
             cells = self.cells[rows] - self.cells[rows.start]
             yield queries, shuffle_within(rng, size, cells - cells.min(), self.codes[rows])
 
     def _rows(self, queries: slice) -> int:
         return int(self.data.offsets[queries.stop] - self.data.offsets[queries.start])
 
-    def p_value(
-        self,
-        observed: np.ndarray,
-        pools: list[tuple[slice, np.ndarray]],
-        statistic: Callable[[np.ndarray], np.ndarray],
-        random_state: Any,
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Give the p-value of the observed values (query x columns), and the statistic's draws.
-
-        ``statistic`` maps column means to what is tested; larger is stronger. NaN where the
-        observed statistic is undefined.
-        """
-        runs = dict.fromkeys(queries.start for queries, _ in pools)
-        pool = np.concatenate(
-            [np.concatenate([p for q, p in pools if q.start == run]) for run in runs], axis=1
+    def pool(self, parts: list[tuple[slice, np.ndarray]]) -> np.ndarray:
+        """Join what was found for the draws: draws first, then queries in order, then columns."""
+        runs = dict.fromkeys(queries.start for queries, _ in parts)
+        return np.concatenate(
+            [np.concatenate([p for q, p in parts if q.start == run]) for run in runs], axis=1
         )
-        rng = generator(random_state, 2)
-        return permutation_p(observed, pool, self.exact, statistic, rng, self.n_permutations)
 
 
 def _arrangements(cells: np.ndarray, codes: np.ndarray, most: int) -> np.ndarray | None:

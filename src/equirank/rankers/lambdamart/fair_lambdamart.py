@@ -234,13 +234,14 @@ class FairLambdaMART(Explaining):
         self.random_state = random_state
         self._pass_on(lightgbm)
 
-    def _objective(self, data: RankingData) -> Objective:
+    def _objective(self, data: RankingData, cost_mean: float | None = None) -> Objective:
         performance = performance_part(
             data,
             gain=self.gain,
             truncation=self.truncation,
             cost_combination=self.cost_combination,
             pair_cost=self.pair_cost,
+            cost_mean=cost_mean,
         )
         fairness = fairness_part(
             data,

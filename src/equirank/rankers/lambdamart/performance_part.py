@@ -18,7 +18,7 @@ from ...kernels.lambdas import (
 )
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
 
-__all__ = ["performance_part"]
+__all__ = ["cost_sums", "performance_part"]
 
 #: Pair costs that depend on more than cells are kept pair by pair, at most so many (1 GiB).
 MOST_PAIRS = 1 << 27
@@ -31,11 +31,13 @@ def performance_part(
     truncation: int = 30,
     cost_combination: str = "product",
     pair_cost: PairCost | None = None,
+    cost_mean: float | None = None,
 ) -> Performance:
     """Prepare what the objective needs to know about relevance and costs.
 
     Costs are divided by their mean over the pairs of unequal relevance, so that equal costs are the
-    same as none and ``alpha`` keeps its meaning.
+    same as none and ``alpha`` keeps its meaning. ``cost_mean`` is that mean where the data is a
+    part of more (see `cost_sums`).
     """
     y = np.asarray(data.y, dtype=np.float64)
     value = gains(y, gain)
@@ -59,13 +61,35 @@ def performance_part(
         pair_cost=np.zeros(0),
     )
     if pair_cost is not None:
-        return _with_pair_cost(data, part, pair_cost)
+        return _with_pair_cost(data, part, pair_cost, cost_mean)
     if data.cost is not None:
-        return _with_item_costs(data, part, cost_combination)
+        return _with_item_costs(data, part, cost_combination, cost_mean)
     return part
 
 
-def _with_item_costs(data: RankingData, part: Performance, combination: str) -> Performance:
+def cost_sums(
+    data: RankingData, *, cost_combination: str = "product", pair_cost: PairCost | None = None
+) -> tuple[float, float]:
+    """Add up the costs of the pairs of unequal relevance, and count these pairs.
+
+    The sums of the parts of a data set add up, and their quotient is the mean of the whole.
+    """
+    if pair_cost is None:
+        return _item_cost_sums(data, cost_combination)
+    found, total, count = pair_cost.blocks(data), 0.0, 0.0
+    for first, second in _compared(data):
+        if len(first) == 0:
+            continue
+        if found is not None:
+            costs = found[1][found[0][first], found[0][second]]
+        else:
+            costs = np.asarray(pair_cost.pairs(data, first, second), dtype=np.float64)
+        total += float(np.abs(costs).sum())
+        count += len(first)
+    return total, count
+
+
+def _item_cost_sums(data: RankingData, combination: str) -> tuple[float, float]:
     cost = np.asarray(data.cost, dtype=np.float64)
     y, query = np.asarray(data.y), data.query_of_rows()
     _, kind = np.unique(np.stack([query, y]), axis=1, return_inverse=True)
@@ -73,17 +97,31 @@ def _with_item_costs(data: RankingData, part: Performance, combination: str) -> 
     mine = np.bincount(kind)[kind]
     others = np.diff(data.offsets)[query] - mine
     n_pairs = others.sum() / 2
-    if n_pairs == 0:
-        return part
     if combination == "product":
         whole = segment_sum(cost, data.offsets)
         total = ((whole**2).sum() - (np.bincount(kind, weights=cost) ** 2).sum()) / 2
-        return part._replace(cost_kind=PRODUCT_COST, cost=cost / np.sqrt(total / n_pairs))
-    mean = (cost * others).sum() / n_pairs
+    else:
+        total = (cost * others).sum()
+    return float(total), float(n_pairs)
+
+
+def _with_item_costs(
+    data: RankingData, part: Performance, combination: str, mean: float | None
+) -> Performance:
+    cost = np.asarray(data.cost, dtype=np.float64)
+    if mean is None:
+        total, n_pairs = _item_cost_sums(data, combination)
+        if n_pairs == 0:
+            return part
+        mean = total / n_pairs
+    if combination == "product":
+        return part._replace(cost_kind=PRODUCT_COST, cost=cost / np.sqrt(mean))
     return part._replace(cost_kind=SUM_COST, cost=cost / mean)
 
 
-def _with_pair_cost(data: RankingData, part: Performance, pair_cost: PairCost) -> Performance:
+def _with_pair_cost(
+    data: RankingData, part: Performance, pair_cost: PairCost, mean: float | None
+) -> Performance:
     found = pair_cost.blocks(data)
     sizes = np.diff(data.offsets)
     if found is not None:
@@ -92,7 +130,7 @@ def _with_pair_cost(data: RankingData, part: Performance, pair_cost: PairCost) -
         for first, second in _compared(data):
             total += np.abs(matrix[cells[first], cells[second]]).sum()
             count += len(first)
-        scale = total / count if total > 0 else 1.0
+        scale = mean or (total / count if total > 0 else 1.0)
         return part._replace(
             cost_kind=CELL_COST,
             cell=np.ascontiguousarray(cells, dtype=np.int32),
@@ -115,7 +153,7 @@ def _with_pair_cost(data: RankingData, part: Performance, pair_cost: PairCost) -
         costs[start[q] + (first - begin) * sizes[q] + (second - begin)] = given
         total += np.abs(given).sum()
         count += len(first)
-    scale = total / count if total > 0 else 1.0
+    scale = mean or (total / count if total > 0 else 1.0)
     return part._replace(
         cost_kind=PAIR_COST, pair_start=start[:-1].astype(np.int64), pair_cost=costs / scale
     )

@@ -182,6 +182,7 @@ class TreeRanker(Ranker):
         lightgbm = require("lightgbm", "lightgbm")
         params = self._lightgbm_params() | {"objective": objective, "metric": "none"} | more
         params = prepared.train_set.params | params
+        params.pop("forcedbins_filename", None)  # binned already; LightGBM refuses it a second time
         if prepared.valid is None:
             self.booster_ = lightgbm.train(params, prepared.train_set, self.n_estimators)
             self.best_iteration_ = self.booster_.current_iteration()

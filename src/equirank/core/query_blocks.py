@@ -1,0 +1,188 @@
+"""Blocks of whole queries: what each adds to an evaluation, and how blocks become one.
+
+Values per query concatenate, and so do the pools of permuted values behind the tests. A block that
+is one of the runs `RankingData.query_blocks` cuts the whole data into draws the same permutations
+as the whole does there, so the parts of a large data set, wherever they were measured, add up to
+the very numbers of the whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import inference
+from .by_group import ByGroup, nan_extreme, spread
+from .data import RankingData
+from .errors import DataError
+from .measuring import measure, permuted
+from .metric import GroupMetric, Metric, Values
+from .ranking import Ranking
+
+__all__ = ["Measures", "QueryBlock", "join_blocks", "measure_block", "permutation_test"]
+
+
+@dataclass(frozen=True, eq=False)
+class Measures:
+    """What is measured: metrics, their splits by group, and the groups and strata of these."""
+
+    chosen: tuple[Metric, ...]
+    split: Mapping[Metric, ByGroup]
+    groups: tuple[Any, ...] | None
+    strata: tuple[Any, ...]
+
+    @property
+    def everything(self) -> list[Metric]:
+        """The metrics, then their splits."""
+        return [*self.chosen, *self.split.values()]
+
+    @property
+    def n_strata(self) -> int:
+        """Number of strata of the splits."""
+        return max(1, len(self.strata))
+
+    @classmethod
+    def of(cls, chosen: Sequence[Metric], data: RankingData, by: Any, control: Any) -> "Measures":
+        """Check that the data has what the metrics need, and pair them with their splits."""
+        for metric in chosen:
+            metric.check(data)
+        by, control = _key(by), _key(control)
+        if by is None:
+            if control is not None:
+                raise DataError(
+                    "by must be given where control is: control repeats the split within strata"
+                )
+            return cls(tuple(chosen), {}, None, ())
+        groups = data.attribute(by).categories
+        strata = () if control is None else data.attribute(control).categories
+        split = {m: ByGroup(metric=m, by=by, control=control) for m in chosen if m.additive}
+        if not split:
+            raise DataError(
+                "by needs a metric that is a sum over items, such as DCG, NDCG, Precision, Recall "
+                f"or AverageRank; none of {', '.join(map(str, chosen))} is"
+            )
+        return cls(tuple(chosen), split, groups, strata)
+
+
+def _key(names: Any) -> Any:
+    return names if isinstance(names, str) or names is None else tuple(names)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryBlock:
+    """The values of some whole queries, and the pools of their values under permuted groups.
+
+    Attributes
+    ----------
+    qids : ndarray
+        The queries.
+    values : list of Values
+        Of each metric.
+    pools : list of ndarray or None
+        Of each metric that compares groups (draws x queries x tested columns).
+    exact : bool
+        Whether the pools hold every arrangement of the whole data.
+    """
+
+    qids: np.ndarray
+    values: list[Values]
+    pools: list[np.ndarray | None]
+    exact: list[bool]
+
+
+def measure_block(
+    measures: Measures,
+    ranking: Ranking,
+    n_permutations: int,
+    random_state: Any,
+    *,
+    whole: inference.Whole | None = None,
+) -> QueryBlock:
+    """Measure a ranking of some queries: all of them, or a run of ``whole``."""
+    metrics, data = measures.everything, ranking.data
+    values = measure(metrics, ranking)
+    for metric, value in zip(measures.chosen, values, strict=False):
+        metric.refuse_undefined(data, value)
+    pools: list[np.ndarray | None] = [None] * len(metrics)
+    exact = [False] * len(metrics)
+    tested = [
+        (at, metric)
+        for at, metric in enumerate(metrics)
+        if isinstance(metric, (GroupMetric, ByGroup)) and n_permutations > 0
+    ]
+    for by, control in dict.fromkeys((m.by, getattr(m, "control", None)) for _, m in tested):
+        some = [(at, m) for at, m in tested if (m.by, getattr(m, "control", None)) == (by, control)]
+        strata = None if control is None else data.attribute(control).codes
+        plan = inference.PermutationPlan(
+            data, data.attribute(by).codes, strata, n_permutations, whole
+        )
+        parts: dict[int, list[tuple[slice, np.ndarray]]] = {at: [] for at, _ in some}
+        for queries, labels in plan.draws(random_state):
+            for at, metric in some:
+                drawn = permuted(metric, ranking, queries, by, labels)
+                parts[at].append((queries, tested_columns(metric, drawn)))
+        for at, _ in some:
+            pools[at], exact[at] = plan.pool(parts[at]), plan.exact
+    return QueryBlock(data.qids, values, pools, exact)
+
+
+def join_blocks(blocks: Sequence[QueryBlock]) -> QueryBlock:
+    """Put blocks one behind the other, in the order of their queries in the whole data."""
+    if len(blocks) == 1:
+        return blocks[0]
+    values = []
+    for parts in zip(*(block.values for block in blocks), strict=True):
+        groups = None if parts[0].groups is None else np.concatenate([p.groups for p in parts])
+        values.append(Values(np.concatenate([p.value for p in parts]), groups, parts[0].labels))
+    pools = [
+        None if parts[0] is None else np.concatenate(parts, axis=1)
+        for parts in zip(*(block.pools for block in blocks), strict=True)
+    ]
+    qids = [block.qids for block in blocks]
+    text = len({part.dtype.kind for part in qids}) > 1
+    joined = np.concatenate([part.astype(object) for part in qids] if text else qids)
+    return QueryBlock(joined, values, pools, blocks[0].exact)
+
+
+def permutation_test(
+    measures: Measures, block: QueryBlock, at: int, n_permutations: int, random_state: Any
+) -> Any:
+    """Give p-value and draws of the test of a metric that compares groups; else NaN and None."""
+    pool, metric = block.pools[at], measures.everything[at]
+    if pool is None:
+        return float("nan"), None
+    statistic: Any = _both_sides if metric.signed else _only_column
+    if isinstance(metric, ByGroup):
+        statistic = _Spread(measures.n_strata)
+    observed = tested_columns(metric, block.values[at])
+    rng = inference.pool_generator(random_state)
+    return inference.permutation_p(observed, pool, block.exact[at], statistic, rng, n_permutations)
+
+
+def tested_columns(metric: Metric, values: Values) -> np.ndarray:
+    """Give the columns a permutation test looks at, larger being stronger (last axis)."""
+    if isinstance(metric, ByGroup) or metric.signed:
+        return np.asarray(values.groups)
+    return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
+
+
+def _only_column(means: np.ndarray) -> np.ndarray:
+    return means[..., 0]
+
+
+def _both_sides(means: np.ndarray) -> np.ndarray:
+    """Give the size of each group's difference, the largest first."""
+    size = np.abs(means)
+    return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """The largest difference of groups in each stratum."""
+
+    n_strata: int
+
+    def __call__(self, means: np.ndarray) -> np.ndarray:
+        table = means.reshape(*means.shape[:-1], self.n_strata, -1)
+        return spread(table[..., :-1])

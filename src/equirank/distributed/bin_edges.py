@@ -1,0 +1,167 @@
+"""Bin edges: found once, from rows of all partitions, for every worker and the single machine."""
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core.extras import require
+from ..core.random import generator
+from ..datasets.opening import replacing
+from .lists import Lists
+
+__all__ = ["BINNING", "Bins", "column_edges", "find_bins", "sample_rows", "write_edges"]
+
+#: Parameters of LightGBM that workers do without: they get the bins instead.
+BINNING = (
+    *("forcedbins_filename", "max_bin_by_feature"),
+    *("bin_construct_sample_cnt", "subsample_for_bin"),
+)
+#: LightGBM takes what is not farther from 0 for 0, and gives it a bin of its own.
+ZERO = 1e-35
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of all features.
+
+    Attributes
+    ----------
+    edges : list of ndarray or None
+        The upper bounds of each feature's bins but the last; empty for a column of categories.
+        None where a file with forced bins was given.
+    params : dict
+        What LightGBM must be told besides, so that it adds no bin of its own.
+    reference : bytes
+        A data set of LightGBM with these bins and hardly any rows, as the workers get it.
+    n_rows : int
+        The number of rows the bins were found from, which LightGBM wants to hear again.
+    """
+
+    edges: list[np.ndarray] | None
+    params: dict[str, Any]
+    reference: bytes
+    n_rows: int
+
+
+def sample_rows(frame: Any, lists: Lists, n_rows: int, seed: int, at: int) -> np.ndarray:
+    """Draw rows of a partition, in their order, as numbers."""
+    if n_rows < len(frame):
+        chosen = generator(seed, 7, at).choice(len(frame), n_rows, replace=False)
+        frame = frame.iloc[np.sort(chosen)]
+    return np.asarray(lists.data([frame]).X)
+
+
+def column_edges(values: np.ndarray, n_bins: int) -> np.ndarray:
+    """Cut a column into at most so many bins of about equal numbers of rows.
+
+    An edge lies half way between two values, a value with more rows than a bin's share has a bin
+    of its own, and where there are few values each has one. Missing values are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column_edges(np.array([1.0, 2.0, 2.0, 4.0]), 10)
+    array([1.5, 3. ])
+    >>> column_edges(np.arange(12.0), 3)
+    array([3.5, 7.5])
+    """
+    value, count = np.unique(values[~np.isnan(values)], return_counts=True)
+    last = np.arange(len(value) - 1) if len(value) <= n_bins else _last_values(count, n_bins)
+    return np.unique((value[last] + value[last + 1]) / 2)
+
+
+def _last_values(count: np.ndarray, n_bins: int) -> np.ndarray:
+    """Give the last value of each bin but the last, filled one after the other."""
+    total = np.cumsum(count)
+    heavy = np.flatnonzero(count >= total[-1] / n_bins)
+    light = np.cumsum(np.where(count >= total[-1] / n_bins, 0, count))
+    ends: list[int] = []
+    begin = 0
+    for left in range(n_bins, 1, -1):
+        if begin >= len(count) - 1:
+            break
+        ahead = heavy[np.searchsorted(heavy, begin) :]
+        end = begin
+        if len(ahead) == 0 or ahead[0] > begin:
+            before = light[begin - 1] if begin else 0
+            share = (light[-1] - before) / max(1, left - len(ahead))
+            end = max(begin, int(np.searchsorted(light, before + share + 0.5)) - 1)
+            end = min(end, int(ahead[0]) - 1 if len(ahead) else len(count) - 2)
+        ends.append(end)
+        begin = end + 1
+    return np.array([end for end in ends if end < len(count) - 1], dtype=np.int64)
+
+
+def find_bins(
+    samples: Sequence[np.ndarray],
+    low: np.ndarray,
+    high: np.ndarray,
+    missing: np.ndarray,
+    categorical: Sequence[int],
+    given: Mapping[str, Any],
+    forced: str | None,
+    complete: bool,
+) -> Bins:
+    """Find the bins of a sample of rows.
+
+    Unless the sample is ``complete`` it gets a row of all lows, one of all highs and one of what is
+    missing, which also decide how LightGBM bins. ``given`` are its parameters, and ``forced`` the
+    text of a file with forced bins.
+    """
+    lightgbm = require("lightgbm", "lightgbm")
+    X = np.concatenate(list(samples)).astype(np.float64, copy=False)
+    if not complete:
+        ends = [np.where(np.isfinite(bound), bound, X[0]) for bound in (low, high)]
+        X = np.vstack([X, *ends, np.where(missing, np.nan, X[0])])
+    max_bin = int(next((given[n] for n in ("max_bin", "max_bins") if n in given), 255))
+    edges: list[np.ndarray] | None = None
+    params: dict[str, Any] = {}
+    if forced is None:
+        edges, sizes = [], []
+        for column, values in enumerate(X.T):
+            own = np.zeros(0)
+            size = max_bin
+            if column not in categorical:
+                around = int(low[column] < -ZERO) + int(high[column] > ZERO) + int(missing[column])
+                own = column_edges(values, max(2, max_bin - around))
+                own = own[np.abs(own) > ZERO][: max(1, max_bin - around - 1)]
+                size = max(2, len(own) + 1 + around)
+            edges.append(own)
+            sizes.append(size)
+        params = {"max_bin_by_feature": sizes}
+    params |= {"enable_bundle": False, "feature_pre_filter": False}
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "bins.json")
+        Path(path).write_text(edges_json(edges) if forced is None else str(forced), "utf-8")
+        every = {"bin_construct_sample_cnt": len(X), "forcedbins_filename": path}
+        whole = lightgbm.Dataset(
+            X,
+            categorical_feature=list(categorical) or "auto",
+            params={**given, **params, **every, "verbosity": -1},
+        ).construct()
+        saved = os.path.join(folder, "reference.bin")
+        whole.subset([0, 1]).construct().save_binary(saved)
+        return Bins(edges, params, Path(saved).read_bytes(), len(X))
+
+
+def edges_json(edges: Sequence[np.ndarray] | None) -> str:
+    """Write edges as LightGBM reads them."""
+    return json.dumps(
+        [
+            {"feature": at, "bin_upper_bound": own.tolist()}
+            for at, own in enumerate(edges or ())
+            if len(own)
+        ]
+    )
+
+
+def write_edges(path: str | os.PathLike[str], edges: Sequence[np.ndarray]) -> None:
+    """Write edges to a file for ``forcedbins_filename``."""
+    with replacing(path) as file:
+        file.write(edges_json(edges).encode("utf-8"))

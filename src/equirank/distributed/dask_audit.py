@@ -1,0 +1,123 @@
+"""dask_audit: the audit of a ranking that lies in many parts."""
+
+from itertools import combinations
+from typing import Any, Literal
+
+from ..auditing.audit import audit_ranking
+from ..auditing.measuring import parse_wanted
+from ..auditing.result import AuditResult
+from ..core.errors import DataError
+from ..core.evaluation import Evaluation
+from ..core.ranking import Ranking
+from .lists import Lists
+from .measuring import Blocks, Ties, crossed_by
+from .opening import open_frame, parts_of, roles_of
+from .survey import survey
+
+__all__ = ["dask_audit"]
+
+
+def dask_audit(
+    data: Any,
+    *,
+    query: Any = None,
+    score: Any = None,
+    relevance: Any = None,
+    position: Any = None,
+    sensitive: Any = None,
+    protected: Any = None,
+    k: Any = None,
+    metrics: Any = None,
+    against: Any = None,
+    cross: bool = True,
+    ties: Literal["average", "stable"] = "average",
+    n_boot: int = 1000,
+    n_permutations: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+    title: str = "ranking",
+    against_title: str = "the other ranking",
+    created: str | None = None,
+    client: Any = None,
+) -> AuditResult:
+    """Audit a ranking that lies in many parts, with the result that `audit` gives of the whole.
+
+    Metrics, permutations and what intervals are made of are computed on the workers, block by
+    block. The tables of prefixes, scores, ties and single lists look at rows, so the columns an
+    audit reads (order, relevance, groups; no features) are brought here, at about 30 bytes a row.
+    Ties, missing groups and a single list are treated as in `audit`.
+
+    Parameters
+    ----------
+    data : dask.dataframe.DataFrame or path
+        The rows, or a folder of Parquet files with them.
+    query, score, relevance, position, sensitive : str, optional
+        Names of columns as in `audit`; those left out are recognised, False for none.
+    protected, k, metrics, cross, ties, n_boot, n_permutations, level, random_state
+        As in `audit`.
+    against : dask.dataframe.DataFrame or path, optional
+        A second ranking of the same lists, with the same columns.
+    title, against_title, created : str, optional
+        As in `audit`.
+    client : distributed.Client, optional
+        Where to compute; by default whatever Dask is set to use, such as the current client.
+
+    Returns
+    -------
+    AuditResult
+
+    Examples
+    --------
+    >>> import dask, dask.dataframe, pandas
+    >>> from equirank.distributed import dask_audit
+    >>> frame = pandas.DataFrame({"score": [4, 3, 2, 1], "sex": list("mmff")})
+    >>> parts = dask.dataframe.from_pandas(frame, npartitions=2)
+    >>> with dask.config.set(scheduler="synchronous"):
+    ...     result = dask_audit(parts, sensitive="sex", protected="sex=f", n_boot=0)
+    >>> result.verdict[0]
+    '4 entries in one list were audited by sex.'
+    """
+    wanted = parse_wanted(metrics)
+    columns = {"query": query, "score": score, "relevance": relevance}
+    columns |= {"position": position, "sensitive": sensitive}
+    blocks = _blocks(data, columns, wanted, cross, ties, client)
+    ranking = blocks.gather().ranking(ties)
+    other = None
+    if against is not None:
+        other = _blocks(against, columns, wanted, cross, ties, client).gather().ranking(ties)
+
+    def measure(_: Ranking, chosen: Any, **options: Any) -> Evaluation:
+        return blocks.evaluate(chosen, **options)
+
+    return audit_ranking(
+        ranking,
+        against=other,
+        protected=protected,
+        k=k,
+        metrics=wanted,
+        cross=cross,
+        n_boot=n_boot,
+        n_permutations=n_permutations,
+        level=level,
+        random_state=random_state,
+        title=title,
+        against_title=against_title,
+        created=created,
+        measure=measure,
+    )
+
+
+def _blocks(
+    data: Any, columns: dict[str, Any], wanted: list[Any], cross: bool, ties: Ties, client: Any
+) -> Blocks:
+    frame = open_frame(data)
+    roles = roles_of(frame, cost=False, **columns)
+    if "score" not in roles.single and "position" not in roles.single:
+        raise DataError("score or position must be given to know the order, got neither")
+    if not roles.sensitive:
+        raise DataError("sensitive must name at least one attribute of people, got none")
+    pairs = list(combinations(roles.sensitive, 2)) if cross else []
+    lists = Lists(roles, missing_sensitive="category")
+    parts = parts_of(frame, lists.columns)
+    seen = survey(parts, lists, client, cross=[*pairs, *crossed_by(wanted)])
+    return Blocks(parts, seen, client, ties)

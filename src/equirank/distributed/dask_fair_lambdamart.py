@@ -1,0 +1,398 @@
+"""DaskFairLambdaMART: FairLambdaMART on data that lie in many parts, on the workers of Dask."""
+
+import os
+from collections import Counter
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.extras import require
+from ..core.params import check_params
+from ..core.random import as_seed
+from ..core.ranking import Ranking
+from ..rankers.costs.class_imbalance_cost import ClassImbalanceCost
+from ..rankers.costs.listed_pair_cost import ListedPairCost
+from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
+from ..rankers.lambdamart.watching import held_out
+from .bin_edges import Bins, find_bins, sample_rows, write_edges
+from .lists import Lists
+from .network import free_ports, host_of, network_params
+from .opening import compute, current_client, open_frame, parts_of, roles_of
+from .survey import Survey, survey
+from .training import grow_part, part_cost_sums, prepare_part, watch
+from .whole_queries import balanced_homes, gathered
+
+__all__ = ["DaskFairLambdaMART"]
+
+
+class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
+    """FairLambdaMART trained where the data lie: one task on each worker of a Dask cluster.
+
+    Each worker holds whole queries, computes the exact gradient of its own lists, groups and costs,
+    and grows the same trees as the others over LightGBM's network. Bin edges are found once, from
+    rows of all partitions. So the model is that of one machine with the same edges, up to rounding,
+    but for small leaves: across machines LightGBM estimates the rows of a leaf from its curvature
+    (see Notes). Queries that lie in several partitions are brought together first; ties and lists
+    of one group are treated as in `FairLambdaMART`.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        The cluster; by default the current client.
+    **params
+        Those of `FairLambdaMART`, and any other parameter of LightGBM: ``time_out`` (minutes) and
+        ``bin_construct_sample_cnt`` (rows that edges are found from) are the ones to know here.
+        ``n_jobs`` is per worker, by default the threads Dask gave it. ``validation`` lists are
+        copied to every worker. ``base`` must be a fitted model or None.
+
+    Attributes
+    ----------
+    model_ : FairLambdaMART
+        The fitted ranker, as one machine has it.
+    bin_edges_ : list of ndarray or None
+        The upper bounds of each feature's bins but the last; None where ``forcedbins_filename``
+        was given.
+    notes_ : list of str
+        What was done with the data: queries brought together, rows of each worker.
+
+    Notes
+    -----
+    LightGBM asks of a split that both sides have ``min_child_samples`` rows (or, with 0, no fewer
+    than none) by an estimate, which rounds in every bin. No estimate decides, and the model is that
+    of one machine to 1e-12, where ``min_child_samples=0`` and ``min_sum_hessian_in_leaf`` is at
+    least ``max_bin / 2`` times the mean curvature of a row, which is about as much as to ask for
+    leaves of ``max_bin / 2`` rows.
+
+    References
+    ----------
+    Meng et al., A communication-efficient parallel algorithm for decision tree, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from equirank.distributed import DaskFairLambdaMART
+    >>> ranker = DaskFairLambdaMART(alpha=0.3, n_estimators=50)
+    >>> ranker.alpha, ranker.get_params()["num_leaves"]
+    (0.3, 31)
+
+    With ``client = distributed.Client(n_workers=2)`` running and a folder of Parquet files,
+    ``ranker.fit("applications/", query="job", relevance="grade", sensitive="sex")`` trains on both
+    workers, and ``ranker.to_local().save("model/")`` keeps the ranker for one machine.
+    """
+
+    def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
+        self.client = client
+        self._ranker = FairLambdaMART(*args, **params)
+
+    def __getattr__(self, name: str) -> Any:
+        """Give a parameter of the ranker."""
+        ranker = self.__dict__.get("_ranker")
+        if ranker is None or name not in ranker.get_params(deep=False):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        return getattr(ranker, name, ranker.get_params(deep=False)[name])
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Give the parameters: those of the ranker, and the client."""
+        return {**self._ranker.get_params(deep=deep), "client": self.client}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters."""
+        if "client" in params:
+            self.client = params.pop("client")
+        self._ranker.set_params(**params)
+        return self
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        query: Any = None,
+        relevance: Any = None,
+        sensitive: Any = None,
+        cost: Any = None,
+        query_weight: str | None = None,
+        features: Any = None,
+    ) -> Self:
+        """Learn to rank.
+
+        Parameters
+        ----------
+        data : dask.dataframe.DataFrame or path
+            The rows, or a folder of Parquet files with them.
+        query, relevance : str, optional
+            Names of columns, recognised as in `read_csv` where left out; ``query=False`` makes all
+            rows one list, which a single worker must hold.
+        sensitive : str or list of str
+            The attributes of people.
+        cost : str, optional
+            The column of the costs, which is used only where it is named.
+        query_weight : str, optional
+            The column of the queries' weights, equal within a query.
+        features : list of str, optional
+            The columns to learn from; by default all others that hold numbers. Columns of text
+            must be named, and are taken as categories.
+        """
+        model = self._checked()
+        client = current_client(self.client)
+        frame = open_frame(data)
+        roles = roles_of(
+            frame,
+            query=query,
+            relevance=relevance,
+            cost=False if cost is None else cost,
+            score=False,
+            position=False,
+            sensitive=sensitive,
+            features=features,
+            weight=query_weight,
+        )
+        if "relevance" not in roles.single:
+            raise DataError("relevance must name the column of the relevance, and none is known")
+        if not roles.sensitive:
+            raise DataError("sensitive must be given: FairLambdaMART needs it to fit")
+        if not roles.features:
+            raise DataError("features must name at least one column, and none is left")
+        by = [model.by] if isinstance(model.by, (list, tuple)) else []
+        lists = Lists(roles, weight=query_weight)
+        parts = client.compute(parts_of(frame, lists.columns))  # read once, kept on the workers
+        seen = survey(parts, lists, client, ranges=True, cross=by)
+        model.n_features_in_ = len(roles.features)
+        model.feature_names_in_ = np.asarray(roles.features, dtype=object)
+        model.categories_ = dict(seen.lists.text)
+        model.groups_ = {name: list(labels) for name, labels in seen.lists.categories.items()}
+        seen.probe.attribute(model.by)
+        bins = self._bins(model, parts, seen, client)
+        self._train(model, parts, seen, bins, client)
+        model.is_fitted_ = True
+        self.model_, self.bin_edges_, self._bin_params = model, bins.edges, bins.params
+        return self
+
+    def _checked(self) -> FairLambdaMART:
+        """Give a ranker of one machine with our parameters, checked."""
+        model = FairLambdaMART(**self._ranker.get_params(deep=False))
+        check_params(type(self).__name__, model.get_params(deep=False), FairLambdaMART.params)
+        model._lightgbm_params()
+        if model.early_stopping is not None and model.validation is None:
+            raise DataError(
+                "validation of DaskFairLambdaMART must be given with early_stopping: a share of "
+                "the queries, or a RankingData"
+            )
+        whole = isinstance(model.pair_cost, (ClassImbalanceCost, ListedPairCost))
+        if whole or str(getattr(model.pair_cost, "matrix", "")) == "centroid":
+            raise DataError(
+                "pair_cost of DaskFairLambdaMART must be known from the two items alone: "
+                f"{model.pair_cost!r} looks at all rows, which no worker has"
+            )
+        if model.base is not None:
+            if not hasattr(model.base, "predict"):
+                raise DataError(
+                    "base of DaskFairLambdaMART must be a fitted model or None: scores cannot be "
+                    "matched with rows that lie in parts"
+                )
+            try:
+                check_is_fitted(model.base)
+            except NotFittedError:
+                raise DataError("base of DaskFairLambdaMART must be fitted already") from None
+        return model
+
+    def _bins(self, model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Bins:
+        """Find the bin edges, from a sample of the rows of all partitions."""
+        delayed = require("dask", "dask").delayed
+        given = dict(getattr(model, "_more", {}))
+        names = ("bin_construct_sample_cnt", "subsample_for_bin")
+        wanted = int(next((given[n] for n in names if n in given), 200_000))
+        seed = 0 if model.random_state is None else as_seed(model.random_state)
+        share = min(1.0, wanted / seen.n_rows)
+        samples = [
+            delayed(sample_rows, pure=False)(part, seen.lists, round(share * rows), seed, at)
+            for at, (part, rows) in enumerate(zip(parts, seen.part_rows, strict=True))
+            if round(share * rows) > 0
+        ]
+        forced = given.pop("forcedbins_filename", None)
+        if forced is not None:
+            forced = Path(forced).read_text("utf-8")
+        columns = model._categorical(as_ranking_data(np.zeros((1, len(seen.low))), [0]))
+        categorical = [] if isinstance(columns, str) else columns
+        find = delayed(find_bins, pure=False)
+        ranges = (seen.low, seen.high, seen.missing)
+        task = find(samples, *ranges, categorical, given, forced, share == 1.0)
+        found: Bins = compute([task], client)[0]
+        return found
+
+    def _train(
+        self, model: FairLambdaMART, parts: list[Any], seen: Survey, bins: Bins, client: Any
+    ) -> None:
+        lightgbm = require("lightgbm", "lightgbm")
+        home, held = self._homes(model, seen, client)
+        pieces = gathered(parts, seen, home)
+        workers = sorted(client.nthreads())[: len(pieces) - (held is not None)]
+        valid = model.validation if isinstance(model.validation, RankingData) else None
+        if held is not None:
+            valid = client.submit(_joined, seen.lists, client.compute(pieces.pop(held)), pure=False)
+        hosts = Counter(map(host_of, workers)) if len(workers) > 1 else Counter()
+        ports = _ports(client, workers, hosts)
+        order = sorted(pieces)
+        pieces_of = {a: client.compute(pieces[at]) for a, at in zip(workers, order, strict=True)}
+        mean = self._cost_mean(model, seen.lists, pieces_of, client)
+        blank, shipped = _without_data(model), replace(bins, edges=None)
+
+        def on(address: str, task: Any, *given: Any) -> Any:
+            pinned = {"workers": [address], "allow_other_workers": False, "retries": 0}
+            return client.submit(task, blank, *given, pure=False, **pinned)
+
+        ready = {
+            address: on(address, prepare_part, seen.lists, own, shipped, mean)
+            for address, own in pieces_of.items()
+        }
+        del pieces_of, pieces
+        _checked_ready(ready)
+        futures = {
+            address: on(
+                address, grow_part, ready[address], shipped, network_params(workers, ports, rank),
+                valid, rank,
+            )
+            for rank, address in enumerate(workers)
+        }  # fmt: skip
+        grown = watch(client, futures, ports)
+        model.booster_ = lightgbm.Booster(model_str=grown[0].trees)
+        model.best_iteration_ = grown[0].best_iteration
+        if grown[0].validation_scores is not None:
+            model.validation_scores_ = grown[0].validation_scores
+        if model.base is not None:
+            model.base_ = model.base
+        digest = blake2b("".join(part.fingerprint for part in grown).encode(), digest_size=16)
+        model.data_fingerprint_ = digest.hexdigest()
+        self.notes_ = [
+            f"{seen.n_torn} of {seen.n_queries} queries lay in more than one partition, and were "
+            "brought together",
+            f"{len(workers)} workers held {', '.join(str(part.n_rows) for part in grown)} rows",
+        ]
+        if len(workers) > 1 and model.min_child_samples > 0:
+            self.notes_.append(
+                f"min_child_samples = {model.min_child_samples} is kept by estimate: across "
+                "machines LightGBM counts the rows of a leaf by its curvature"
+            )
+
+    @staticmethod
+    def _homes(model: FairLambdaMART, seen: Survey, client: Any) -> tuple[np.ndarray, int | None]:
+        """Give each query its worker; those held out for validation have a home of their own."""
+        n_workers = min(len(client.nthreads()), seen.n_queries)
+        if n_workers == 0:
+            raise DataError("client must have at least one worker, got none")
+        if model.validation is None or isinstance(model.validation, RankingData):
+            return balanced_homes(seen.sizes, n_workers), None
+        names = as_ranking_data(np.zeros((seen.n_queries, 1)), qid=np.arange(seen.n_queries))
+        _, valid = held_out(names, model.validation, model.random_state, "DaskFairLambdaMART")
+        kept = np.ones(seen.n_queries, dtype=bool)
+        kept[[] if valid is None else valid.qids] = False
+        home = np.full(seen.n_queries, n_workers)
+        home[kept] = balanced_homes(seen.sizes[kept], min(n_workers, int(kept.sum())))
+        return home, n_workers
+
+    @staticmethod
+    def _cost_mean(
+        model: FairLambdaMART, lists: Lists, pieces: dict[str, Any], client: Any
+    ) -> float | None:
+        """Give the mean cost of all pairs, over all workers."""
+        if model.pair_cost is None and "cost" not in lists.roles.single:
+            return None
+        sums = client.gather(
+            [
+                client.submit(part_cost_sums, model, lists, own, workers=[address], pure=False)
+                for address, own in pieces.items()
+            ]
+        )
+        total, count = np.sum(sums, axis=0)
+        return float(total / count) if count and total else None
+
+    # the fitted ranker
+
+    def to_local(self) -> FairLambdaMART:
+        """Give the fitted ranker of one machine, which predicts, explains, saves and loads."""
+        check_is_fitted(self, "model_")
+        return self.model_
+
+    def predict(self, X: Any) -> Any:
+        """Give scores: an array for rows at hand, a Dask Series for a Dask DataFrame.
+
+        Parameters
+        ----------
+        X : array-like, data frame, RankingData or dask.dataframe.DataFrame
+            Features; a Dask frame may hold other columns beside them.
+        """
+        model = self.to_local()
+        frames = require("dask.dataframe", "dask")
+        if isinstance(X, frames.DataFrame):
+            names = [str(name) for name in model.feature_names_in_]
+            return X[names].map_partitions(_predicted, model, meta=("score", np.float64))
+        return model.predict(X)
+
+    def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
+        """Rank rows at hand, as `FairLambdaMART.rank` does."""
+        return self.to_local().rank(X, y, **given)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Save the ranker of one machine into a folder that `equirank.load` reads."""
+        self.to_local().save(Path(folder))
+
+    def bin_params(self, path: str | os.PathLike[str]) -> dict[str, Any]:
+        """Write the bin edges to a file, and give the parameters for the same edges elsewhere.
+
+        Parameters
+        ----------
+        path : path
+            A JSON file, as LightGBM reads it.
+
+        Returns
+        -------
+        dict
+            For `FairLambdaMART`, which then grows the same trees on one machine, up to rounding.
+        """
+        check_is_fitted(self, "model_")
+        if self.bin_edges_ is None:
+            raise DataError("forcedbins_filename was given to fit: give the same to the other")
+        write_edges(path, self.bin_edges_)
+        return {"forcedbins_filename": os.fspath(path), **self._bin_params}
+
+
+def _checked_ready(ready: dict[str, Any]) -> None:
+    """Wait until every worker has its lists; what is wrong is said before they connect."""
+    for future in ready.values():
+        error = future.exception()
+        if error is not None:
+            raise error
+
+
+def _joined(lists: Lists, frames: list[Any]) -> RankingData:
+    return lists.data(frames)
+
+
+def _predicted(frame: Any, model: FairLambdaMART) -> Any:
+    import pandas as pd
+
+    scores = model.predict(frame) if len(frame) else np.zeros(0)
+    return pd.Series(scores, index=frame.index, name="score")
+
+
+def _without_data(model: FairLambdaMART) -> FairLambdaMART:
+    """Leave the validation lists out: they travel by themselves."""
+    blank = FairLambdaMART(**(model.get_params(deep=False) | {"validation": None}))
+    for name in ("n_features_in_", "feature_names_in_", "categories_", "groups_"):
+        setattr(blank, name, getattr(model, name))
+    return blank
+
+
+def _ports(client: Any, workers: list[str], hosts: Counter[str]) -> list[int]:
+    """Find a free port for each worker, different ones where several share a host."""
+    free: dict[str, list[int]] = {}
+    for host, n in hosts.items():
+        address = next(each for each in workers if host_of(each) == host)
+        free[host] = client.run(free_ports, n, workers=[address])[address]
+    return [free[host_of(address)].pop() for address in workers] if hosts else []

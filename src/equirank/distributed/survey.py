@@ -1,0 +1,211 @@
+"""The survey: one look at every partition, from which the whole is known before it is moved."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.extras import require
+from ..core.labels import MISSING, group_rows
+from ..rankers.lambdamart.categories import find_categories
+from .lists import Lists, in_partition
+from .opening import compute
+
+__all__ = ["Part", "Survey", "survey"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was seen in one partition."""
+
+    n_rows: int
+    qids: np.ndarray
+    sizes: np.ndarray
+    combinations: list[tuple[Any, ...]]
+    max_grade: float
+    text: dict[str, list[str]]
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What is known of the whole: queries in the order of first appearance, groups, ranges.
+
+    Attributes
+    ----------
+    qids, sizes : ndarray
+        Each query and its number of rows.
+    members : list of ndarray
+        The queries (as numbers) of each partition, in their order there.
+    n_torn : int
+        How many queries lie in more than one partition.
+    lists : Lists
+        How rows become lists, with the groups of the whole.
+    low, high, missing : ndarray
+        The range of each feature, and whether it has missing values.
+    probe : RankingData
+        One row for each combination of groups, for checks.
+    """
+
+    qids: np.ndarray
+    sizes: np.ndarray
+    members: list[np.ndarray]
+    part_rows: list[int]
+    n_torn: int
+    lists: Lists
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+    probe: RankingData
+
+    @property
+    def n_queries(self) -> int:
+        """Number of queries."""
+        return len(self.qids)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.sizes.sum())
+
+    def runs(self) -> list[slice]:
+        """Cut the queries into the runs that `evaluate` works through."""
+        offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
+        return list(RankingData(None, None, offsets, self.qids).query_blocks())
+
+
+def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
+    """Look at one partition; None where it is empty."""
+    if len(frame) == 0:
+        return None
+    with in_partition(at):
+        queries = lists.queries(frame)
+        _, offsets, qids = group_rows(queries, len(frame))
+        people = lists.people(frame)
+        code = np.zeros(len(frame), dtype=np.int64)
+        for codes, seen in people.values():
+            code = code * len(seen) + codes
+        _, first = np.unique(code, return_index=True)
+        combinations = [
+            tuple(seen[codes[row]] for codes, seen in people.values()) for row in first.tolist()
+        ]
+        relevance = lists.roles.single.get("relevance")
+        grade = float(frame[relevance].max()) if relevance is not None else 0.0
+        text: dict[str, list[str]] = {}
+        empty = np.zeros(0)
+        low, high, missing = empty, empty, empty
+        if ranges:
+            X = frame[list(lists.roles.features)]
+            text = find_categories(X)
+            low, high, missing = _ranges(X.drop(columns=list(text)), X, text)
+    sizes = np.diff(offsets)
+    return Part(len(frame), qids, sizes, combinations, grade, text, low, high, missing)
+
+
+def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
+    """Give smallest, largest and whether missing of each feature; NaN where there is no number."""
+    values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    there = ~np.isnan(values)
+    low = np.where(there, values, np.inf).min(axis=0)
+    high = np.where(there, values, -np.inf).max(axis=0)
+    at = [list(X.columns).index(name) for name in numbers.columns]
+    result = (np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf), np.zeros(X.shape[1], bool))
+    result[0][at], result[1][at], result[2][at] = low, high, ~there.all(axis=0)
+    return result
+
+
+def survey(
+    parts: Sequence[Any],
+    lists: Lists,
+    client: Any,
+    *,
+    ranges: bool = False,
+    cross: Iterable[Any] = (),
+) -> Survey:
+    """Look at every partition, once, and put together what is known of the whole."""
+    delayed = require("dask", "dask").delayed
+    seen = delayed(look, pure=False)
+    found = compute([seen(part, at, lists, ranges) for at, part in enumerate(parts)], client)
+    there = [part for part in found if part is not None]
+    if not there:
+        raise DataError("data must hold at least one row, got none")
+    number: dict[Any, int] = {}
+    labels: list[np.ndarray] = []
+    members: list[np.ndarray] = []
+    for part in found:
+        if part is None:
+            members.append(np.zeros(0, dtype=np.int64))
+            continue
+        before = len(number)
+        here = [number.setdefault(label, len(number)) for label in part.qids.tolist()]
+        members.append(np.array(here, dtype=np.int64))
+        labels.append(part.qids[members[-1] >= before])
+    sizes = np.zeros(len(number), dtype=np.int64)
+    held = np.zeros(len(number), dtype=np.int64)
+    for part, queries in zip(found, members, strict=True):
+        if part is not None:
+            sizes[queries] += part.sizes
+            held[queries] += 1
+    mixed = len({part.dtype.kind for part in labels}) > 1
+    qids = np.concatenate([part.astype(object) for part in labels] if mixed else labels)
+    lists, probe = _known(lists, there, cross)
+    missing = np.any([part.missing for part in there], axis=0)
+    return Survey(
+        qids,
+        sizes,
+        members,
+        [0 if part is None else part.n_rows for part in found],
+        int((held > 1).sum()),
+        lists,
+        np.min([part.low for part in there], axis=0),
+        np.max([part.high for part in there], axis=0),
+        np.asarray(missing, dtype=bool),
+        probe,
+    )
+
+
+def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists, RankingData]:
+    """Fix the groups of the whole, by way of one row for each combination that occurs."""
+    rows = list(dict.fromkeys(row for part in parts for row in part.combinations))
+    columns: dict[str, np.ndarray] = {}
+    for at, name in enumerate(lists.roles.sensitive):
+        column = np.empty(len(rows), dtype=object)
+        column[:] = [None if row[at] == MISSING else row[at] for row in rows]
+        columns[name] = column
+    grade = max(part.max_grade for part in parts)
+    single = lists.roles.single
+    n = len(rows)
+    given: dict[str, Any] = {
+        argument: np.ones(n)
+        for role, argument in (("score", "score"), ("position", "position"), ("cost", "cost"))
+        if role in single
+    }
+    probe = as_ranking_data(
+        np.zeros((n, max(1, len(lists.roles.features)))) if lists.roles.features else None,
+        np.full(n, grade) if "relevance" in single else None,
+        qid=np.zeros(n, dtype=int),
+        sensitive_features=columns or None,
+        missing_sensitive="category",
+        **given,
+    )
+    crossings = {}
+    for names in dict.fromkeys(tuple(names) for names in cross if not isinstance(names, str)):
+        if len(names) > 1:
+            crossings[names] = probe.cross(*names).categories
+    text: dict[str, set[str]] = {}
+    for part in parts:
+        for name, labels in part.text.items():
+            text.setdefault(name, set()).update(labels)
+    known = replace(
+        lists,
+        categories={name: a.categories for name, a in probe.sensitive.items()},
+        crossings=crossings,
+        text={name: sorted(labels) for name, labels in text.items()},
+        max_grade=grade,
+    )
+    return known, probe

@@ -1,0 +1,285 @@
+"""Training on a cluster of two processes: the model of one machine, and what if one dies."""
+
+import os
+import signal
+import time
+import warnings
+
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import equirank
+from equirank import DataError, as_ranking_data
+from equirank.distributed import DaskFairLambdaMART, dask_evaluate
+from equirank.rankers import ClassPairCost, FairLambdaMART, LambdaMART
+
+distributed = pytest.importorskip("distributed")
+
+FEATURES = [f"x{j}" for j in range(6)]
+COLUMNS = {"query": "qid", "relevance": "y", "features": FEATURES}
+#: With these no estimate of the rows of a leaf, which LightGBM makes across machines, decides.
+SMALL = {"n_estimators": 25, "num_leaves": 15, "step": 3, "max_bin": 15}
+SMALL |= {"min_child_samples": 0, "min_sum_hessian_in_leaf": 2.0}
+
+
+@pytest.fixture(scope="module")
+def client():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of ports in use, and of pandas under dask
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        )
+        client = distributed.Client(cluster)
+        yield client
+        client.close()
+        cluster.close()
+
+
+def people(n_queries=60, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(5, 30, n_queries)
+    n = int(sizes.sum())
+    X = rng.normal(size=(n, 6))
+    X[:, 1] = np.abs(X[:, 1])
+    X[: n // 3, 2] = -np.abs(X[: n // 3, 2])  # below 0 in the first part, above in the last
+    X[n // 3 :, 2] = np.abs(X[n // 3 :, 2])
+    X[:, 3] = rng.integers(0, 4, n)
+    X[: n // 5, 4] = np.nan  # missing on one worker only
+    X[:, 5] = np.where(rng.random(n) < 0.8, 0.0, X[:, 5])
+    frame = pd.DataFrame(X, columns=FEATURES)
+    frame["sex"] = np.where(X[:, 0] + rng.normal(size=n) > 0, "m", "f")
+    frame["age"] = rng.choice(["old", "young"], n, p=[0.3, 0.7])
+    frame["y"] = np.clip(np.round(X[:, 0] + X[:, 3] / 2 + rng.normal(size=n) / 2), 0, 3)
+    frame["cost"] = rng.uniform(0.5, 4.0, n)
+    frame["cost"] *= 1.0 + 3.0 * (np.arange(n) > n / 2)  # dearer on one worker
+    frame["qid"] = np.repeat(np.arange(n_queries) + 100, sizes)
+    return frame
+
+
+def parted(frame, n=5):
+    return dd.from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
+
+
+def one_machine(frame, params, sensitive="sex", features=FEATURES, **more):
+    ranker = FairLambdaMART(n_jobs=1, **params)
+    return ranker.fit(
+        frame[features], frame["y"], qid=frame["qid"], sensitive_features=frame[sensitive], **more
+    )
+
+
+def agree(client, frame, tmp_path, params, sensitive="sex", parts=None, columns=COLUMNS, **more):
+    """Fit both on the same edges, and give the Dask ranker once the predictions agree."""
+    ranker = DaskFairLambdaMART(client=client, **params)
+    parts = parted(frame) if parts is None else parts
+    ranker.fit(parts, sensitive=sensitive, **columns, **{name: name for name in more})
+    bins = ranker.bin_params(tmp_path / "bins.json")
+    local = one_machine(frame, params | bins, sensitive, columns["features"], **more)
+    X = frame[columns["features"]]
+    scores = local.predict(X)
+    assert np.ptp(scores) > 0.1
+    np.testing.assert_allclose(ranker.predict(X), scores, rtol=0, atol=1e-12)
+    return ranker
+
+
+@pytest.mark.parametrize("kind", ["torn at the edges", "scattered"])
+def test_the_model_is_that_of_one_machine_on_the_same_edges(client, tmp_path, kind):
+    frame = people()
+    if kind == "scattered":
+        frame = frame.sample(frac=1.0, random_state=1)
+    ranker = agree(client, frame, tmp_path, SMALL)
+    assert "60 queries lay in more than one partition" in ranker.notes_[0]
+    assert ranker.notes_[1].startswith("2 workers held")
+
+
+def test_many_bins(client, tmp_path):
+    frame = people(n_queries=150)
+    params = SMALL | {"max_bin": 255, "min_sum_hessian_in_leaf": 40.0, "fairness": "exposure"}
+    ranker = agree(client, frame, tmp_path, params)
+    assert max(map(len, ranker.bin_edges_)) > 240
+
+
+def test_edges_of_a_sample(client, tmp_path):
+    ranker = agree(client, people(), tmp_path, SMALL | {"bin_construct_sample_cnt": 300})
+    whole = DaskFairLambdaMART(client=client, **SMALL | {"n_estimators": 1})
+    whole.fit(parted(people()), sensitive="sex", **COLUMNS)
+    assert not np.array_equal(ranker.bin_edges_[0], whole.bin_edges_[0])
+    assert whole.notes_[1] == ranker.notes_[1]
+
+
+def test_costs_weights_and_crossed_groups(client, tmp_path):
+    frame = people()
+    weight = 1.0 + frame["qid"] % 3
+    frame["query_weight"] = weight
+    params = SMALL | {"by": ["sex", "age"], "fairness": "rkl", "alpha": 0.7}
+    agree(client, frame, tmp_path, params, ["sex", "age"], cost=frame["cost"], query_weight=weight)
+
+
+def test_costs_of_pairs(client, tmp_path):
+    frame = people()
+    agree(
+        client,
+        frame,
+        tmp_path,
+        SMALL
+        | {"pair_cost": ClassPairCost([[1, 1, 1, 1], [2, 1, 1, 1], [5, 3, 1, 1], [9, 4, 2, 1]])},
+    )
+
+
+def test_text_columns_are_categories_and_a_base_is_built_upon(client, tmp_path):
+    frame = people()
+    rng = np.random.default_rng(3)
+    frame["city"] = rng.choice(["Bonn", "Rome", "Lima"], len(frame))
+    features = [*FEATURES, "city"]
+    base = LambdaMART(n_estimators=3, n_jobs=1).fit(frame[features], frame["y"], qid=frame["qid"])
+    params = SMALL | {"base": base, "alpha": 0.9}
+    agree(client, frame, tmp_path, params, columns=COLUMNS | {"features": features})
+
+
+def test_forced_bins_of_the_user_serve_both(client, tmp_path):
+    frame = people()
+    (tmp_path / "own.json").write_text('[{"feature": 0, "bin_upper_bound": [-1.0, 0.1, 0.7]}]')
+    params = SMALL | {"forcedbins_filename": str(tmp_path / "own.json"), "max_bin": 15}
+    scores = one_machine(frame, params).predict(frame[FEATURES])
+    ranker = DaskFairLambdaMART(client=client, **params).fit(
+        parted(frame), sensitive="sex", **COLUMNS
+    )
+    np.testing.assert_allclose(ranker.predict(frame[FEATURES]), scores, rtol=0, atol=1e-12)
+    with pytest.raises(DataError, match="give the same to the other"):
+        ranker.bin_params(tmp_path / "bins.json")
+
+
+def test_early_stopping_on_held_out_lists(client, tmp_path):
+    params = SMALL | {"n_estimators": 40, "learning_rate": 0.5, "early_stopping": 3}
+    params |= {"validation": 0.3, "metric": "tradeoff", "random_state": 0}
+    frame = people()
+    ranker = agree(client, frame, tmp_path, params)
+    assert ranker.to_local().best_iteration_ < 40
+
+
+def test_saving_and_predicting(client, tmp_path):
+    frame = people()
+    for at, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        frame.iloc[rows].to_parquet(tmp_path / f"part-{at}.parquet")
+    with client.as_current():
+        ranker = DaskFairLambdaMART(**SMALL).fit(tmp_path, sensitive="sex", **COLUMNS)
+        parts = parted(frame)
+        scored = parts.assign(score=ranker.predict(parts))
+        found = dask_evaluate(scored, "NDCG@10, RND", sensitive="sex", cost=False, n_boot=0)
+    ranker.save(tmp_path / "model")
+    loaded = equirank.load(tmp_path / "model")
+    assert type(loaded) is FairLambdaMART
+    ranking = loaded.rank(
+        frame[FEATURES], frame["y"], qid=frame["qid"], sensitive_features=frame["sex"]
+    )
+    wanted = equirank.evaluate(ranking, "NDCG@10, RND", n_boot=0)
+    assert found.to_json() == wanted.to_json()
+    assert ranker.rank(frame[FEATURES], qid=frame["qid"]).n_draws == 1
+
+
+def _die_in_training(client, address):
+    """Kill a worker as soon as it is at work on its trees."""
+    pid = client.run(os.getpid, workers=[address])[address]
+
+    def kill():
+        until = time.monotonic() + 30
+        while time.monotonic() < until:
+            running = client.processing()
+            if all(any("grow_part" in str(key) for key in keys) for keys in running.values()):
+                time.sleep(1.0)
+                os.kill(pid, signal.SIGKILL)
+                return
+            time.sleep(0.05)
+
+    import threading
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread
+
+
+def test_a_worker_that_dies_gives_a_clear_error_and_a_usable_cluster(client):
+    frame = people()
+    victim = sorted(client.nthreads())[1]
+    killer = _die_in_training(client, victim)
+    started = time.monotonic()
+    ranker = DaskFairLambdaMART(client=client, **SMALL | {"n_estimators": 100_000})
+    with pytest.raises(RuntimeError, match=f"worker {victim} left while the trees grew"):
+        ranker.fit(parted(frame), sensitive="sex", **COLUMNS)
+    killer.join()
+    assert time.monotonic() - started < 60  # LightGBM's own time-out is two hours
+    client.wait_for_workers(2, timeout=60)
+    ranker.set_params(n_estimators=3).fit(parted(frame), sensitive="sex", **COLUMNS)
+    assert ranker.notes_[1].startswith("2 workers held")
+
+
+def test_an_error_on_one_worker_ends_training_on_all(client):
+    frame = people()
+    frame.loc[frame.index[-1], "x0"] = np.inf
+    with pytest.raises(DataError, match="X must hold finite numbers"):
+        DaskFairLambdaMART(client=client, **SMALL).fit(parted(frame), sensitive="sex", **COLUMNS)
+    assert client.submit(sum, [1, 2]).result(timeout=30) == 3
+
+
+def test_without_a_client_it_says_how_to_start_one(monkeypatch):
+    monkeypatch.setattr(distributed, "get_client", _no_client)
+    with pytest.raises(DataError, match=r"Client\(n_workers=2, threads_per_worker=1\)"):
+        DaskFairLambdaMART().fit(parted(people(5)), sensitive="sex", **COLUMNS)
+
+
+def _no_client():
+    raise ValueError("No global client found and no address provided")
+
+
+def test_parameters_are_those_of_the_ranker():
+    ranker = DaskFairLambdaMART(0.2, "fair_first", max_bin=63, client="mine")
+    assert ranker.alpha == 0.2
+    assert ranker.max_bin == 63
+    assert ranker.get_params() == FairLambdaMART(0.2, "fair_first", max_bin=63).get_params() | {
+        "client": "mine"
+    }
+    other = clone(ranker).set_params(alpha=0.4, client=None)
+    assert (other.alpha, other.client, ranker.alpha) == (0.4, None, 0.2)
+    with pytest.raises(AttributeError, match="has no attribute 'beta'"):
+        _ = ranker.beta
+
+
+def test_bad_parameters_and_columns_are_refused(client):
+    parts = parted(people(5))
+
+    def fit(params=None, **columns):
+        given = {"sensitive": "sex", **COLUMNS, **columns}
+        DaskFairLambdaMART(client=client, **(params or {})).fit(parts, **given)
+
+    with pytest.raises(DataError, match="alpha of DaskFairLambdaMART must be"):
+        fit({"alpha": 2.0})
+    with pytest.raises(DataError, match="validation of DaskFairLambdaMART must be given"):
+        fit({"early_stopping": 3})
+    with pytest.raises(DataError, match="scores cannot be matched"):
+        fit({"base": np.zeros(3)})
+    with pytest.raises(DataError, match="must be fitted already"):
+        fit({"base": LambdaMART()})
+    with pytest.raises(DataError, match="looks at all rows"):
+        fit({"pair_cost": ClassPairCost("centroid")})
+    with pytest.raises(DataError, match="sensitive must be given"):
+        fit(sensitive=None)
+    with pytest.raises(DataError, match="relevance must name the column"):
+        fit(relevance=False)
+    with pytest.raises(DataError, match="features must name at least one"):
+        fit(features=[])
+
+
+def test_a_cluster_of_threads_is_refused():
+    data = as_ranking_data([[1.0]], [0])
+    assert data.n_rows == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster = distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        )
+    with cluster, distributed.Client(cluster) as threads:
+        ranker = DaskFairLambdaMART(client=threads, **SMALL)
+        with pytest.raises(DataError, match="must be processes of their own"):
+            ranker.fit(parted(people(8)), sensitive="sex", **COLUMNS)

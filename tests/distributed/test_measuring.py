@@ -1,0 +1,140 @@
+"""dask_evaluate and dask_audit give the numbers of the whole, however the rows lie."""
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+
+from equirank import DataError, RankingData, as_ranking_data, audit, evaluate
+from equirank.distributed import dask_audit, dask_evaluate
+
+METRICS = 'NDCG@10, ERR@5, ExposureGap(by="sex"), RND(by=("sex", "age"), step=3)'
+SENSITIVE = ["sex", "age"]
+FEW = {"n_boot": 40, "n_permutations": 39}
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch):
+    """Compute in this process, in blocks of 120 rows."""
+    monkeypatch.setattr(RankingData.query_blocks, "__defaults__", (120,))
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def people(n_queries=31, seed=1, missing=False):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(5, 40, n_queries)
+    n = int(sizes.sum())
+    frame = pd.DataFrame(
+        {
+            "qid": np.repeat([f"q{q}" for q in range(n_queries)], sizes),
+            "y": rng.integers(0, 4, n),
+            "score": rng.integers(0, 15, n).astype(float),
+            "sex": rng.choice(["f", "m"], n),
+            "age": rng.choice(["old", "young"], n, p=[0.2, 0.8]),
+        }
+    )
+    # grades and groups that only one partition holds
+    frame.loc[frame.index[-3:], "y"] = 5
+    frame.loc[frame.index[:4], "age"] = "baby"
+    if missing:
+        frame.loc[frame.index[::17], "sex"] = None
+    return frame
+
+
+def parted(frame, n=5):
+    return dd.from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
+
+
+def whole(frame):
+    return as_ranking_data(
+        None,
+        frame["y"],
+        qid=frame["qid"],
+        score=frame["score"],
+        sensitive_features=frame[SENSITIVE],
+    )
+
+
+@pytest.mark.parametrize("kind", ["torn at the edges", "scattered", "one partition"])
+def test_evaluate_gives_the_numbers_of_the_whole(kind):
+    frame = people()
+    if kind == "scattered":
+        frame = frame.sample(frac=1.0, random_state=0)
+    parts = parted(frame, 1 if kind == "one partition" else 5)
+    options = {"by": "sex", "control": "age", **FEW}
+    found = dask_evaluate(parts, METRICS, sensitive=SENSITIVE, **options)
+    wanted = evaluate(whole(frame), METRICS, **options)
+    assert found.to_json() == wanted.to_json()
+    assert found.qids.tolist() == wanted.qids.tolist()
+    np.testing.assert_array_equal(found.per_query("ERR@5"), wanted.per_query("ERR@5"))
+
+
+def test_a_folder_of_parquet_files(tmp_path):
+    frame = people()
+    for at, rows in enumerate(np.array_split(np.arange(len(frame)), 4)):
+        frame.iloc[rows].to_parquet(tmp_path / f"part-{at}.parquet")
+    found = dask_evaluate(tmp_path, "NDCG@10", **FEW)
+    assert found.to_json() == evaluate(whole(frame), "NDCG@10", **FEW).to_json()
+
+
+def test_one_list():
+    frame = people(n_queries=1, seed=3).drop(columns="qid")
+    found = dask_evaluate(parted(frame, 3), "NDCG@10, ExposureGap", sensitive="sex", **FEW)
+    data = as_ranking_data(
+        None, frame["y"], score=frame["score"], sensitive_features=frame[["sex"]]
+    )
+    assert found.to_json() == evaluate(data, "NDCG@10, ExposureGap", **FEW).to_json()
+
+
+def test_positions_and_empty_partitions():
+    frame = people()
+    frame["position"] = frame.groupby("qid").cumcount() + 1
+    gone = [f"q{q}" for q in range(9, 20)]
+    parts = parted(frame, 6)
+    parts, kept = parts[~parts["qid"].isin(gone)], frame[~frame["qid"].isin(gone)]
+    assert min(parts.map_partitions(len).compute()) == 0
+    found = dask_evaluate(parts, "NDCG@5", position="position", score=False, **FEW)
+    data = as_ranking_data(None, kept["y"], qid=kept["qid"], position=kept["position"])
+    assert found.to_json() == evaluate(data, "NDCG@5", **FEW).to_json()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_audit_gives_the_result_of_the_whole(missing):
+    frame = people(missing=missing)
+    options = {"sensitive": SENSITIVE, "metrics": "RND@10", **FEW}
+    found = dask_audit(parted(frame), protected="sex=f", **options)
+    wanted = audit(frame, protected="sex=f", **options)
+    assert found == wanted
+    assert found.fails("ExposureGap@3>0.0") == wanted.fails("ExposureGap@3>0.0")
+
+
+def test_audit_against_another_ranking():
+    frame = people()
+    other = frame.assign(score=np.random.default_rng(0).random(len(frame)))
+    options = {"sensitive": "sex", **FEW}
+    found = dask_audit(parted(frame), against=parted(other, 3), **options)
+    assert found == audit(frame, against=other, **options)
+    assert len(found.tables["comparison"]) > 0
+
+
+def test_bad_input_is_refused_in_a_clear_sentence():
+    frame = people()
+    with pytest.raises(DataError, match="Dask DataFrame or a folder of Parquet files"):
+        dask_evaluate(frame, "NDCG@10")
+    with pytest.raises(DataError, match="folder of Parquet files that exists"):
+        dask_evaluate("nowhere", "NDCG@10")
+    with pytest.raises(DataError, match="score or position must be given"):
+        dask_evaluate(parted(frame), "NDCG@10", score=False)
+    with pytest.raises(DataError, match="query must be one of the columns"):
+        dask_evaluate(parted(frame), "NDCG@10", query="job")
+    with pytest.raises(DataError, match="needs groups"):
+        dask_evaluate(parted(frame), "ExposureGap")
+    with pytest.raises(DataError, match="sensitive must name at least one attribute"):
+        dask_audit(parted(frame))
+    frame.loc[frame.index[-1], "sex"] = None
+    with pytest.raises(DataError, match=r"partition 4: .*sex"):
+        dask_evaluate(parted(frame), "NDCG@10", sensitive="sex")
+    with pytest.raises(DataError, match="n_boot of dask_evaluate"):
+        dask_evaluate(parted(frame), "NDCG@10", n_boot=-1)
