@@ -21,7 +21,7 @@ from ..core.ranking import Ranking
 from ..rankers.costs.class_imbalance_cost import ClassImbalanceCost
 from ..rankers.costs.listed_pair_cost import ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
-from ..rankers.lambdamart.watching import held_out
+from ..rankers.validation import held_out
 from .bin_edges import Bins, find_bins, sample_rows, write_edges
 from .lists import Lists
 from .network import free_ports, host_of, network_params
