@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirank.distributed.bin_edges import column_edges, find_bins, write_edges
+from equirank.distributed.bin_edges import Ranges, column_edges, make_bins, write_edges
 from equirank.distributed.network import free_ports, host_of, network_params
 from equirank.distributed.whole_queries import balanced_homes
 
@@ -57,7 +57,8 @@ def test_lightgbm_adds_no_bin_of_its_own():
     X = np.column_stack([rng.normal(size=500), rng.integers(0, 4, 500), rng.random(500)])
     X[::9, 2] = np.nan
     low, high, missing = np.nanmin(X, axis=0), np.nanmax(X, axis=0), np.isnan(X).any(axis=0)
-    bins = find_bins([X[:200], X[200:]], low, high, missing, [], {"max_bin": 31}, None, True)
+    ranges = Ranges(low, high, missing, ())
+    bins = make_bins([X[:200], X[200:]], ranges, {"max_bin": 31}, None, None, True)
     lightgbm = pytest.importorskip("lightgbm")
     own = {"max_bin": 31, "verbosity": -1, **bins.params}
     data = lightgbm.Dataset(X, params=own).construct()

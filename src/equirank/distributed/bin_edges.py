@@ -10,12 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from ..core.columns import features
 from ..core.extras import require
 from ..core.random import generator
 from ..datasets.opening import replacing
+from ..rankers.lambdamart.categories import encode_frame
 from .lists import Lists
 
-__all__ = ["BINNING", "Bins", "column_edges", "find_bins", "sample_rows", "write_edges"]
+__all__ = [
+    "BINNING",
+    "Bins",
+    "Ranges",
+    "column_edges",
+    "make_bins",
+    "max_bin_of",
+    "sample_rows",
+    "write_edges",
+]
 
 #: Parameters of LightGBM that workers do without: they get the bins instead.
 BINNING = (
@@ -49,12 +60,17 @@ class Bins:
     n_rows: int
 
 
-def sample_rows(frame: Any, lists: Lists, n_rows: int, seed: int, at: int) -> np.ndarray:
-    """Draw rows of a partition, in their order, as numbers."""
+def sample_rows(
+    frame: Any, lists: Lists, n_rows: int, seed: int, at: int, columns: Sequence[int] | None = None
+) -> np.ndarray:
+    """Draw rows of a partition, in their order, and give all or some features as numbers."""
     if n_rows < len(frame):
         chosen = generator(seed, 7, at).choice(len(frame), n_rows, replace=False)
         frame = frame.iloc[np.sort(chosen)]
-    return np.asarray(lists.data([frame]).X)
+    names = list(lists.roles.features)
+    if columns is None:
+        return features(encode_frame(frame[names], dict(lists.text)))[0]
+    return frame[[names[column] for column in columns]].to_numpy(np.float64, na_value=np.nan)
 
 
 def column_edges(values: np.ndarray, n_bins: int) -> np.ndarray:
@@ -98,56 +114,84 @@ def _last_values(count: np.ndarray, n_bins: int) -> np.ndarray:
     return np.array([end for end in ends if end < len(count) - 1], dtype=np.int64)
 
 
-def find_bins(
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """What is known of each feature: the lowest and highest number, and whether some are missing.
+
+    ``categorical`` are the columns of categories, which have no edges.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    missing: np.ndarray
+    categorical: tuple[int, ...]
+
+    def edges(
+        self, samples: Sequence[np.ndarray], columns: Sequence[int], max_bin: int
+    ) -> list[tuple[np.ndarray, int]]:
+        """Find the edges of some columns, of which samples are given, and their numbers of bins.
+
+        LightGBM adds a bin on either side of zero where there are such numbers, and one for missing
+        values. With exactly as many bins allowed it adds none of its own.
+        """
+        X = np.concatenate(list(samples))
+        found = []
+        for column, values in zip(columns, X.T, strict=True):
+            if column in self.categorical:
+                found.append((np.zeros(0), max_bin))
+                continue
+            around = int(self.low[column] < -ZERO) + int(self.high[column] > ZERO)
+            around += int(self.missing[column])
+            ends = [self.low[column], self.high[column]]
+            values = np.append(values, [end for end in ends if np.isfinite(end)])
+            own = column_edges(values, max(2, max_bin - around))
+            own = own[np.abs(own) > ZERO][: max(1, max_bin - around - 1)]
+            found.append((own, max(2, len(own) + 1 + around)))
+        return found
+
+
+def make_bins(
     samples: Sequence[np.ndarray],
-    low: np.ndarray,
-    high: np.ndarray,
-    missing: np.ndarray,
-    categorical: Sequence[int],
+    ranges: Ranges,
     given: Mapping[str, Any],
     forced: str | None,
+    found: Sequence[tuple[np.ndarray, int]] | None,
     complete: bool,
 ) -> Bins:
-    """Find the bins of a sample of rows.
+    """Let LightGBM bin a sample of rows, by the edges found or by a file with forced bins.
 
     Unless the sample is ``complete`` it gets a row of all lows, one of all highs and one of what is
     missing, which also decide how LightGBM bins. ``given`` are its parameters, and ``forced`` the
-    text of a file with forced bins.
+    text of the file.
     """
     lightgbm = require("lightgbm", "lightgbm")
     X = np.concatenate(list(samples)).astype(np.float64, copy=False)
+    if forced is None and found is None:
+        found = ranges.edges([X], range(X.shape[1]), max_bin_of(given))
     if not complete:
-        ends = [np.where(np.isfinite(bound), bound, X[0]) for bound in (low, high)]
-        X = np.vstack([X, *ends, np.where(missing, np.nan, X[0])])
-    max_bin = int(next((given[n] for n in ("max_bin", "max_bins") if n in given), 255))
-    edges: list[np.ndarray] | None = None
-    params: dict[str, Any] = {}
-    if forced is None:
-        edges, sizes = [], []
-        for column, values in enumerate(X.T):
-            own = np.zeros(0)
-            size = max_bin
-            if column not in categorical:
-                around = int(low[column] < -ZERO) + int(high[column] > ZERO) + int(missing[column])
-                own = column_edges(values, max(2, max_bin - around))
-                own = own[np.abs(own) > ZERO][: max(1, max_bin - around - 1)]
-                size = max(2, len(own) + 1 + around)
-            edges.append(own)
-            sizes.append(size)
-        params = {"max_bin_by_feature": sizes}
-    params |= {"enable_bundle": False, "feature_pre_filter": False}
+        ends = [np.where(np.isfinite(end), end, X[0]) for end in (ranges.low, ranges.high)]
+        X = np.vstack([X, *ends, np.where(ranges.missing, np.nan, X[0])])
+    edges = None if found is None else [own for own, _ in found]
+    params: dict[str, Any] = {"enable_bundle": False, "feature_pre_filter": False}
+    if found is not None:
+        params["max_bin_by_feature"] = [size for _, size in found]
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "bins.json")
-        Path(path).write_text(edges_json(edges) if forced is None else str(forced), "utf-8")
+        Path(path).write_text(edges_json(edges) if forced is None else forced, "utf-8")
         every = {"bin_construct_sample_cnt": len(X), "forcedbins_filename": path}
         whole = lightgbm.Dataset(
             X,
-            categorical_feature=list(categorical) or "auto",
+            categorical_feature=list(ranges.categorical) or "auto",
             params={**given, **params, **every, "verbosity": -1},
         ).construct()
         saved = os.path.join(folder, "reference.bin")
         whole.subset([0, 1]).construct().save_binary(saved)
         return Bins(edges, params, Path(saved).read_bytes(), len(X))
+
+
+def max_bin_of(given: Mapping[str, Any]) -> int:
+    """Give the most bins of a feature."""
+    return int(next((given[name] for name in ("max_bin", "max_bins") if name in given), 255))
 
 
 def edges_json(edges: Sequence[np.ndarray] | None) -> str:

@@ -44,8 +44,8 @@ def dask_audit(
 
     Metrics, permutations and what intervals are made of are computed on the workers, block by
     block. The tables of prefixes, scores, ties and single lists look at rows, so the columns an
-    audit reads (order, relevance, groups; no features) are brought here, at about 30 bytes a row.
-    Ties, missing groups and a single list are treated as in `audit`.
+    audit reads (order, relevance, groups; no features) are brought here: about 200 bytes a row
+    while the tables are made. Ties, missing groups and a single list are treated as in `audit`.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from ..rankers.costs.class_imbalance_cost import ClassImbalanceCost
 from ..rankers.costs.listed_pair_cost import ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.validation import held_out
-from .bin_edges import Bins, find_bins, sample_rows, write_edges
+from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
 from .lists import Lists
 from .network import free_ports, host_of, network_params
 from .opening import compute, current_client, open_frame, parts_of, roles_of
@@ -31,6 +31,9 @@ from .training import grow_part, part_cost_sums, prepare_part, watch
 from .whole_queries import balanced_homes, gathered
 
 __all__ = ["DaskFairLambdaMART"]
+
+#: Rows that LightGBM is shown to set up bins whose edges are known.
+ROWS_SHOWN = 5000
 
 
 class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
@@ -203,28 +206,47 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return model
 
     def _bins(self, model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Bins:
-        """Find the bin edges, from a sample of the rows of all partitions."""
+        """Find the bin edges, from a sample of the rows of all partitions.
+
+        Edges of numbers are found column by column, on all workers. Categories, and a file with
+        forced bins, are left to LightGBM, which must see the rows of the sample in one place.
+        """
         delayed = require("dask", "dask").delayed
         given = dict(getattr(model, "_more", {}))
+        seed = 0 if model.random_state is None else as_seed(model.random_state)
+
+        def sampled(n_rows: int, columns: Any = None) -> list[Any]:
+            each = [round(min(1.0, n_rows / seen.n_rows) * rows) for rows in seen.part_rows]
+            return [
+                delayed(sample_rows, pure=False)(part, seen.lists, rows, seed, at, columns)
+                for at, (part, rows) in enumerate(zip(parts, each, strict=True))
+                if rows > 0
+            ]
+
         names = ("bin_construct_sample_cnt", "subsample_for_bin")
         wanted = int(next((given[n] for n in names if n in given), 200_000))
-        seed = 0 if model.random_state is None else as_seed(model.random_state)
-        share = min(1.0, wanted / seen.n_rows)
-        samples = [
-            delayed(sample_rows, pure=False)(part, seen.lists, round(share * rows), seed, at)
-            for at, (part, rows) in enumerate(zip(parts, seen.part_rows, strict=True))
-            if round(share * rows) > 0
-        ]
         forced = given.pop("forcedbins_filename", None)
-        if forced is not None:
-            forced = Path(forced).read_text("utf-8")
-        columns = model._categorical(as_ranking_data(np.zeros((1, len(seen.low))), [0]))
-        categorical = [] if isinstance(columns, str) else columns
-        find = delayed(find_bins, pure=False)
-        ranges = (seen.low, seen.high, seen.missing)
-        task = find(samples, *ranges, categorical, given, forced, share == 1.0)
-        found: Bins = compute([task], client)[0]
-        return found
+        n = len(seen.low)
+        columns = model._categorical(as_ranking_data(np.zeros((1, n)), [0]))
+        ranges = Ranges(
+            seen.low, seen.high, seen.missing, () if isinstance(columns, str) else tuple(columns)
+        )
+        make = delayed(make_bins, pure=False)
+        if forced is not None or ranges.categorical:
+            text = None if forced is None else Path(forced).read_text("utf-8")
+            complete = wanted >= seen.n_rows
+            task = make(sampled(wanted), ranges, given, text, None, complete)
+        else:
+            shares = np.array_split(np.arange(n), min(n, len(client.nthreads())))
+            edges = delayed(Ranges.edges, pure=False)
+            tasks = [
+                edges(ranges, sampled(wanted, share.tolist()), share.tolist(), max_bin_of(given))
+                for share in shares
+            ]
+            found = [column for part in compute(tasks, client) for column in part]
+            task = make(sampled(min(wanted, ROWS_SHOWN)), ranges, given, None, found, False)
+        bins: Bins = compute([task], client)[0]
+        return bins
 
     def _train(
         self, model: FairLambdaMART, parts: list[Any], seen: Survey, bins: Bins, client: Any
