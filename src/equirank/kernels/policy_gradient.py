@@ -9,20 +9,13 @@ so that neither threads nor the order of the lists change them.
 import numpy as np
 
 from .compiling import compiled
+from .counted_random import key_of, uniform
 from .disparities import GROUP, INDIVIDUAL, NONE
 
 __all__ = ["batch_gradient", "list_gradient", "train_in_turn"]
 
 #: Strengths under this share of the list's largest are taken as this share: sums never vanish.
 WEAKEST = 1e-290
-
-
-@compiled
-def _mixed(state: np.uint64) -> np.uint64:
-    """Scramble a counter into 64 random bits (splitmix64's finaliser)."""
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return state ^ (state >> np.uint64(31))
 
 
 @compiled
@@ -54,13 +47,12 @@ def _draw(
     orders: np.ndarray,
 ) -> None:
     """Draw rankings: items race with exponential times divided by their strengths."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
+    count = np.uint64(0)
     for sample in range(n_samples):
         for item in range(n):
-            state += golden
-            uniform = (np.float64(_mixed(state) >> np.uint64(11)) + 0.5) * 2.0**-53
-            key[item] = -np.log(uniform) / strength[item]
+            key[item] = -np.log(1.0 - uniform(state, count)) / strength[item]
             orders[sample, item] = item
+            count += np.uint64(1)
         _sort_by(key, orders[sample], n)
 
 
@@ -305,10 +297,8 @@ def _adam(
 
 @compiled
 def _state(seed: int, epoch: int, query: int) -> np.uint64:
-    """Key a generator by seed, epoch and list."""
-    state = _mixed(np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15))
-    state = _mixed(state ^ (np.uint64(epoch) * np.uint64(0xD1B54A32D192ED03)))
-    return _mixed(state ^ (np.uint64(query) * np.uint64(0xABC98388FB8FAC03)))
+    """Key the draws by seed, epoch and list."""
+    return key_of(key_of(np.uint64(seed), np.uint64(epoch)), np.uint64(query))
 
 
 @compiled
