@@ -1,5 +1,6 @@
 """OnlineSelection: choosing among people who arrive one by one, with floors and ceilings."""
 
+import math
 import warnings
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -92,7 +93,7 @@ class OnlineSelection(Guaranteed):
         k: int | None = None,
         lower: Mapping[Any, Any] | None = None,
         upper: Mapping[Any, Any] | None = None,
-        warm_up: float = 1.0 / np.e,
+        warm_up: float = 1.0 / math.e,
         deferred: bool = True,
         arrival: str = "random",
         n_draws: int = 1,
