@@ -102,7 +102,9 @@ def test_many_bins(client, tmp_path):
 
 
 def test_edges_of_a_sample(client, tmp_path):
-    ranker = agree(client, people(), tmp_path, SMALL | {"bin_construct_sample_cnt": 300})
+    frame = people()
+    frame.loc[777, "x1"], frame.loc[555, "x3"] = -5.0, np.nan  # rows that no sample holds
+    ranker = agree(client, frame, tmp_path, SMALL | {"bin_construct_sample_cnt": 60})
     whole = DaskFairLambdaMART(client=client, **SMALL | {"n_estimators": 1})
     whole.fit(parted(people()), sensitive="sex", **COLUMNS)
     assert not np.array_equal(ranker.bin_edges_[0], whole.bin_edges_[0])

@@ -174,7 +174,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         bins = self._bins(model, parts, seen, client)
         self._train(model, parts, seen, bins, client)
         model.is_fitted_ = True
-        self.model_, self.bin_edges_, self._bin_params = model, bins.edges, bins.params
+        self.model_, self.bin_edges_ = model, bins.edges
+        self._bin_params = {**bins.params, "bin_construct_sample_cnt": seen.n_rows}
         return self
 
     def _checked(self) -> FairLambdaMART:
@@ -376,6 +377,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         -------
         dict
             For `FairLambdaMART`, which then grows the same trees on one machine, up to rounding.
+            They make LightGBM look at all rows, since a rare sign or missing value decides bins.
         """
         check_is_fitted(self, "model_")
         if self.bin_edges_ is None:
