@@ -5,7 +5,7 @@ import pytest
 
 from equirank import DataError, RankingData, evaluate, make_ranking
 from equirank.core.evaluate import evaluate_blocks
-from equirank.core.inference import Whole
+from equirank.core.inference import PermutationPlan, Whole
 from equirank.core.names import parse_metrics
 from equirank.core.query_blocks import Measures, join_blocks, measure_block
 from equirank.core.ranking import Ranking
@@ -82,3 +82,11 @@ def test_labels_of_mixed_kinds_are_joined(ranking):
 
     named = replace(b, qids=np.array([f"q{q}" for q in b.qids]))
     assert join_blocks([a, named]).qids.tolist() == [*a.qids.tolist(), *named.qids.tolist()]
+
+
+def test_the_whole_decides_how_many_permutations_a_list_gets(ranking):
+    codes = ranking.data.attribute("sex").codes
+    alone = PermutationPlan(ranking.data, codes, None, 1000)
+    part = PermutationPlan(ranking.data, codes, None, 1000, Whole(50_000, 900, 40))
+    assert (alone.pool_size, part.pool_size) == (99, 20)
+    assert not part.exact

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirank.distributed.bin_edges import Ranges, column_edges, make_bins, write_edges
-from equirank.distributed.network import free_ports, host_of, network_params
 from equirank.distributed.whole_queries import balanced_homes
 
 
@@ -74,12 +73,6 @@ def test_edges_are_written_without_loss(tmp_path):
     assert [part["feature"] for part in found] == [0, 2]
     assert found[0]["bin_upper_bound"] == edges[0].tolist()
     assert found[1]["bin_upper_bound"] == edges[2].tolist()
-
-
-def test_a_single_machine_has_no_network():
-    assert network_params(["tcp://a:1"], [], 0) == {}
-    assert len(set(free_ports(20))) == 20
-    assert host_of("tls://10.0.0.7:8786") == "10.0.0.7"
 
 
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 5))

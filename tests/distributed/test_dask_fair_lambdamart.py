@@ -1,6 +1,7 @@
 """Training on a cluster of two processes: the model of one machine, and what if one dies."""
 
 import os
+import pickle
 import signal
 import time
 import warnings
@@ -102,7 +103,9 @@ def test_many_bins(client, tmp_path):
 
 
 def test_edges_of_a_sample(client, tmp_path):
-    ranker = agree(client, people(), tmp_path, SMALL | {"bin_construct_sample_cnt": 300})
+    frame = people()
+    frame.loc[777, "x1"], frame.loc[555, "x3"] = -5.0, np.nan  # rows that no sample holds
+    ranker = agree(client, frame, tmp_path, SMALL | {"bin_construct_sample_cnt": 60})
     whole = DaskFairLambdaMART(client=client, **SMALL | {"n_estimators": 1})
     whole.fit(parted(people()), sensitive="sex", **COLUMNS)
     assert not np.array_equal(ranker.bin_edges_[0], whole.bin_edges_[0])
@@ -242,6 +245,10 @@ def test_parameters_are_those_of_the_ranker():
     }
     other = clone(ranker).set_params(alpha=0.4, client=None)
     assert (other.alpha, other.client, ranker.alpha) == (0.4, None, 0.2)
+    other.alpha, other.client = 0.6, "yours"
+    assert (other.get_params()["alpha"], other.get_params()["client"]) == (0.6, "yours")
+    assert repr(DaskFairLambdaMART(alpha=0.3)) == "DaskFairLambdaMART(alpha=0.3)"
+    assert pickle.loads(pickle.dumps(other)).alpha == 0.6
     with pytest.raises(AttributeError, match="has no attribute 'beta'"):
         _ = ranker.beta
 

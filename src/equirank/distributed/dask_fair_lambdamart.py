@@ -101,6 +101,18 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         return getattr(ranker, name, ranker.get_params(deep=False)[name])
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a parameter of the ranker there, anything else here."""
+        ranker = self.__dict__.get("_ranker")
+        if ranker is not None and name in ranker.get_params(deep=False):
+            ranker.set_params(**{name: value})
+        else:
+            super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        """Show the parameters that differ from their defaults."""
+        return repr(self._ranker).replace("FairLambdaMART(", "DaskFairLambdaMART(", 1)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters: those of the ranker, and the client."""
         return {**self._ranker.get_params(deep=deep), "client": self.client}
@@ -174,7 +186,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         bins = self._bins(model, parts, seen, client)
         self._train(model, parts, seen, bins, client)
         model.is_fitted_ = True
-        self.model_, self.bin_edges_, self._bin_params = model, bins.edges, bins.params
+        self.model_, self.bin_edges_ = model, bins.edges
+        self._bin_params = {**bins.params, "bin_construct_sample_cnt": seen.n_rows}
         return self
 
     def _checked(self) -> FairLambdaMART:
@@ -376,6 +389,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         -------
         dict
             For `FairLambdaMART`, which then grows the same trees on one machine, up to rounding.
+            They make LightGBM look at all rows, since a rare sign or missing value decides bins.
         """
         check_is_fitted(self, "model_")
         if self.bin_edges_ is None:

@@ -3,7 +3,7 @@
 import os
 import socket
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 from urllib.parse import urlparse
 
@@ -68,8 +68,9 @@ def network_params(addresses: Sequence[str], ports: Sequence[int], rank: int) ->
 def break_connections(ports: Iterable[int]) -> int:
     """Break this process's connections from or to these ports, and count them.
 
-    A machine whose partner is gone may wait for it for ever, deep in LightGBM. What it reads from
-    is replaced by something that is no socket, so that the next read fails and training ends.
+    A machine whose partner is gone may wait for it for ever, deep in LightGBM. The connection is
+    shut, which wakes a read, and replaced by something that is no socket, so that the next read
+    fails and training ends.
     """
     psutil = require("psutil", "dask")
     process, wanted, broken = psutil.Process(), set(ports), 0
@@ -79,6 +80,8 @@ def break_connections(ports: Iterable[int]) -> int:
         for each in connections(kind="tcp"):
             ends = {end.port for end in (each.laddr, each.raddr) if end}
             if ends & wanted and each.status != psutil.CONN_LISTEN and each.fd >= 0:
+                with socket.socket(fileno=os.dup(each.fd)) as end, suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
                 os.dup2(nothing, each.fd)
                 broken += 1
     finally:
