@@ -78,6 +78,25 @@ def test_the_gap_bounds_what_is_left():
     assert best - rough <= coarse.gap_
 
 
+def test_any_impact():
+    rng = np.random.default_rng(8)
+    relevance, attention = rng.random((4, 3)) + 0.1, np.array([1.0, 0.5])
+    model = NashWelfare(k=2, discount=attention, tol=1e-6)
+    plain = model.fit_policy(relevance)
+    same = model.fit_policy(relevance, impact=relevance[:, :, None] * attention)
+    assert same.impact(relevance) == pytest.approx(plain.impact(relevance), rel=1e-2)
+    # item 0 gains only at place 2, the others only at place 1
+    impact = np.zeros((4, 3, 2))
+    impact[:, 0, 1] = 1.0
+    impact[:, 1:, 0] = 1.0
+    policy = model.fit_policy(relevance, impact=impact)
+    table = policy.to_array()
+    gained = (table * impact).sum(axis=(0, 2))
+    assert gained == pytest.approx([4.0, 2.0, 2.0], abs=0.02)
+    with pytest.raises(DataError, match="impact of NashWelfare must have shape"):
+        model.fit_policy(relevance, impact=np.ones((4, 3)))
+
+
 def test_the_family():
     relevance = np.random.default_rng(4).random((10, 6))
     greedy = NashWelfare(k=2, aversion=0.0).fit_policy(relevance)

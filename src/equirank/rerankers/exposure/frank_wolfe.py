@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ...core.extras import progress
 from ...kernels.top_lists import add_worth, top_lists
 
-__all__ = ["Atom", "Concave", "Mixed", "Users", "climb", "pairwise_steps"]
+__all__ = ["AnyImpact", "Atom", "Concave", "Mixed", "Users", "climb", "pairwise_steps"]
 
 
 class Concave(Protocol):
@@ -76,6 +77,35 @@ class Users:
         """Give some users' relevances as a plain array."""
         part = self.relevance[begin : begin + 1024]
         return part.toarray() if hasattr(part, "toarray") else part
+
+
+class AnyImpact(Users):
+    """Users for whom item i at place k is worth ``impact[u, i, k]``, whatever that may be.
+
+    A user's best list is then an assignment of items to places, not a sort: for small sets.
+    """
+
+    def __init__(self, impact: np.ndarray, attention: np.ndarray) -> None:
+        super().__init__(impact.mean(axis=2), attention)
+        self.impact = impact
+
+    def atom(self, scale: np.ndarray, shift: np.ndarray) -> Atom:
+        """Give every user the best list at these keys."""
+        lists = np.empty((self.n_users, len(self.attention)), dtype=np.int32)
+        gained, exposure = np.zeros(self.n_items), np.zeros(self.n_items)
+        for user in range(self.n_users):
+            worth = self.impact[user] * scale[:, None] + shift[:, None] * self.attention
+            items, places = linear_sum_assignment(worth, maximize=True)
+            lists[user, places] = items
+            gained[items] += self.impact[user, items, places]
+            exposure[items] += self.attention[places]
+        return Atom(lists, np.concatenate([gained, exposure]))
+
+    def uniform(self) -> Atom:
+        """Give every user any items at random."""
+        gained = self.impact.sum(axis=(0, 2)) / self.n_items
+        share = self.n_users * self.attention.sum() / self.n_items
+        return Atom(None, np.concatenate([gained, np.full(self.n_items, share)]))
 
 
 def climb(

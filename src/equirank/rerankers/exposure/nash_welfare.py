@@ -12,7 +12,7 @@ from ...core.metric import DISCOUNT
 from ...core.params import Constraint, Integer, Number, Optional, check_params
 from ...kernels.welfare import reweigh
 from ...policies.user_item_policy import UserItemPolicy
-from .frank_wolfe import climb
+from .frank_wolfe import AnyImpact, Users, climb
 from .user_lists import mixture_policy, read_users
 
 __all__ = ["NashWelfare"]
@@ -90,11 +90,23 @@ class NashWelfare(BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit_policy(self, relevance: Any) -> UserItemPolicy:
-        """Find the policy for relevances, users x items, dense or sparse."""
+    def fit_policy(self, relevance: Any, *, impact: Any = None) -> UserItemPolicy:
+        """Find the policy.
+
+        Parameters
+        ----------
+        relevance : array-like or sparse array of shape (n_users, n_items)
+            What seeing an item is worth to a user, >= 0; its sums over users are the merits.
+        impact : array-like of shape (n_users, n_items, k), optional
+            What item i gains at place k of user u's list, where that is not relevance times
+            attention. A user's best list is then an assignment: for small sets.
+        """
         check_params("NashWelfare", self.get_params(), self.params)
         users = read_users("NashWelfare", relevance, self.k, self.discount)
         merit = np.asarray(users.relevance.sum(axis=0), dtype=np.float64).ravel()
+        if impact is not None:
+            users = _any_impact(impact, users)
+            merit = np.where(users.impact.max(axis=(0, 2)) > 0.0, np.maximum(merit, 1e-300), 0.0)
         wanted = merit > 0.0
         if not wanted.any():
             raise DataError("relevance of NashWelfare must be positive somewhere")
@@ -124,6 +136,19 @@ class NashWelfare(BaseEstimator):  # type: ignore[misc]
                 stacklevel=2,
             )
         return mixture_policy(users, mixed)
+
+
+def _any_impact(impact: Any, users: Users) -> AnyImpact:
+    values = np.asarray(impact, dtype=np.float64)
+    wanted = (users.n_users, users.n_items, len(users.attention))
+    if values.shape != wanted:
+        raise DataError(f"impact of NashWelfare must have shape {wanted}, got {values.shape}")
+    if not (np.isfinite(values).all() and (values >= 0.0).all()):
+        at = tuple(int(i) for i in np.argwhere(~(np.isfinite(values) & (values >= 0.0)))[0])
+        raise DataError(
+            f"impact of NashWelfare must be finite numbers >= 0, got {values[at]} at {at}"
+        )
+    return AnyImpact(values, users.attention)
 
 
 class _Welfare:
