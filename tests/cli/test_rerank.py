@@ -238,3 +238,17 @@ def test_positions_alone_will_do(tmp_path):
     assert run(path, "--method", "DetGreedy", "--sensitive", "group", "--out", out).exit_code == 0
     assert [row["row"] for row in rows_of(out)] == ["0", "2", "1", "3"]
     assert np.all([row["position"] == str(at + 1) for at, row in enumerate(rows_of(out))])
+
+
+def test_the_report_compares_before_and_after(tmp_path):
+    pytest.importorskip("altair")
+    rng = np.random.default_rng(0)
+    path, page = tmp_path / "people.csv", tmp_path / "page.html"
+    rows = [f"{q},{rng.random():.6f},{g}" for q in range(6) for g in "mmmmmmffff"]
+    path.write_text("list,score,sex\n" + "\n".join(rows) + "\n")
+    done = run(path, "--query", "list", "--sensitive", "sex", "--protected", "f", "--p", "0.6",
+               "--k", "5", "--report", page)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    assert "re-ranked with FAStarIR" in text
+    assert "people.csv" in text

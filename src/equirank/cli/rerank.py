@@ -176,11 +176,13 @@ def _item(result: "Reranking", word: str) -> Any:
 
 def _write_report(path: str, file: str, result: "Reranking") -> None:
     """Write the audit of the new order against the old one."""
-    from importlib import import_module
+    from pathlib import Path
 
-    audit = import_module("equirank.auditing.audit").audit
-    title = f"{file}, re-ranked with {type(result.reranker).__name__}"
-    audit(result, against=result.before, title=title, against_title=file).to_html(path)
+    from ..auditing.audit import audit
+
+    name = Path(file).name
+    title = f"{name}, re-ranked with {type(result.reranker).__name__}"
+    audit(result, against=result.before, title=title, against_title=name).to_html(path)
 
 
 def _list_methods(json: str | None) -> None:
