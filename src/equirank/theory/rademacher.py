@@ -52,7 +52,7 @@ def rademacher_complexity(
 
     Examples
     --------
-    Two rows: |s_1 + s_2| / 2 or |s_2| / 2 is the largest, 1 or 1/2 with even odds.
+    Two rows: ``|s_1 + s_2| / 2`` or ``|s_2| / 2`` is the largest, 1 or 1/2 with even odds.
 
     >>> from equirank.theory import rademacher_complexity
     >>> value, error = rademacher_complexity([[0.0], [1.0]], n_draws=4000, random_state=0)
