@@ -12,7 +12,6 @@ from ...core.data import RankingData, as_ranking_data, refuse_beside
 from ...core.errors import DataError
 from ...core.params import AnyOf, Choice, Constraint, Flag, Instance, Integer, Number, check_params
 from ...core.random import generator
-from ...kernels.segments import segment_sum
 
 __all__ = ["QuerySample", "QuerySampler"]
 
@@ -116,9 +115,9 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
             return vectors
         sizes = np.diff(data.offsets)
         if self.represent == "mean":
-            X = data.X.toarray() if hasattr(data.X, "toarray") else data.X
-            total = np.stack([segment_sum(column, data.offsets) for column in np.asarray(X).T], 1)
-            return np.asarray(total / sizes[:, None], dtype=np.float64)
+            X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+            total = np.add.reduceat(X, data.offsets[:-1], axis=0, dtype=np.float64)
+            return np.asarray(total / sizes[:, None])
         X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
         vectors = np.zeros((data.n_queries, self.n_top, X.shape[1]))
         for place in range(self.n_top):
