@@ -1,11 +1,15 @@
 """FairPGRank: it learns, trades utility for disparity, and both engines agree."""
 
+import os
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import equirank
 from equirank import DataError, EquirankWarning, as_ranking_data, evaluate, make_ranking
 from equirank.core.names import parse_metric
+from equirank.datasets import make_german_lists
 from equirank.kernels.disparities import GROUP, INDIVIDUAL, NONE
 from equirank.kernels.policy_gradient import list_gradient
 from equirank.rankers import FairPGRank
@@ -142,6 +146,18 @@ def test_bad_parameters(data, params, words):
 def test_groups_are_needed_for_their_disparity():
     with pytest.raises(DataError, match="sensitive_features must be given"):
         FairPGRank(disparity="group").fit(np.eye(4), [1, 0, 1, 0])
+
+
+@pytest.mark.skipif(not os.environ.get("EQUIRANK_DATA"), reason="EQUIRANK_DATA is not set")
+@pytest.mark.parametrize("by", ["sex", "age_25", "age_35"])
+def test_disparity_falls_on_german_lists(by):
+    lists, _ = make_german_lists(100, random_state=0)
+    X = np.asarray(lists.X, dtype=float)
+    lists = replace(lists, X=(X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9))
+    name = f'GroupDisparity(by="{by}")'
+    params = {"disparity": "group", "by": by, "n_epochs": 20, "learning_rate": 0.01}
+    values = [disparity(fitted(lists, lam=lam, **params), lists, name) for lam in (0.0, 1.0, 20.0)]
+    assert values[0] > values[1] > values[2]
 
 
 # the engine on PyTorch

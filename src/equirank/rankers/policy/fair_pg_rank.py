@@ -42,7 +42,8 @@ class FairPGRank(Ranker):
     (`GroupDisparity` or `IndividualDisparity`), H the entropy of who comes first. Gradients come
     from ``n_samples`` rankings of each list. The signs inside D are read off the exposures of the
     same samples, which makes the gradient of D slightly biased; that of U is not. A list without
-    any relevant item teaches nothing.
+    any relevant item teaches nothing. Features are taken as they are: bring them to one scale first
+    (scikit-learn's StandardScaler in a pipeline), or a large one drowns the rest.
 
     Parameters
     ----------
