@@ -21,6 +21,7 @@ from equirank.rankers import FairLambdaMART
 ALPHAS = (0.9, 0.5, 0.1)
 STRATEGIES = ("swap", "fair_first", "relevance_first")
 CUTOFFS = (15, 50)
+N_LISTS = 3000  # of German credit, on each side
 
 
 def mslr(seed):
@@ -63,7 +64,7 @@ def mq2008(seed):
 
 def german(attribute, split_people):
     def make(seed):
-        sides = make_german_lists(300, split_people=split_people, random_state=seed)
+        sides = make_german_lists(N_LISTS, split_people=split_people, random_state=seed)
         return [replace(d, sensitive={attribute: d.sensitive[attribute]}) for d in sides]
 
     return make

@@ -38,7 +38,7 @@ NO_COST, PRODUCT_COST, SUM_COST, CELL_COST, PAIR_COST = 0, 1, 2, 3, 4
 
 _DAMPING = 0.01
 _WIDEST = 300.0  # beyond it exponentials are taken row by row
-_PULL, _RELEASE = 2.0, 1.1  # how much a brake is pulled or let go at a time
+_PULL, _RELEASE = 2.0, 1.05  # how much a brake is pulled or let go at a time
 _TIGHTEST = 200.0
 
 

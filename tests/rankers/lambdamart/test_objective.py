@@ -284,9 +284,9 @@ def test_a_list_whose_pull_turns_round_is_braked_in_its_gradient_only():
     part = fairness_part(data, step=3)
     first, second = np.linspace(1, 0, 12), np.linspace(0, 1, 12)
 
-    def call(*lists, steady=True):
+    def call(*lists, part=part, **options):
         objective = Objective(
-            data, performance_part(data), part, alpha=0.0, normalize=False, steady=steady
+            data, performance_part(data), part, alpha=0.0, normalize=False, **options
         )
         return [objective(score, dtype=np.float64) for score in lists][-1]
 
@@ -296,8 +296,12 @@ def test_a_list_whose_pull_turns_round_is_braked_in_its_gradient_only():
     np.testing.assert_allclose(braked[1], plain[1], rtol=1e-12)
     np.testing.assert_allclose(call(first, second, first)[0], call(first)[0] / 4.0, rtol=1e-12)
     let_go = call(second, first, first)[0]
-    np.testing.assert_allclose(let_go, call(first)[0] * 1.1 / 2.0, rtol=1e-12)
+    np.testing.assert_allclose(let_go, call(first)[0] * 1.05 / 2.0, rtol=1e-12)
     np.testing.assert_allclose(call(first, second, steady=False)[0], plain[0], rtol=1e-12)
+    np.testing.assert_allclose(call(second, first_brake=20.0)[0], plain[0] / 20.0, rtol=1e-12)
+    aimed = fairness_part(data, step=3, strategy="fair_first")
+    with_target = call(second, part=aimed, first_brake=20.0)[0]
+    np.testing.assert_allclose(with_target, call(second, part=aimed)[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("fairness", ["rkl", "exposure", "treatment"])

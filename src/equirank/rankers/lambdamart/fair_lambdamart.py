@@ -46,6 +46,9 @@ __all__ = ["FairLambdaMART"]
 #: Random orders that a path's line of chance is averaged over.
 N_RANDOM_ORDERS = 10
 
+#: How strongly `swap` is braked at first: all scores are equal then, and any step turns the list.
+_FIRST_BRAKE = 20.0
+
 
 class FairLambdaMART(Explaining):
     """LambdaMART that trades NDCG against fairness inside the gradient.
@@ -81,8 +84,9 @@ class FairLambdaMART(Explaining):
     over_groups : {"mean", "worst"}
         How the unfairness of several groups is joined.
     steady : bool
-        Take smaller steps in lists whose pull between groups turned round with the last tree.
-        Without it a whole group can jump over the other and back, tree by tree.
+        In strategy ``"swap"``, begin with small steps towards fairness, and take smaller ones again
+        in lists whose pull between groups turned round with the last tree. Without it a whole group
+        can jump over the other and back, tree by tree.
     truncation : int
         Pairs count for NDCG where one of the two stands within so many places.
     sigma : float
@@ -261,6 +265,7 @@ class FairLambdaMART(Explaining):
             sigma=self.sigma,
             normalize=self.normalize,
             steady=self.steady,
+            first_brake=_FIRST_BRAKE,
             n_threads=n_threads(self.n_jobs),
         )
 

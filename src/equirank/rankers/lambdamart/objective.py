@@ -33,7 +33,10 @@ class Objective:
     normalize : bool
         Damp by score distance and normalise the size per query, as LightGBM does.
     steady : bool
-        Brake lists whose pull between groups turned round since the last call.
+        Brake lists whose pull between groups turned round since the last call; lists with a target
+        do not jump and are not braked.
+    first_brake : float
+        How strongly lists are braked in the first call.
     n_threads : int
         How many threads work at once.
     """
@@ -48,6 +51,7 @@ class Objective:
         sigma: float = 1.0,
         normalize: bool = True,
         steady: bool = True,
+        first_brake: float = 1.0,
         n_threads: int = 1,
     ) -> None:
         self.offsets = np.array(data.offsets)
@@ -56,7 +60,7 @@ class Objective:
         self.query_weight = np.ones(data.n_queries)
         if data.query_weight is not None:
             self.query_weight = np.array(data.query_weight, dtype=np.float64)
-        self.n_threads, self.steady = n_threads, steady
+        self.n_threads, self.steady, self.first_brake = n_threads, steady, first_brake
         self.reset()
         sizes = np.diff(self.offsets)
         self.order = (np.arange(data.n_rows) - np.repeat(self.offsets[:-1], sizes)).astype(np.int32)
@@ -65,8 +69,9 @@ class Objective:
     def reset(self) -> None:
         """Forget earlier calls."""
         n_queries = len(self.offsets) - 1
-        self.brake = np.ones(n_queries)
-        columns = self.fairness.start.shape[1] if self.steady else 0
+        braked = self.steady and not self.fairness.targeted
+        self.brake = np.full(n_queries, self.first_brake if braked else 1.0)
+        columns = self.fairness.start.shape[1] if braked else 0
         self.pull_before = np.zeros((n_queries, columns))
 
     @staticmethod
