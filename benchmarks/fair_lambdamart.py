@@ -21,7 +21,7 @@ from equirank.rankers import FairLambdaMART
 ALPHAS = (0.9, 0.5, 0.1)
 STRATEGIES = ("swap", "fair_first", "relevance_first")
 CUTOFFS = (15, 50)
-N_LISTS = 3000  # of German credit, on each side
+N_LISTS = 3000  # of German credit, train and test together
 
 
 def mslr(seed):
