@@ -82,6 +82,13 @@ def run_reduction(train, test, kind, eps, args, seed):
     weights = model.weights_
     mixed = weights @ accuracy, np.abs(weights @ difference).max(), weights @ gain
     single = [(a, np.abs(d).max(), g) for a, d, g in found]
+    if args.train:
+        rule = pairwise_constraint(train, kind, None)
+        seen = np.array(
+            [rule.measure(train, m._scores(m._blind(train)))[1] for m in model.members_]
+        )
+        parts = seen[0], seen[model.best_], weights @ seen
+        print("  training rows:", *(f"{np.abs(part).max():.3f}" for part in parts))
     return {
         "plain": single[0],
         "single": single[model.best_],
@@ -153,6 +160,7 @@ def main():
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--no-fairlearn", action="store_true")
+    parser.add_argument("--train", action="store_true", help="violations on training rows too")
     args = parser.parse_args()
     head = ["data", "constraint", "eps", "method", "violation", "pair accuracy", "line"]
     head += [f"NDCG@{K}", "line", "halved", "against the lines", "time"]
