@@ -133,6 +133,24 @@ def test_draws_come_near_the_exact_values_within_their_errors(monkeypatch):
     assert (np.abs(apart[error > 0]) > 0.02 * error[error > 0]).any()
 
 
+def test_standard_errors_say_how_far_estimates_spread():
+    rows = np.random.default_rng(1).normal(size=(2, 12))
+    model = fitted(Curved, 12)
+    runs = [model.explain_pair(rows, 0, 1, n_draws=30, random_state=s) for s in range(60)]
+    for feature in ("x0", "x11"):
+        spread = np.std([value_of(run)[feature] for run in runs], ddof=1)
+        stated = np.mean([run["standard_error"][run["feature"] == feature] for run in runs])
+        assert 0.7 < spread / stated < 1.4
+
+
+def test_values_missing_from_both_rows_are_equal():
+    rows = np.random.default_rng(4).normal(size=(2, 14))
+    rows[:, 3:] = np.nan
+    explanation = fitted(Curved, 14).explain_pair(rows, 0, 1)
+    assert explanation.method == "exact"  # three of fourteen features differ
+    assert np.count_nonzero(explanation["contribution"]) <= 3
+
+
 def test_every_draw_adds_up_turns_round_and_repeats():
     rows = np.random.default_rng(2).normal(size=(2, 30))
     rows[1, 4] = rows[0, 4]

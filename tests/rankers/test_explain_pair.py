@@ -69,6 +69,19 @@ def test_ensembles_add_up_over_missing_values(model):
         assert by_feature(found)["x0"] == pytest.approx(changed, abs=1e-12)
 
 
+def test_a_reduction_is_explained_by_its_best_member():
+    model = FairReduction(RankBoost(5), max_iter=3, eps=0.0)
+    rows = np.nan_to_num(X)
+    model.fit(rows, (SEX == "f") + Y, sensitive_features=SEX)
+    seen = set()
+    for at in range(len(model.members_)):
+        model.best_ = at
+        found = by_feature(model.explain_pair(rows, 0, 1))
+        assert found == by_feature(model.members_[at].explain_pair(rows, 0, 1))
+        seen.add(tuple(found.values()))
+    assert len(seen) > 1
+
+
 def test_a_linear_policy_has_its_terms_and_a_network_its_game():
     full = np.nan_to_num(X)
     linear = FairPGRank(n_epochs=2, random_state=0).fit(full, Y)
