@@ -125,6 +125,14 @@ def test_trees_keep_the_difference_of_shap_values():
     np.testing.assert_allclose(found["shap_a"], shap[6][at])
 
 
+def test_linear_trees_have_no_shap_values_and_take_the_game():
+    full = np.nan_to_num(X)
+    model = LambdaMART(**TREES, linear_tree=True).fit(full, Y)
+    found, score = model.explain_pair(full, 6, 3), model.predict(full)
+    assert found.method == "exact"
+    assert found["contribution"].sum() == pytest.approx(score[6] - score[3], abs=1e-9)
+
+
 def test_categories_are_shown_by_their_names():
     frame = pd.DataFrame(
         {"city": np.where(SEX == "f", "Rome", "Bonn"), "age": np.nan_to_num(X[:, 0])}

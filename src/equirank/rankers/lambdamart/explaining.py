@@ -33,8 +33,10 @@ class Explaining(TreeRanker):
         parts = self._raw(data, pred_contrib=True)
         return data.to_original(np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts))
 
-    def _parts(self, data: RankingData) -> Parts:
-        """Give the SHAP values, and what a model to start from adds."""
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Give the SHAP values, and what a model to start from adds; linear trees have none."""
+        if getattr(self, "_more", {}).get("linear_tree"):
+            return None
         parts = self._raw(data, pred_contrib=True)
         values = np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts)[:, :-1]
         if not hasattr(self, "base_"):
