@@ -119,10 +119,11 @@ def _at_prediction(kind: type[Ranker], sample: dict[str, np.ndarray]) -> dict[st
 def check_ranker(ranker: Ranker) -> None:
     """Check a ranker against the house's contract.
 
-    Fitting repeats; scores come back in the caller's row order whatever the order of the queries; a
+    Fitting repeats; scores come back in the caller's row order whatever the order of the queries;
+    the contributions of `explain_pair` add up to the difference of the scores; a
     `RankingData` gives what arrays give; parameters are left untouched and bad ones refused in
-    `fit`; a ranker that does not declare groups is not changed by them; the contributions of
-    `explain_pair` add up to the difference of the scores; save and load keep the predictions.
+    `fit`; a ranker that does not declare groups is not changed by them; save and load keep the
+    predictions.
 
     Parameters
     ----------
@@ -167,8 +168,8 @@ def check_ranker(ranker: Ranker) -> None:
     _check_data_object(ranker, name, sample, given, later, scores)
     _check_blindness(ranker, name, sample, given, later, scores)
     _check_bad_params(ranker, name, sample, given)
-    _check_ranking(fitted, name, sample, later, scores)
     _check_explaining(fitted, name, sample, later, scores)
+    _check_ranking(fitted, name, sample, later, scores)
     _check_saving(fitted, name, lambda model: model.predict(sample["X"], **later))
 
 
