@@ -45,7 +45,7 @@ class Linear(Curved):
         return data.X @ np.arange(1.0, data.n_features + 1) + 100.0
 
     def _parts(self, data):
-        return Parts(data.X * np.arange(1.0, data.n_features + 1))
+        return Parts.linear(data.X, np.arange(1.0, data.n_features + 1))
 
 
 class InList(Curved):
@@ -80,6 +80,12 @@ def test_a_linear_model_has_its_terms():
     assert (np.diff(size) <= 0).all()
     at = explanation["feature"].tolist().index("x2")
     assert (explanation["value_a"][at], explanation["value_b"][at]) == (X[3, 2], X[5, 2])
+
+
+def test_sparse_features_of_a_linear_model():
+    dense = fitted(Linear).explain_pair(X, 3, 5)
+    sparse = fitted(Linear).explain_pair(sp.csr_array(X), 3, 5)
+    assert value_of(sparse) == pytest.approx(value_of(dense))
 
 
 def test_the_game_knows_a_linear_model_too():

@@ -33,6 +33,17 @@ class Parts:
     method: Literal["exact", "shap"] = "exact"
     others: tuple[str, ...] = ()
 
+    @classmethod
+    def linear(cls, X: Any, coef: np.ndarray) -> "Parts":
+        """Give the terms of a linear score ``X @ coef``, of dense or sparse features.
+
+        Examples
+        --------
+        >>> Parts.linear(np.array([[1.0, 2.0]]), np.array([3.0, -1.0])).values
+        array([[ 3., -2.]])
+        """
+        return cls(as_dense(X) * np.asarray(coef, dtype=np.float64))
+
 
 @dataclass(frozen=True, eq=False)
 class Scored:

@@ -377,7 +377,7 @@ class FairPGRank(Ranker):
 
     def _parts(self, data: RankingData) -> Parts | None:
         """Give the terms of the linear model; a network has none."""
-        return Parts(np.asarray(data.X) * self.coef_) if hasattr(self, "coef_") else None
+        return Parts.linear(data.X, self.coef_) if hasattr(self, "coef_") else None
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
         scored = as_ranking_data(score=self._scores(data), qid=data.query_of_rows())
