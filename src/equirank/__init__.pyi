@@ -25,6 +25,7 @@ from .core.evaluate import evaluate as evaluate
 from .core.evaluation import Evaluation as Evaluation
 from .core.metric import Metric as Metric
 from .core.pair_cost import PairCost as PairCost
+from .core.pair_explanation import PairExplanation as PairExplanation
 from .core.ranker import Ranker as Ranker
 from .core.ranking import Ranking as Ranking
 from .core.reranker import Reranker as Reranker

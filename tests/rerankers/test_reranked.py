@@ -192,3 +192,43 @@ def test_bad_parts_are_refused(parts, message):
 def test_it_ranks_in_one_draw():
     with pytest.raises(DataError, match="n_draws must be None"):
         model().fit(X, Y).rank(X, sensitive_features=SEX, n_draws=3)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RidgeRanker(), Ridge(), make_pipeline(StandardScaler(), Ridge())]
+)
+def test_it_explains_by_the_estimator_and_the_reranker(estimator):
+    fitted = Reranked(estimator, FAStarIR(0.5, protected="f")).fit(X, Y, qid=QID)
+    given = {"qid": QID, "sensitive_features": SEX}
+    scores, ranking = fitted.predict(X, **given), fitted.rank(X, **given)
+    own = clone(estimator).fit(X, Y).predict(X)
+    moved = ranking.data.to_original(ranking.places_before) - ranking.data.to_original(
+        ranking.places
+    )
+    a = int(np.argmax(moved))
+    b = int(next(row for row in np.flatnonzero(QID[a] == QID) if row != a))
+    explanation = fitted.explain_pair(X, a, b, **given)
+    part = dict(zip(explanation["feature"], explanation["contribution"], strict=True))
+    assert sum(part.values()) == pytest.approx(scores[a] - scores[b])
+    assert explanation.difference == pytest.approx(scores[a] - scores[b])
+    wanted = (scores[a] - scores[b]) - (own[a] - own[b])
+    assert part.pop("(re-ranker)") == pytest.approx(wanted)
+    assert sum(part.values()) == pytest.approx(own[a] - own[b])
+    assert [reason.facts["row"] for reason in explanation.reasons] == [a, b]
+    assert explanation.reasons[0].facts["move"] == "up"
+    assert f"Row {a} (f) moved up" in str(explanation)
+    data = as_ranking_data(X, ids=[f"p{row}" for row in range(N)], **given)
+    named = fitted.explain_pair(data, a, b)
+    assert named.reasons[1].facts["item"] == f"p{b}"
+    np.testing.assert_allclose(named["contribution"], explanation["contribution"])
+
+
+def test_a_reranker_without_reasons_is_still_explained():
+    from reference_ranker import ReverseReranker
+
+    fitted = Reranked(RidgeRanker(), ReverseReranker()).fit(X, Y, qid=QID)
+    a, b = np.flatnonzero(QID == "q0")[:2].tolist()
+    explanation = fitted.explain_pair(X, a, b, qid=QID)
+    scores = fitted.predict(X, qid=QID)
+    assert explanation["contribution"].sum() == pytest.approx(scores[a] - scores[b])
+    assert explanation.reasons == ()

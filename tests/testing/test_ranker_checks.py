@@ -13,6 +13,7 @@ from reference_ranker import (
 )
 
 from equirank import DataError, Ranking, Reranker
+from equirank.core.explaining import Parts
 from equirank.core.params import Number
 from equirank.core.ranker import Ranker
 from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups
@@ -141,9 +142,40 @@ class SavesPickle(RidgeRanker):
         (folder / "model.pkl").write_bytes(b"")
 
 
+class LosesPart(RidgeRanker):
+    """Says that its score is a sum over features, and leaves one out."""
+
+    def _parts(self, data):
+        return Parts(data.X * self.coef_ * [1, 1, 1, 0])
+
+
+class OneSided(RidgeRanker):
+    """Explains one way round only."""
+
+    def explain_pair(self, X, a, b, **given):
+        found = super().explain_pair(X, a, b, **given)
+        if a > b:
+            found.columns["contribution"] = -found["contribution"]
+        return found
+
+
+class Credulous(RidgeRanker):
+    """Gives a part to a feature that is the same in both rows."""
+
+    def _parts(self, data):
+        parts = data.X * self.coef_
+        sign = np.sign(data.X[:, 1] - data.X[::-1, 1])
+        parts[:, 0] += sign
+        parts[:, 1] -= sign
+        return Parts(parts)
+
+
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
+        (LosesPart, "contributions that add up"),
+        (OneSided, "must turn all signs"),
+        (Credulous, "must give 0 to a feature that is equal"),
         (ChangesParams, "must leave the parameters untouched"),
         (Random, "same scores for the same seed"),
         (NaNScores, "one finite score per row"),

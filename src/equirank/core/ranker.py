@@ -1,6 +1,6 @@
 """Ranker: the base of everything that learns to rank, a scikit-learn estimator."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -12,8 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from . import columns as door
 from .data import RankingData, as_ranking_data, refuse_beside
 from .errors import DataError
+from .explaining import Parts, Scored, explain_pair
 from .names import parse_metric
 from .pair_cost import PairCost
+from .pair_explanation import PairExplanation
 from .params import Constraint, Integer, check_params
 from .ranking import Ranking
 from .saving import save
@@ -168,6 +170,50 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         metric = parse_metric("NDCG@10")
         return float(metric.summarize(metric.per_query(ranking))[0])
 
+    def explain_pair(
+        self,
+        X: Any,
+        a: int,
+        b: int,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> PairExplanation:
+        """Say why row a stands above (or below) row b: each feature's part in the difference.
+
+        Where the score is a sum over features its terms are compared; tree rankers compare SHAP
+        values. For all others the features are players of a game between the two rows, and their
+        Shapley values are exact where at most ten features differ, else estimated. In each case the
+        contributions add up to the difference of the scores `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features of all rows: a ranker that looks at whole lists needs those of the list.
+        a, b : int
+            Row numbers in X, of two rows of one list.
+        qid, sensitive_features : array-like, optional
+            As in `predict`.
+        n_draws : int
+            Orders of the features that are drawn where more than ten differ.
+        random_state : int, Generator, RandomState or None
+            Seed of the draws.
+
+        Returns
+        -------
+        PairExplanation
+            A table with the words and the picture to it.
+        """
+        data = self._prediction_data(X, None, qid, sensitive_features)
+        names = self._feature_names(data)
+        shown = self._shown_values
+        model = Scored(
+            type(self).__name__, names, self._own_scores, self._own_parts, self.predict_needs, shown
+        )
+        return explain_pair(model, data, a, b, n_draws=n_draws, random_state=random_state)
+
     def save(self, folder: str | Path) -> None:
         """Save the fitted model into a folder that `equirank.load` reads; no pickle is involved."""
         check_is_fitted(self)
@@ -178,6 +224,29 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, data: RankingData) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _scores; Ranker is abstract")
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Give each feature's part in each row's score, where the score is such a sum.
+
+        A ranker that is linear in its features, or a sum of functions of one feature each, gives
+        its terms here, and explanations of it are exact and free.
+        """
+        return None
+
+    def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
+        """Give a row's features as people know them: the words of encoded categories."""
+        return values.tolist()
+
+    def _own_scores(self, data: RankingData) -> np.ndarray:
+        return self._scores(self._blind(data))
+
+    def _own_parts(self, data: RankingData) -> Parts | None:
+        return self._parts(self._blind(data))
+
+    def _feature_names(self, data: RankingData) -> list[str]:
+        names = getattr(self, "feature_names_in_", data.feature_names)
+        count = data.n_features
+        return [f"x{at}" for at in range(count)] if names is None else [str(n) for n in names]
 
     def _training_data(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.extras import require
+from ..core.pair_explanation import PairExplanation
 from ..core.params import check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
@@ -372,6 +373,10 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
     def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
         """Rank rows at hand, as `FairLambdaMART.rank` does."""
         return self.to_local().rank(X, y, **given)
+
+    def explain_pair(self, X: Any, a: int, b: int, **given: Any) -> PairExplanation:
+        """Say why row a stands above row b, of rows at hand, as `FairLambdaMART.explain_pair`."""
+        return self.to_local().explain_pair(X, a, b, **given)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Save the ranker of one machine into a folder that `equirank.load` reads."""

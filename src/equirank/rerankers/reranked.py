@@ -9,10 +9,13 @@ from sklearn.utils import get_tags
 
 from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.explaining import Scored, explain_pair, two_rows
+from ..core.pair_explanation import PairExplanation
 from ..core.params import Constraint
 from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
+from .reranking import Reranking
 
 __all__ = ["Reranked"]
 
@@ -130,6 +133,53 @@ class Reranked(Ranker):
         scores = self._given_scores(self._blind(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 
+    def explain_pair(
+        self,
+        X: Any,
+        a: int,
+        b: int,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> PairExplanation:
+        """Say why row a stands above (or below) row b: by the estimator, and by the re-ranker.
+
+        The features contribute to the difference of the estimator's scores; what the re-ranker
+        changed in the scores `predict` gives is a row of its own, ``(re-ranker)``. Its reasons for
+        both rows (`Reranking.explain`) are in ``reasons`` and in the words.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features of all rows: the re-ranker needs those of the whole list.
+        a, b : int
+            Row numbers in X, of two rows of one list.
+        qid, sensitive_features : array-like, optional
+            As in `predict`.
+        n_draws, random_state
+            As in `Ranker.explain_pair`.
+        """
+        data = self._prediction_data(X, None, qid, sensitive_features)
+        stored = two_rows(data, a, b)
+        drawn = {"n_draws": n_draws, "random_state": random_state}
+        if isinstance(self.estimator_, Ranker):
+            explanation = self.estimator_.explain_pair(data, a, b, **drawn)
+        else:
+            model = Scored(
+                type(_last(self.estimator_)).__name__, self._feature_names(data), self._given_scores
+            )
+            explanation = explain_pair(model, data, a, b, **drawn)
+        before, after = self._both(self._blind(data))  # all lists: who draws, draws by list
+        score_a, score_b = _handed_out(before, after)[list(stored)].tolist()
+        reasons = []
+        if isinstance(after, Reranking):
+            query, keys = data.place(stored[0])[0], [data.place(row)[1] for row in stored]
+            keys = keys if data.ids is None else data.ids[list(stored)].tolist()
+            reasons = [after.explain(key, query) for key in keys]
+        return explanation.reranked(score_a, score_b, type(self).__name__, reasons)
+
     def get_metadata_routing(self) -> Any:
         """State what to pass on: what the estimator fits with, and groups for the re-ranker."""
         request = super().get_metadata_routing()
@@ -158,10 +208,12 @@ class Reranked(Ranker):
         )
 
     def _scores(self, data: RankingData) -> np.ndarray:
-        scores = self._given_scores(data)
-        before = Ranking.from_scores(data, data.to_original(scores))
-        after = self.reranker(before)
-        return _handed_out(before, after)
+        return _handed_out(*self._both(data))
+
+    def _both(self, data: RankingData) -> tuple[Ranking, Ranking]:
+        """Give the ranking by the estimator's scores, and what the re-ranker makes of it."""
+        before = Ranking.from_scores(data, data.to_original(self._given_scores(data)))
+        return before, self.reranker(before)
 
     def _given_scores(self, data: RankingData) -> np.ndarray:
         """Give the estimator's own scores per stored row."""

@@ -119,7 +119,8 @@ def _at_prediction(kind: type[Ranker], sample: dict[str, np.ndarray]) -> dict[st
 def check_ranker(ranker: Ranker) -> None:
     """Check a ranker against the house's contract.
 
-    Fitting repeats; scores come back in the caller's row order whatever the order of the queries; a
+    Fitting repeats; scores come back in the caller's row order whatever the order of the queries;
+    the contributions of `explain_pair` add up to the difference of the scores; a
     `RankingData` gives what arrays give; parameters are left untouched and bad ones refused in
     `fit`; a ranker that does not declare groups is not changed by them; save and load keep the
     predictions.
@@ -167,6 +168,7 @@ def check_ranker(ranker: Ranker) -> None:
     _check_data_object(ranker, name, sample, given, later, scores)
     _check_blindness(ranker, name, sample, given, later, scores)
     _check_bad_params(ranker, name, sample, given)
+    _check_explaining(fitted, name, sample, later, scores)
     _check_ranking(fitted, name, sample, later, scores)
     _check_saving(fitted, name, lambda model: model.predict(sample["X"], **later))
 
@@ -232,6 +234,38 @@ def _check_ranking(fitted: Any, name: str, sample: Any, later: Any, scores: np.n
             (np.diff(scores[rows]) <= 1e-12).all(),
             f"{name}.rank must order the rows of a query by predict's scores",
         )
+
+
+def _check_explaining(
+    fitted: Any, name: str, sample: Any, later: dict[str, np.ndarray], scores: np.ndarray
+) -> None:
+    """Hold the contributions against the scores, the other way round, and with an equal feature."""
+    given = {"qid": sample["qid"]} | later
+    a, b = np.flatnonzero(sample["qid"] == sample["qid"][0])[:2].tolist()
+    found = fitted.explain_pair(sample["X"], a, b, **given)
+    near = 1e-6 * float(np.abs(scores).max())
+    _say(
+        abs(found["contribution"].sum() - (scores[a] - scores[b])) <= near,
+        f"{name}.explain_pair must give contributions that add up to the difference of the scores",
+    )
+    back = fitted.explain_pair(sample["X"], b, a, **given)
+    _say(
+        np.allclose(_by_feature(back), -_by_feature(found), rtol=0.0, atol=near),
+        f"{name}.explain_pair must turn all signs where a and b are exchanged",
+    )
+    X = sample["X"].copy()
+    X[b, 0] = X[a, 0]
+    alike = fitted.explain_pair(X, a, b, **given)
+    if alike.method != "shap":
+        _say(
+            (alike["contribution"][alike["feature"] == "x0"] == 0.0).all(),
+            f"{name}.explain_pair must give 0 to a feature that is equal in both rows",
+        )
+
+
+def _by_feature(explanation: Any) -> np.ndarray:
+    """Give the contributions in the order of their names."""
+    return explanation["contribution"][np.argsort(explanation["feature"].astype(str))]
 
 
 def _check_permutation(ranking: Ranking, name: str) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 
 from .binning import Bins, Workers
 
-__all__ = ["best_edge", "stump_output", "vote_sum"]
+__all__ = ["best_edge", "stump_output", "vote_parts", "vote_sum"]
 
 
 def vote_sum(
@@ -17,6 +17,17 @@ def vote_sum(
     for (column, cut), vote in zip(cuts, total, strict=True):
         score += np.where(X[:, int(column)] > cut, 2.0 * vote, 0.0)
     return score
+
+
+def vote_parts(
+    X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Give what the votes of each feature add to each row's sum (rows x features)."""
+    parts = np.zeros(X.shape)
+    for column in np.unique(feature).tolist():
+        mine = feature == column
+        parts[:, column] = vote_sum(X, feature[mine], threshold[mine], weight[mine])
+    return parts
 
 
 def best_edge(bins: Bins, potential: np.ndarray, workers: Workers) -> tuple[int, int, float, float]:

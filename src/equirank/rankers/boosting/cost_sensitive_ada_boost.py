@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ...core import columns as door
 from ...core.data import as_ranking_data
 from ...core.errors import DataError, EquirankWarning
+from ...core.explaining import Parts, Scored, explain_pair
+from ...core.pair_explanation import PairExplanation
 from ...core.params import AnyOf, Choice, Constraint, Integer, Optional, Vector, check_params
 from ...core.random import as_seed
 from ...core.ranking import Ranking
 from ...core.saving import save
 from ...core.table import Table
 from .ada_boost_rules import RULES
-from .ada_boost_stumps import best_edge, stump_output, vote_sum
+from .ada_boost_stumps import best_edge, stump_output, vote_parts, vote_sum
 from .binning import Workers, bin_features
 from .calibration import calibrated, fit_calibration
 
@@ -181,6 +183,33 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         score = self.decision_function(X)
         data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
         return Ranking.from_scores(data)
+
+    def explain_pair(
+        self, X: Any, a: int, b: int, *, qid: Any = None, sensitive_features: Any = None
+    ) -> PairExplanation:
+        """Say why row a is ranked above (or below) row b; exact, as `Ranker.explain_pair` gives it.
+
+        Parameters
+        ----------
+        X : array-like
+            Features.
+        a, b : int
+            Row numbers in X, of two rows of one list.
+        qid, sensitive_features : array-like, optional
+            As in `rank`.
+        """
+        data = as_ranking_data(self._checked(X), qid=qid, sensitive_features=sensitive_features)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{at}" for at in range(data.n_features)]
+        stumps = (self.feature_, self.threshold_, self.weight_)
+        model = Scored(
+            type(self).__name__,
+            [str(name) for name in names],
+            lambda rows: self._margin(np.asarray(rows.X)) - self.shift_,
+            lambda rows: Parts(vote_parts(np.asarray(rows.X), *stumps)),
+        )
+        return explain_pair(model, data, a, b, n_draws=2, random_state=0)
 
     @property
     def rankers_(self) -> Table:

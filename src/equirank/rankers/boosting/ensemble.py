@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.explaining import Parts
 from ...core.ranker import Ranker
 from ...core.table import Table
 from ...theory.generalization_bounds import EnsembleFacts, GeneralizationBounds
@@ -39,6 +40,20 @@ class Ensemble(GeneralizationBounds, Ranker):
     def _sum(self, X: np.ndarray, rounds: slice) -> np.ndarray:
         """Add up the weak rankers of some rounds, feature by feature."""
         total = np.zeros(len(X))
+        for _, values in self._by_feature(X, rounds):
+            total += values
+        return total
+
+    def _parts(self, data: RankingData) -> Parts:
+        """Give what the weak rankers of each feature add to each row's score."""
+        X = dense(data.X)
+        parts = np.zeros(X.shape)
+        for feature, values in self._by_feature(X, slice(0, len(self.alpha_))):
+            parts[:, feature] = values
+        return Parts(parts)
+
+    def _by_feature(self, X: np.ndarray, rounds: slice) -> Iterator[tuple[int, np.ndarray]]:
+        """Give each feature that some rounds chose, and what they add to each row's score."""
         features, alphas = self.feature_[rounds], self.alpha_[rounds]
         for feature in np.unique(features).tolist():
             mine = features == feature
@@ -52,8 +67,7 @@ class Ensemble(GeneralizationBounds, Ranker):
                 order = np.argsort(threshold, kind="stable")
                 steps = np.concatenate([[0.0], np.cumsum(alpha[order])])
                 values = steps[np.searchsorted(threshold[order], column, side="left")]
-            total += np.where(np.isnan(column), (alpha * at_missing).sum(), values)
-        return total
+            yield feature, np.where(np.isnan(column), (alpha * at_missing).sum(), values)
 
     def staged_predict(
         self, X: Any, *, qid: Any = None, sensitive_features: Any = None

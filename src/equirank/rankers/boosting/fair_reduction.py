@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from ...core.data import RankingData
 from ...core.errors import DataError
+from ...core.explaining import Parts
 from ...core.extras import progress
 from ...core.params import Choice, Constraint, Instance, Integer, Label, Number, Optional
 from ...core.random import as_seed, generator
@@ -213,6 +214,10 @@ class FairReduction(Ranker):
     def _scores(self, data: RankingData) -> np.ndarray:
         member = self.members_[self.best_]
         return np.asarray(member._scores(member._blind(data)), dtype=np.float64)
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        member = self.members_[self.best_]
+        return member._parts(member._blind(data))
 
     def _places(self, data: RankingData, member: int) -> np.ndarray:
         """Give the positions that one member gives to the stored rows."""

@@ -1,6 +1,6 @@
 """TreeRanker: what the rankers on LightGBM share, from binning to SHAP values."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -305,6 +305,14 @@ class TreeRanker(Ranker):
         check_is_fitted(self)
         gain = self.booster_.feature_importance("gain", iteration=self.best_iteration_)
         return gain / gain.sum() if gain.sum() > 0 else gain
+
+    def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
+        words: list[Any] = values.tolist()
+        names = self._names()
+        for column, labels in getattr(self, "categories_", {}).items():
+            at = names.index(column)
+            words[at] = None if np.isnan(words[at]) else labels[int(words[at])]
+        return words
 
     def _names(self) -> list[str]:
         names = getattr(self, "feature_names_in_", None)

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from ...core.data import RankingData, as_ranking_data
 from ...core.errors import DataError, EquirankWarning
+from ...core.explaining import Parts
 from ...core.extras import progress
 from ...core.params import (
     AnyOf,
@@ -373,6 +374,10 @@ class FairPGRank(Ranker):
         for weight, bias in zip(self.weights_[:-1], self.biases_, strict=True):
             values = np.tanh(values @ weight.T + bias)
         return np.asarray(values @ self.weights_[-1][0], dtype=np.float64)
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Give the terms of the linear model; a network has none."""
+        return Parts.linear(data.X, self.coef_) if hasattr(self, "coef_") else None
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
         scored = as_ranking_data(score=self._scores(data), qid=data.query_of_rows())

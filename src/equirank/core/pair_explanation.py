@@ -1,0 +1,250 @@
+"""PairExplanation: why one item stands above another, as a table, in words and as a picture."""
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .table import Table
+
+__all__ = ["PairExplanation", "PairFacts"]
+
+#: What the words say of how the contributions were found.
+METHODS = {
+    "exact": "The contributions are exact.",
+    "shap": "The contributions are differences of SHAP values.",
+}
+#: The row of what a re-ranker changed, and the columns that SHAP values add.
+RERANKER, SHAP = "(re-ranker)", ("shap_a", "shap_b", "difference")
+#: Features that the words name on either side.
+NAMED = 4
+
+
+@dataclass(frozen=True)
+class PairFacts:
+    """What is known of an explained pair beside its table; see `PairExplanation`."""
+
+    a: Any
+    b: Any
+    score_a: float
+    score_b: float
+    model: str
+    method: str
+    n_draws: int = 0
+    ids: bool = False
+    reasons: tuple[Any, ...] = ()
+
+
+class PairExplanation(Table):
+    """Why item a stands above (or below) item b: each feature's part in the difference of scores.
+
+    A table with one row per feature, the largest contribution first: ``feature``, ``value_a``,
+    ``value_b``, ``contribution`` (above 0 where the feature lifts a over b) and ``standard_error``
+    (0 where nothing was drawn). The contributions add up to ``score_a - score_b``. What is no
+    feature has a row in brackets: ``(base)`` the model that trees started from, ``(re-ranker)``
+    what a re-ranker changed. SHAP values of trees add ``shap_a``, ``shap_b`` and ``difference``.
+
+    Attributes
+    ----------
+    a, b : int or label
+        The rows, or their ids where the data has ids.
+    score_a, score_b, difference : float
+        The two scores, and a's less b's.
+    method : {"exact", "shap", "sampled"}
+        Exact Shapley values between the two rows, which for a sum over features are its terms; the
+        difference of the rows' SHAP values; or Shapley values estimated from ``n_draws`` orders.
+    n_draws : int
+        How many orders of the features were drawn; 0 where none were.
+    model : str
+        The class of the ranker.
+    reasons : tuple of Explanation
+        After a re-ranker: why a and b stand where they stand.
+
+    Examples
+    --------
+    >>> from equirank.rankers import RankBoost
+    >>> X, y = [[1.0, 5.0], [2.0, 5.0], [3.0, 1.0]], [0, 1, 2]
+    >>> explanation = RankBoost(n_estimators=5).fit(X, y).explain_pair(X, 2, 0)
+    >>> explanation["feature"].tolist()
+    ['x0', 'x1']
+    >>> bool(abs(explanation["contribution"].sum() - explanation.difference) < 1e-9)
+    True
+    >>> print(str(explanation).split(":")[0])
+    Row 2 stands above row 0
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Any], facts: PairFacts, backend: str | None = None
+    ) -> None:
+        super().__init__(columns, backend)
+        self.facts = facts
+        self.a, self.b = facts.a, facts.b
+        self.score_a, self.score_b = facts.score_a, facts.score_b
+        self.model, self.method, self.n_draws = facts.model, facts.method, facts.n_draws
+        self.reasons = facts.reasons
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        values: Sequence[Any],
+        contribution: np.ndarray,
+        standard_error: np.ndarray,
+        facts: PairFacts,
+        *,
+        more: Mapping[str, np.ndarray] | None = None,
+        backend: str | None = None,
+    ) -> "PairExplanation":
+        """Make one, the largest contribution first.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The features, and what else contributes.
+        values : sequence of two sequences
+            What a and b have of each.
+        contribution, standard_error : ndarray
+            Of each.
+        facts : PairFacts
+            All else.
+        more : mapping, optional
+            Further columns.
+        backend : str, optional
+            The library of the input.
+        """
+        order = np.argsort(-np.abs(contribution), kind="stable")
+
+        def sort(column: Any) -> Any:
+            if isinstance(column, np.ndarray):
+                return column[order]
+            return [column[at] for at in order.tolist()]
+
+        columns = {
+            "feature": sort(list(names)),
+            "value_a": sort(_one_kind(values[0])),
+            "value_b": sort(_one_kind(values[1])),
+            "contribution": contribution[order],
+            "standard_error": standard_error[order],
+        }
+        columns |= {name: sort(column) for name, column in (more or {}).items()}
+        return cls(columns, facts, backend)
+
+    @property
+    def difference(self) -> float:
+        """The score of a less that of b."""
+        return self.score_a - self.score_b
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The explanation in plain words."""
+        first, second = self.name("a", first=True), self.name("b")
+        gap, said = self.difference, []
+        scores = f"{self.score_a:.4g} against {self.score_b:.4g}"
+        if gap == 0:
+            said.append(f"{first} and {second} have the same score, {self.score_a:.4g}.")
+        else:
+            where = "above" if gap > 0 else "below"
+            said.append(f"{first} stands {where} {second}: its score is {scores} ({gap:+.4g}).")
+        said += self._sides()
+        said.append(self._how())
+        return (*said, *(line for reason in self.reasons for line in reason.sentences))
+
+    def name(self, which: str, first: bool = False) -> str:
+        """Name item ``"a"`` or ``"b"`` by its id, else by its row; ``first`` in a sentence."""
+        item = getattr(self.facts, which)
+        return str(item) if self.facts.ids else f"{'Row' if first else 'row'} {item}"
+
+    def words(self, row: int) -> str:
+        """Name the feature of a row of the table, with both items' values of it."""
+        feature = str(self["feature"][row])
+        if feature.startswith("("):
+            return feature
+        values = (_short(self[column][row]) for column in ("value_a", "value_b"))
+        return f"{feature} ({' against '.join(values)})"
+
+    def __str__(self) -> str:
+        """Give the sentences, one per line."""
+        return "\n".join(self.sentences)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the contributions as bars.
+
+        Needs the extra ``report``; options go to `equirank.plots.pair_explanation`.
+        """
+        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
+        return plots.pair_explanation(self, **options)
+
+    def reranked(
+        self, score_a: float, score_b: float, model: str, reasons: Sequence[Any]
+    ) -> "PairExplanation":
+        """Add what a re-ranker did: a row for the scores it handed out, and its reasons.
+
+        Parameters
+        ----------
+        score_a, score_b : float
+            The scores after it.
+        model : str
+            The class of what ranks now.
+        reasons : sequence of Explanation
+            Why a and b stand where they stand.
+        """
+        given = {name: list(column) for name, column in self.columns.items()}
+        moved = score_a - self.score_a, score_b - self.score_b
+        row = {"feature": RERANKER, "value_a": moved[0], "value_b": moved[1]}
+        row |= {"contribution": moved[0] - moved[1], "standard_error": 0.0}
+        columns = {name: [*column, row.get(name, np.nan)] for name, column in given.items()}
+        facts = replace(
+            self.facts, score_a=score_a, score_b=score_b, model=model, reasons=tuple(reasons)
+        )
+        return PairExplanation.of(
+            columns["feature"],
+            (columns["value_a"], columns["value_b"]),
+            np.array(columns["contribution"], dtype=np.float64),
+            np.array(columns["standard_error"], dtype=np.float64),
+            facts,
+            more={name: np.array(columns[name]) for name in SHAP if name in columns},
+            backend=self.backend,
+        )
+
+    def _repr_html_(self) -> str:
+        said = "<br>".join(html.escape(line) for line in self.sentences)
+        return f"<p>{said}</p>{super()._repr_html_()}"
+
+    def _sides(self) -> list[str]:
+        """Say which features speak for a and which for b."""
+        part = self["contribution"]
+        said, left = [], part != 0
+        for word, side in ((self.name("a"), part > 0), (self.name("b"), part < 0)):
+            rows = np.flatnonzero(side)[:NAMED].tolist()
+            left[rows] = False
+            parts = ", ".join(f"{self.words(row)} {part[row]:+.4g}" for row in rows)
+            said += [f"For {word}: {parts}."] if rows else []
+        if left.any():
+            many = "One other" if left.sum() == 1 else f"{left.sum()} others together"
+            said.append(f"{many}: {part[left].sum():+.4g}.")
+        return said
+
+    def _how(self) -> str:
+        if self.method in METHODS:
+            return METHODS[self.method]
+        most = float(self["standard_error"].max(initial=0.0))
+        return (
+            f"The contributions are estimated from {self.n_draws} random orders of the "
+            f"features; their largest standard error is {most:.2g}."
+        )
+
+
+def _one_kind(values: Sequence[Any]) -> Sequence[Any]:
+    """Write numbers as text where some values are text: frames want columns of one kind."""
+    if not any(isinstance(value, str) for value in values):
+        return values
+    return [None if value is None else _short(value) for value in values]
+
+
+def _short(value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return "missing"
+    return f"{value:.4g}" if isinstance(value, (float, np.floating)) else str(value)

@@ -1,0 +1,27 @@
+"""The pages that lead to a method name only what exists."""
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+ROOMS = ("", ".datasets", ".distributed", ".metrics", ".plots", ".policies", ".preprocess")
+ROOMS += (".rankers", ".rerankers", ".testing", ".theory")
+PUBLIC = {name for room in ROOMS for name in import_module(f"equirank{room}").__all__}
+
+
+@pytest.mark.parametrize("page", ["choosing", "explain", "neighbours", "world_views"])
+def test_every_name_exists(page):
+    text = re.sub(r"```.*?```", "", (DOCS / f"{page}.md").read_text(encoding="utf-8"), flags=re.S)
+    named = {word for code in re.findall(r"`([^`]+)`", text) for word in re.findall(r"\w+", code)}
+    named = {word for word in named if re.match(r"[A-Z]\w*[a-z]|[A-Z]{3}", word)}
+    assert len(named) > 2
+    assert named <= PUBLIC, f"{page}.md names {sorted(named - PUBLIC)}"
+
+
+def test_the_chooser_links_to_every_guide_it_can():
+    text = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\((\w+)\.md\)", text))
+    assert {"audit", "boosting", "lambdamart", "policies", "preprocess", "reranking"} <= linked
