@@ -35,6 +35,8 @@ __all__ = ["DaskFairLambdaMART"]
 
 #: Rows that LightGBM is shown to set up bins whose edges are known.
 ROWS_SHOWN = 5000
+#: Rows that edges are found from by default: 200 for each of 255 bins.
+ROWS_BINNED = 50_000
 
 
 class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
@@ -53,7 +55,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         The cluster; by default the current client.
     **params
         Those of `FairLambdaMART`, and any other parameter of LightGBM: ``time_out`` (minutes) and
-        ``bin_construct_sample_cnt`` (rows that edges are found from) are the ones to know here.
+        ``bin_construct_sample_cnt`` (rows that edges are found from, by default 50,000) are the
+        ones to know here.
         ``n_jobs`` is per worker, by default the threads Dask gave it. ``validation`` lists are
         copied to every worker. ``base`` must be a fitted model or None.
 
@@ -238,7 +241,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             ]
 
         names = ("bin_construct_sample_cnt", "subsample_for_bin")
-        wanted = int(next((given[n] for n in names if n in given), 200_000))
+        wanted = int(next((given[n] for n in names if n in given), ROWS_BINNED))
         forced = given.pop("forcedbins_filename", None)
         n = len(seen.low)
         columns = model._categorical(as_ranking_data(np.zeros((1, n)), [0]))

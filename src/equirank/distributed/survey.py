@@ -110,12 +110,12 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
 def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
     """Give smallest, largest and whether missing of each feature; NaN where there is no number."""
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    there = ~np.isnan(values)
-    low = np.where(there, values, np.inf).min(axis=0)
-    high = np.where(there, values, -np.inf).max(axis=0)
+    low = np.fmin.reduce(values, axis=0, initial=np.inf)
+    high = np.fmax.reduce(values, axis=0, initial=-np.inf)
+    missing = np.isnan(values.sum(axis=0)) & np.isnan(values).any(axis=0)  # few columns need both
     at = [list(X.columns).index(name) for name in numbers.columns]
     result = (np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf), np.zeros(X.shape[1], bool))
-    result[0][at], result[1][at], result[2][at] = low, high, ~there.all(axis=0)
+    result[0][at], result[1][at], result[2][at] = low, high, missing
     return result
 
 
