@@ -18,7 +18,7 @@ BASE = {
 }
 EXTRAS = {
     "lightgbm": {"lightgbm"},
-    "neural": {"torch"},
+    "neural": {"onnx", "safetensors", "torch"},
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
     "data": {"pooch", "pyarrow"},
