@@ -36,8 +36,8 @@ class Study:
 
     Attributes
     ----------
-    file : str
-        The script; ``expected.toml`` lies beside it.
+    file, doc : str
+        The script, beside which ``expected.toml`` lies, and what it says of itself.
     parts : dict
         Name to a function of the options that gives a dict of tables, each a list of rows.
     verdicts : callable
@@ -46,13 +46,17 @@ class Study:
         From the same results to a dict of charts.
     seeds : int
         How many seeds a full run takes; a quick one takes two.
+    needs_data : bool
+        Whether the claims speak of real data: a quick run, on made-up data, tests none of them.
     """
 
     file: str
+    doc: str
     parts: dict[str, Callable]
     verdicts: Callable
     pictures: Callable
     seeds: int
+    needs_data: bool = False
 
     @property
     def name(self):
@@ -127,6 +131,14 @@ def claim(text, published, ours, verdict, note=""):
     return dict(zip(COLUMNS, map(str, row), strict=True))
 
 
+def on_stand_in(row, name, *, seen=True):
+    """Take a verdict back that was found on a stand-in; the note may say what was seen there."""
+    if row["verdict"] == NOT_TESTABLE:
+        return row
+    words = f"{name}: there {row['verdict']}" if seen else name
+    return row | {"verdict": NOT_TESTABLE, "note": "; ".join(filter(None, (words, row["note"])))}
+
+
 def rows_where(rows, **wanted):
     """Choose the rows that hold these values."""
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
@@ -171,7 +183,7 @@ def main(study, argv=None):
 
 
 def _options(study, argv):
-    parser = argparse.ArgumentParser(description=sys.modules[study.verdicts.__module__].__doc__)
+    parser = argparse.ArgumentParser(description=study.doc)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--quick", action="store_true", help="made-up data, under a minute")
     parser.add_argument("--seeds", type=int, help=f"{study.seeds} without it, 2 with --quick")
@@ -190,6 +202,10 @@ def _finish(study, results, out):
     """Write tables, then pictures where they can be drawn."""
     found = {part: done["tables"] for part, done in results["parts"].items()}
     results["verdicts"] = study.verdicts(found, study.expected)
+    if study.needs_data and results["quick"]:
+        results["verdicts"] = [
+            on_stand_in(row, "made-up data", seen=False) for row in results["verdicts"]
+        ]
     _write(out / "results.json", _json(results))
     table = markdown(results["verdicts"])
     _write(out / "table.md", table + "\n")

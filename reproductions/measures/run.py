@@ -116,7 +116,7 @@ def pictures(found):
     }  # fmt: skip
 
 
-STUDY = v.Study(__file__, {"curves": curves}, verdicts, pictures, seeds=5)
+STUDY = v.Study(__file__, __doc__, {"curves": curves}, verdicts, pictures, seeds=5)
 
 
 def main(argv=None):

@@ -225,7 +225,7 @@ PARTS = {
     "bipartite": bipartite, "coverage": coverage, "regret": regret, "examples": examples,
     "growth": growth,
 }  # fmt: skip
-STUDY = v.Study(__file__, PARTS, verdicts, pictures, seeds=50)
+STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=50)
 
 
 def main(argv=None):
