@@ -188,11 +188,13 @@ def _options(study, argv):
     parser.add_argument("--quick", action="store_true", help="made-up data, under a minute")
     parser.add_argument("--seeds", type=int, help=f"{study.seeds} without it, 2 with --quick")
     parser.add_argument("--part", action="append", choices=list(study.parts))
-    parser.add_argument("--n-jobs", type=int, default=-1, help="threads; all without it")
+    parser.add_argument("--n-jobs", type=int, help="threads; all without it, 1 with --quick")
     default = Path("build/reproductions") / study.name
     parser.add_argument("--out", type=Path, default=default, help=f"folder, {default} without it")
     parser.add_argument("--draw", type=Path, metavar="FOLDER", help="only table and pictures anew")
     given = parser.parse_args(argv)
+    if given.n_jobs is None:
+        given.n_jobs = 1 if given.quick else -1
     if given.seeds is None:
         given.seeds = 2 if given.quick else study.seeds
     return given
@@ -234,38 +236,6 @@ def markdown(rows):
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
     return "\n".join(lines)
-
-
-def lines(rows, x, y, colour, title, *, facet=None, band=None, dash=None, columns=3, rule=None):
-    """Draw lines of y over x, one colour each; faceted and with a band where asked."""
-    import altair as alt
-
-    base = alt.Chart().encode(
-        x=alt.X(f"{x}:Q", title=x, scale=alt.Scale(zero=False, nice=False)),
-        color=alt.Color(f"{colour}:N"),
-    )
-    if dash is not None:
-        base = base.encode(strokeDash=alt.StrokeDash(f"{dash}:N"))
-    height = {"title": y, "scale": alt.Scale(zero=False)}
-    layers = [base.mark_line().encode(y=alt.Y(f"{y}:Q", **height))]
-    if band is not None:
-        low, high = band
-        layers.insert(0, base.mark_area(opacity=0.2).encode(
-            y=alt.Y(f"{low}:Q", **height), y2=f"{high}:Q"))  # fmt: skip
-    if rule is not None:
-        layers.append(alt.Chart().mark_rule(strokeDash=[4, 4]).encode(
-            x=alt.X(f"{rule}:Q", title=x)))  # fmt: skip
-    size = {"width": 240, "height": 180} if facet else {"width": 420, "height": 260}
-    layers = [layer.properties(**size) for layer in layers]
-    chart = alt.layer(*layers, data=alt.InlineData(values=[_finite(row) for row in rows]))
-    if facet is not None:
-        chart = chart.facet(facet=alt.Facet(f"{facet}:N", title=None), columns=columns)
-        chart = chart.resolve_scale(y="independent")
-    return chart.properties(title=title)
-
-
-def _finite(row):
-    return {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
 
 
 def _json(value):

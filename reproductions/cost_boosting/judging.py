@@ -1,5 +1,6 @@
 """What the cost experiments say about the published figures and claims, and their pictures."""
 
+import charts
 import numpy as np
 import verdicts as v
 
@@ -136,13 +137,13 @@ def further_claims(found):
 
 def pictures(found):
     """Rank loss over rounds: four pictures, test and train."""
-    charts = {}
+    pictures = {}
     for part, tables in found.items():
         rows = [
             {**row, "R2": row["r2"], "cost-weighted R2": row["cost_r2"]} for row in tables["curves"]
         ]
         for y, ending in (("R2", ""), ("cost-weighted R2", "_cost")):
-            charts[f"loss_{part}{ending}"] = v.lines(
+            pictures[f"loss_{part}{ending}"] = charts.lines(
                 rows, "round", y, "model", f"{SETS[part][1]}: {y} by round", facet="side"
             )
-    return charts
+    return pictures

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import charts
 import verdicts as v
 
 from equirank import EquirankWarning, evaluate, make_fairness_probability
@@ -109,7 +110,7 @@ def pictures(found):
         for row in found["curves"]["curves"]
     ]
     return {
-        "measures": v.lines(
+        "measures": charts.lines(
             rows, "f", "value", "protected", "Prefix measures by fairness probability",
             facet="metric", band=("low", "high"), rule="share",
         )

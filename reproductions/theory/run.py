@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import charts
 import verdicts as v
 from theory.boosting import bipartite, consistency, placement, training_bound
 from theory.worked_examples import worked_examples
@@ -216,7 +217,7 @@ def pictures(found):
     data = [{"log10 of the list size": float(np.log10(n)), "discount": kind,
              "told apart": float(v.values(rows, "told_apart", size=n, kind=kind).mean())}
             for n, kind in sorted(cells)]  # fmt: skip
-    return {"growth": v.lines(data, "log10 of the list size", "told apart", "discount",
+    return {"growth": charts.lines(data, "log10 of the list size", "told apart", "discount",
                               "How often the better ranker has the larger NDCG")}  # fmt: skip
 
 
