@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import verdicts as v
-from cost_boosting.judging import MODELS, pictures, verdicts
+from cost_verdicts import MODELS, pictures, verdicts
 
 from equirank import EquirankWarning, as_ranking_data, evaluate, make_ranking
 from equirank.datasets import load_compas, load_libras, load_movielens

@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import charts
 import verdicts as v
-from theory.boosting import bipartite, consistency, placement, training_bound
-from theory.worked_examples import worked_examples
+from boosting_theory import bipartite, consistency, placement, training_bound
+from worked_examples import worked_examples
 
-from equirank import as_ranking_data, evaluate, make_ranking
+from equirank import as_ranking_data, evaluate, make_ranking, theory
 from equirank.metrics.properties import bench
 from equirank.rankers import RankBoost
 
@@ -42,10 +43,31 @@ def coverage(given):
     return {"coverage": rows}
 
 
-# Quicksort regret: runs where the library has `equirank.theory.preference_regret` to be called.
 def regret(given):
-    """Regret of sorting by preferences; nothing where the library cannot sort by them."""
-    return {"regret": []}
+    """Regret of sorting by preferences, by exact enumeration of short lists."""
+    ranking_regret = getattr(theory, "ranking_regret", None)
+    if ranking_regret is None:
+        return {"regret": []}
+    rows = []
+    circle = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    rows.append(
+        {"case": "circle", "order": "quicksort", **_regret(ranking_regret(circle, [3, 2, 1]))}
+    )
+    for seed in v.progress(range(10 * given.seeds), "regret"):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 7))
+        h = rng.random((n, n)) if seed % 2 else (rng.random((n, n)) < 0.5).astype(float)
+        levels = np.stack([rng.permutation(np.arange(n) < rng.integers(1, n)) for _ in range(3)])
+        for case, truths in (("two levels", levels), ("full order", rng.permutation(n))):
+            for order in ("quicksort", "degree"):
+                found = ranking_regret(h, truths, order=order)
+                rows.append({"case": case, "order": order, **_regret(found)})
+    return {"regret": rows}
+
+
+def _regret(found):
+    return {"regret": found.order_regret, "of_preferences": found.preference_regret,
+            "loss": found.order_loss, "loss_of_preferences": found.preference_loss}  # fmt: skip
 
 
 def examples(given):
@@ -201,11 +223,30 @@ def growth_verdicts(rows, needed):
 
 
 def regret_verdicts(rows):
-    """What is known of sorting by preferences."""
-    if not rows:
-        text = "quicksort by preferences: regret at most that of the preferences (two levels)"
-        return [v.claim(text, "always", "", v.NOT_TESTABLE, "no preference ranker in this version")]
-    return []
+    """What is known of sorting by preferences; for full orders the bound on regret must fail."""
+    text = "{}: {} at most {} x that of the preferences, {}"
+    table = []
+    for order, what, factor, case in (
+        ("quicksort", "regret", 1, "two levels"),
+        ("degree", "regret", 2, "two levels"),
+        ("quicksort", "loss", 2, "full order"),
+    ):
+        said = text.format(order, what, factor, case)
+        mine = v.rows_where(rows, order=order, case=case)
+        base = "of_preferences" if what == "regret" else "loss_of_preferences"
+        broken = sum(row[what] > factor * row[base] + 1e-9 for row in mine)
+        if not mine:
+            said = v.claim(said, "always", "", v.NOT_TESTABLE, "not in this version")
+        else:
+            verdict = v.CONTRADICTED if broken else v.CONFIRMED
+            said = v.claim(said, "always", f"broken in {broken} of {len(mine)} cases", verdict)
+        table.append(said)
+    for row in v.rows_where(rows, case="circle"):
+        ratio = row["loss"] / row["loss_of_preferences"]
+        table.append(v.claim("a circle of three against a fixed order: loss of quicksort",
+                             "4/3 that of the preferences", f"{ratio:.4f}",
+                             v.figure([ratio], 4 / 3, 1e-6, exact=True)))  # fmt: skip
+    return table
 
 
 def pictures(found):
