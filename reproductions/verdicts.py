@@ -231,8 +231,8 @@ def _finish(study, results, out):
 
 
 def markdown(rows):
-    """Write rows of verdicts as a table; a column in which nothing stands is left out."""
-    columns = [name for name in COLUMNS if any(row[name] for row in rows)]
+    """Write rows of verdicts as a table; without the notes where there are none."""
+    columns = COLUMNS if any(row["note"] for row in rows) else COLUMNS[:-1]
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
     return "\n".join(lines)
