@@ -91,8 +91,10 @@ def complete(words, index):
 
 
 def test_completion():
-    commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
-    assert set(complete("equirank ", 1)) == commands
+    assert set(complete("equirank ", 1)) == {
+        *("audit", "conformance", "datasets", "evaluate", "metrics", "properties", "reproduce"),
+        "rerank",
+    }
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]
     assert complete("equirank evaluate a.csv --metrics NDCG@10,RK", 4) == ["NDCG@10,RKL"]

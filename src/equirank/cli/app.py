@@ -11,6 +11,7 @@ from .evaluate import evaluate
 from .json_option import JsonCommand
 from .metrics import metrics
 from .properties import properties
+from .reproduce import reproduce
 from .rerank import rerank
 
 __all__ = ["app", "main"]
@@ -52,6 +53,7 @@ app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
 app.command(cls=JsonCommand, short_help="Say which metric sees which property.")(properties)
+app.command(cls=JsonCommand, short_help="Run a published study again.")(reproduce)
 
 
 def main() -> None:
