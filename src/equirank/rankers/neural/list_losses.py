@@ -1,0 +1,81 @@
+"""Losses of whole lists, on lists padded to one length: scores in, one number per list out.
+
+``score``, ``label`` and ``code`` are tensors of n_lists x longest; ``real`` says which cells are
+items. What stands in the other cells is never read.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core.extras import require
+
+__all__ = ["exposure_excess", "label_order_loss", "log_powers", "top_one_loss"]
+
+#: The logarithm of the power of an item that is not there; infinity would spoil gradients.
+NOBODY = -1e30
+
+
+def log_powers(values: Any, real: Any, phi: str) -> Any:
+    """Give the logarithms of phi: of exp, of the sigmoid, or of 1 + how far above the lowest."""
+    torch = require("torch", "neural")
+    if phi == "linear":
+        lowest = values.masked_fill(~real, torch.inf).amin(dim=1, keepdim=True)
+        values = torch.log1p((values - lowest).masked_fill(~real, 0.0))
+    elif phi == "sigmoid":
+        values = torch.nn.functional.logsigmoid(values)
+    return values.masked_fill(~real, NOBODY)
+
+
+def top_one_loss(score: Any, real: Any, label: Any, phi: str = "exp") -> Any:
+    """Give the cross-entropy between who is first by the labels and who is first by the scores."""
+    target = log_powers(label, real, phi).softmax(dim=1)
+    chance = log_powers(score, real, phi).log_softmax(dim=1).masked_fill(~real, 0.0)
+    return -(target * chance).sum(dim=1)
+
+
+def label_order_loss(
+    score: Any, real: Any, label: Any, phi: str = "exp", top: int | None = None
+) -> Any:
+    """Give minus the log-probability that the first ``top`` places follow the labels.
+
+    Items of equal label are each chosen among all items that are not better, so that their order
+    does not matter; where only some of them are within ``top``, each counts that share.
+    """
+    torch = require("torch", "neural")
+    length = score.shape[1]
+    ranked, order = label.masked_fill(~real, -torch.inf).sort(dim=1, descending=True)
+    power = log_powers(score, real, phi).gather(1, order)
+    from_here = power.flip(1).logcumsumexp(dim=1).flip(1)
+    place = torch.arange(length, device=score.device).expand_as(ranked)
+    new = torch.ones_like(real)
+    new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
+    begin = place.masked_fill(~new, 0).cummax(dim=1).values
+    last = torch.ones_like(real)
+    last[:, :-1] = new[:, 1:]
+    end = (place + 1).masked_fill(~last, length).flip(1).cummin(dim=1).values.flip(1)
+    counted = length if top is None else top
+    share = ((counted - begin).to(score.dtype) / (end - begin)).clamp(0.0, 1.0)
+    lost = (from_here.gather(1, begin) - power) * share
+    return lost.masked_fill(ranked == -torch.inf, 0.0).sum(dim=1)
+
+
+def exposure_excess(
+    score: Any, real: Any, code: Any, groups: Sequence[int], attention: float = 1.0
+) -> Any:
+    """Add up, over the groups, the square of what the others' exposure exceeds the group's by.
+
+    The exposure of a group is the mean chance of its items to be first, by the exponentials of the
+    scores, times ``attention``. A list without the group, or without others, counts 0.
+    """
+    torch = require("torch", "neural")
+    chance = log_powers(score, real, "exp").softmax(dim=1)
+    total = torch.zeros_like(score[:, 0])
+    for group in groups:
+        inside = (real & (code == group)).to(score.dtype)
+        outside = real.to(score.dtype) - inside
+        mine, theirs = inside.sum(dim=1), outside.sum(dim=1)
+        gap = (chance * outside).sum(dim=1) / theirs.clamp_min(1.0)
+        gap = gap - (chance * inside).sum(dim=1) / mine.clamp_min(1.0)
+        both = (mine > 0) & (theirs > 0)
+        total = total + (attention * gap).clamp_min(0.0).square() * both
+    return total
