@@ -8,9 +8,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from .padded_lists import differences, items, padded, slopes
 
 from equirank.rankers.neural.list_losses import exposure_excess, label_order_loss, top_one_loss
+
+from .padded_lists import differences, items, padded, slopes
 
 PHIS = ("exp", "linear", "sigmoid")
 

@@ -18,7 +18,10 @@ from equirank.rankers.neural.pair_losses import (
     lambda_slopes_of_rows,
     logistic_slopes,
     logistic_slopes_of_rows,
+    normalised_gains,
+    ragged,
     with_slopes,
+    with_slopes_of_rows,
 )
 
 from .padded_lists import differences, items, padded, slopes
@@ -127,5 +130,32 @@ def test_a_value_carries_its_slopes():
     carried = with_slopes(value, slope, score)
     assert torch.equal(carried.detach(), value)
     np.testing.assert_array_equal(slopes(lambda s: with_slopes(value, slope, s), score), slope)
-    one = with_slopes(value.sum(), slope[real], score[real])
-    assert float(one.detach()) == float(value.sum())
+
+
+def test_rows_carry_the_weighted_mean():
+    score, real, label, _ = padded(0)
+    offsets, (scores, labels) = rows_of(real, score, label)
+    weight = torch.tensor([0.5, 1.0, 2.0, 0.5], dtype=torch.float64)
+    size = real.sum(dim=1).double()
+    table = torch.zeros(4, 7, dtype=torch.float64)
+    place = torch.arange(28).reshape(4, 7)[real]
+    batch = {"weight": weight, "size": size, "slot": place, "real": real}
+    rows = torch.tensor(scores, requires_grad=True)
+    found = ragged(batch, rows, table.masked_scatter(real, torch.tensor(labels)))
+    for part, wanted in zip(found, (scores, labels, offsets), strict=True):
+        np.testing.assert_array_equal(part, wanted)
+    value, slope = logistic_slopes_of_rows(*found, 1.0)
+    carried = with_slopes_of_rows(value, slope, rows, batch)
+    assert float(carried.detach()) == pytest.approx(float((weight.numpy() * value).mean()))
+    (grad,) = torch.autograd.grad(carried, rows)
+    np.testing.assert_allclose(grad, slope * np.repeat(weight.numpy(), np.diff(offsets)) / 4)
+
+
+@pytest.mark.parametrize("cutoff", [None, 2])
+def test_gains_over_the_largest_dcg(cutoff):
+    y, offsets = np.array([1.0, 0, 2, 0, 0, 1]), np.array([0, 3, 5, 6])
+    best = 3.0 + (1.0 / log2(3) if cutoff is None or cutoff > 1 else 0.0)
+    wanted = [1.0 / best, 0.0, 3.0 / best, 0.0, 0.0, 1.0]
+    np.testing.assert_allclose(normalised_gains(y, offsets, "exp2", cutoff), wanted)
+    first = normalised_gains(y, offsets, "linear", 1)
+    np.testing.assert_allclose(first, [0.5, 0.0, 1.0, 0.0, 0.0, 1.0])

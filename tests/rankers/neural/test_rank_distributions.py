@@ -6,7 +6,6 @@ from math import sqrt
 import numpy as np
 import pytest
 import torch
-from .padded_lists import differences, padded
 from scipy.stats import norm
 
 from equirank.rankers.neural import rank_distributions as module
@@ -16,6 +15,8 @@ from equirank.rankers.neural.rank_distributions import (
     score_slopes,
     win_probabilities,
 )
+
+from .padded_lists import differences, padded
 
 
 def wins_twin(score, sigma):

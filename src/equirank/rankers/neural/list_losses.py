@@ -8,11 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core.extras import require
+from .network import Net
+from .padding import padded
 
-__all__ = ["exposure_excess", "label_order_loss", "log_powers", "top_one_loss"]
+__all__ = ["exposure_excess", "label_order_loss", "log_powers", "score_table", "top_one_loss"]
 
 #: The logarithm of the power of an item that is not there; infinity would spoil gradients.
 NOBODY = -1e30
+
+
+def score_table(net: Net, batch: dict[str, Any]) -> Any:
+    """Score the rows of a batch of lists and lay the scores side by side."""
+    return padded(net.score(batch["x"]).to(batch["x"].dtype), batch)
 
 
 def log_powers(values: Any, real: Any, phi: str) -> Any:

@@ -11,27 +11,61 @@ from typing import Any
 import numpy as np
 
 from ...core.extras import require
-from ...kernels.discounts import discounts
+from ...kernels.discounts import discounts, gains
+from ...kernels.segments import segment_sum, sort_values_within
 
 __all__ = [
     "lambda_slopes",
     "lambda_slopes_of_rows",
     "logistic_slopes",
     "logistic_slopes_of_rows",
+    "normalised_gains",
+    "ragged",
     "with_slopes",
+    "with_slopes_of_rows",
 ]
 
 #: Pairs held at once.
 MOST_PAIRS = 1 << 24
 
 
-def with_slopes(value: Any, slope: Any, score: Any) -> Any:
-    """Give the value as a tensor whose gradient by the scores is ``slope`` (list x item, or row).
+def normalised_gains(
+    y: np.ndarray, offsets: np.ndarray, kind: str, cutoff: int | None
+) -> np.ndarray:
+    """Give each row's gain over the largest DCG of its list, 0 where nothing is relevant."""
+    gain, sizes = gains(y.astype(np.float64), kind), np.diff(offsets)
+    place = np.arange(len(y)) - np.repeat(offsets[:-1], sizes)
+    discount = discounts(int(sizes.max(initial=0)), "log2", cutoff)
+    ideal = segment_sum(sort_values_within(gain, offsets) * discount[place], offsets)
+    whole = np.repeat(ideal, sizes)
+    return np.divide(gain, whole, out=np.zeros(len(y)), where=whole > 0.0)
 
-    ``value`` is one number per list where scores are a table, and one in all where they are rows.
-    """
-    linear = slope * (score - score.detach())
-    return value + (linear.sum(dim=1) if score.dim() == 2 else linear.sum())
+
+def ragged(
+    batch: dict[str, Any], score: Any, table: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays."""
+    values = table.reshape(-1).index_select(0, batch["slot"])
+    sizes = batch["size"].numpy().astype(np.int64)
+    rows = [part.detach().numpy().astype(np.float64) for part in (score, values)]
+    return rows[0], rows[1], np.concatenate([[0], np.cumsum(sizes)])
+
+
+def with_slopes(value: Any, slope: Any, score: Any) -> Any:
+    """Give the values of lists as a tensor whose gradient by the table of scores is ``slope``."""
+    return value + (slope * (score - score.detach())).sum(dim=1)
+
+
+def with_slopes_of_rows(
+    value: np.ndarray, slope: np.ndarray, score: Any, batch: dict[str, Any]
+) -> Any:
+    """Give the weighted mean of lists' values with the gradient of it by the rows' scores."""
+    torch = require("torch", "neural")
+    share = batch["weight"].numpy() / len(value)
+    pull = slope * np.repeat(share, batch["size"].numpy().astype(np.int64))
+    total = torch.as_tensor(float(share @ value), dtype=score.dtype)
+    pulls = torch.as_tensor(pull, dtype=score.dtype)
+    return total + (pulls * (score - score.detach())).sum()
 
 
 def logistic_slopes_of_rows(
