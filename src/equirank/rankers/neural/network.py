@@ -146,7 +146,12 @@ class Net:
 
     def output(self, features: Any) -> Any:
         """Give the output for representations: one column is dropped to a plain score."""
-        found = self.model.output(self.weights, features)
+        if str(getattr(features, "dtype", "")) == "torch.bfloat16":  # differences need more digits
+            torch = require("torch", "neural")
+            with torch.autocast(features.device.type, enabled=False):
+                found = self.model.output(self.weights, features.float())
+        else:
+            found = self.model.output(self.weights, features)
         return found[..., 0] if self.model.output.widths[-1] == 1 else found
 
     def score(self, x: Any) -> Any:

@@ -190,7 +190,8 @@ class NeuralRanker(Ranker):
         rows = Rows(columns, device)
         constants = model.constants(seed)
         fixed = {name: rows.tensor(v.astype(self._dtype)) for name, v in constants.items()}
-        return Problem(model, self._batches(data, rows, seed), self._loss, fixed, (mean, scale))
+        batches = self._batches(data, rows, seed)
+        return Problem(model, rows, batches, self._loss, fixed, (mean, scale))
 
     def _train(self, problem: Problem, watched: RankingData | None, seed: int, device: Any) -> None:
         torch = require("torch", "neural")
@@ -226,6 +227,7 @@ class NeuralRanker(Ranker):
             learning_rate=float(self.learning_rate),
             weight_decay=float(self.weight_decay),
             sections=tuple(problem.model.sections()),
+            opponent_rate=float(getattr(self, "adversary_rate", 1.0)),
             kept_epochs=self.keep_epochs,
         )
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .network import Model, Net
+from .rows import Rows
 
 __all__ = ["Batches", "Problem"]
 
@@ -36,6 +37,8 @@ class Problem:
     ----------
     model : Model
         The layers.
+    rows : Rows
+        The training rows on the device.
     batches : Batches
         What an epoch goes through.
     loss : callable
@@ -47,6 +50,7 @@ class Problem:
     """
 
     model: Model
+    rows: Rows
     batches: Batches
     loss: Callable[[Net, dict[str, Any], dict[str, Any]], Any]
     constants: Mapping[str, Any]

@@ -25,11 +25,14 @@ FIRST, SECOND, TINY = 0.9, 0.999, 1e-8
 class Plan:
     """How long and how to descend.
 
-    ``learning_rate`` and ``weight_decay`` are numbers or, for stacked configurations, tensors of
-    shape (configuration x 1). ``max_steps`` cuts a run short and changes nothing before it: the
-    schedule counts on ``n_epochs``. ``sections`` are the lengths of the parts of the vector that
-    are clipped apart. ``kept_steps`` are the steps, ``kept_epochs`` says whether all epochs' ends,
-    after which the weights are copied to ``State.kept``.
+    ``learning_rate``, ``weight_decay`` and ``opponent_rate`` (the share of the learning rate that
+    opponents take) are numbers or, for stacked configurations, tensors of shape (configuration x
+    1). ``max_steps`` cuts a run short and changes nothing before it: the schedule counts on
+    ``n_epochs``. ``sections`` are the numbers of weights of the ranker and of its opponents, which
+    are clipped apart. With ``plain_rate`` the opponents take plain gradient steps of that rate, for
+    players who must go in proportion to what they see. ``kept_steps`` are the steps,
+    ``kept_epochs`` says whether all epochs' ends, after which the weights are copied to
+    ``State.kept``.
     """
 
     n_epochs: int
@@ -39,6 +42,8 @@ class Plan:
     clip: float | None = None
     weight_decay: Any = 0.0
     sections: tuple[int, ...] = ()
+    opponent_rate: Any = 1.0
+    plain_rate: float | None = None
     kept_steps: frozenset[int] = frozenset()
     kept_epochs: bool = False
 
@@ -149,6 +154,10 @@ def descend(state: State, gradient: Any, share: float, plan: Plan) -> None:
         spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND**state.step)).add_(TINY)
         rate = plan.learning_rate * share
         move = (state.first / spread).mul_(rate / (1.0 - FIRST**state.step))
+        if len(plan.sections) > 1:
+            move[..., plan.sections[0] :] *= plan.opponent_rate
+        if len(plan.sections) > 1 and plan.plain_rate is not None:
+            move[..., plan.sections[0] :] = plan.plain_rate * gradient[..., plan.sections[0] :]
         if not isinstance(plan.weight_decay, float) or plan.weight_decay:
             move.add_(state.weights * (rate * plan.weight_decay))
         state.weights = state.weights.detach().sub_(move)
