@@ -20,6 +20,7 @@ from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
 from .neural.constrained_pairwise import ConstrainedPairwise as ConstrainedPairwise
+from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
 from .neural.deltr import DELTR as DELTR
 from .neural.direct_ranker import DirectRanker as DirectRanker
 from .neural.lambda_rank import LambdaRank as LambdaRank

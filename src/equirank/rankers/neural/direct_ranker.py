@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ...core.data import RankingData
 from ...core.errors import DataError
@@ -21,17 +20,14 @@ from .adversaries import (
 )
 from .devices import chosen_device, threads
 from .network import Layers, Model, Net
-from .neural_ranker import COMMON, NeuralRanker, Widths, run_rows
+from .neural_ranker import COMMON, Widths
 from .pair_batches import ListedPairs
+from .representation_ranker import RepresentationRanker
 
 __all__ = ["DirectRanker"]
 
 
-class DirectRanker(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    NeuralRanker,
-):
+class DirectRanker(RepresentationRanker):
     r"""Rank by a network that compares two items, and learn representations that hide groups.
 
     With a feature network :math:`f` and weights :math:`w` the comparison of two items is
@@ -213,11 +209,6 @@ class DirectRanker(
         self.adversary_layers = adversary_layers
         self.adversary_rate = adversary_rate
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Give the learned representation f(x), one row per item in the caller's row order."""
-        data = self._prediction_data(X, None, None, None)
-        return data.to_original(run_rows(self.model_, self.weights_, data.X, Net.features))
-
     def compare(self, X: Any, other: Any) -> np.ndarray:
         """Give o(x1, x2) for rows side by side: above 0 where the first is to be ranked earlier."""
         gap = self.predict(X) - self.predict(other)
@@ -331,10 +322,6 @@ class DirectRanker(
 
     def _tau(self, gap: Any) -> Any:
         return gap.tanh() if self.tau == "tanh" else gap
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.model_.features.widths[-1]
 
 
 def _columns_of(n_groups: int) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.extras import require
 from ...core.random import generator
 
-__all__ = ["ACTIVATIONS", "Layers", "Model", "Net"]
+__all__ = ["ACTIVATIONS", "Layers", "Model", "Net", "softmax"]
 
 #: Activations by name; each is antisymmetric, or not, as its users need.
 ACTIVATIONS = ("tanh", "relu", "sigmoid")
@@ -78,12 +78,15 @@ class Model:
     """All layers of a ranker: ``features``, then ``output``, then whatever plays against them.
 
     ``opponents`` are the layers of adversaries: they are not needed to score, and gradients are
-    clipped apart from the others', so that an adversary without a say changes nothing.
+    clipped apart from the others', so that an adversary without a say changes nothing. With
+    ``classes`` the outputs are logits, and the score is the expectation of the constant
+    ``output.values`` under their softmax.
     """
 
     features: Layers
     output: Layers
     opponents: tuple[Layers, ...] = ()
+    classes: bool = False
 
     @property
     def parts(self) -> tuple[Layers, ...]:
@@ -98,7 +101,8 @@ class Model:
             return Layers(**{**values, "widths": tuple(values["widths"])})
 
         opponents = tuple(layers(part) for part in stored["opponents"])
-        return cls(layers(stored["features"]), layers(stored["output"]), opponents)
+        features, output = layers(stored["features"]), layers(stored["output"])
+        return cls(features, output, opponents, stored["classes"])
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Give the shape of each weight that is learned, opponents last."""
@@ -145,22 +149,33 @@ class Net:
         return self.model.features(self.weights, x)
 
     def output(self, features: Any) -> Any:
-        """Give the output for representations: one column is dropped to a plain score."""
+        """Give the output for representations: a single column, or the logits of classes."""
         if str(getattr(features, "dtype", "")) == "torch.bfloat16":  # differences need more digits
             torch = require("torch", "neural")
             with torch.autocast(features.device.type, enabled=False):
                 found = self.model.output(self.weights, features.float())
         else:
             found = self.model.output(self.weights, features)
-        return found[..., 0] if self.model.output.widths[-1] == 1 else found
+        return found if self.model.classes else found[..., 0]
 
     def score(self, x: Any) -> Any:
         """Score rows."""
-        return self.output(self.features(x))
+        found = self.output(self.features(x))
+        if not self.model.classes:
+            return found
+        return softmax(found) @ self.weights["output.values"]
 
     def part(self, name: str, x: Any) -> Any:
         """Run further layers, such as an adversary's, by their name."""
         return self._parts[name](self.weights, x)
+
+
+def softmax(logits: Any) -> Any:
+    """Turn logits into probabilities along the last axis."""
+    if not isinstance(logits, np.ndarray):
+        return logits.softmax(dim=-1)
+    power = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return power / power.sum(axis=-1, keepdims=True)
 
 
 def _run(kind: str, x: Any, weights: list[Any]) -> Any:

@@ -26,6 +26,7 @@ from .onnx_export import write_onnx
 from .padding import QueryBatches
 from .pair_batches import SampledPairs
 from .problem import Batches, Problem
+from .row_batches import RowBatches
 from .rows import BLOCK, Rows, standardised, statistics
 from .training import SCHEDULES, Plan, State, begin, train
 
@@ -92,7 +93,7 @@ class NeuralRanker(Ranker):
     file_params: ClassVar[tuple[str, ...]] = ("checkpoint",)
     #: Parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
-    #: What a batch holds: "queries" or "pairs".
+    #: What a batch holds: "queries", "pairs" or "rows".
     batches_of: ClassVar[str] = "queries"
     #: Whether the weights after each epoch are kept, for rankers that choose among them.
     keep_epochs: ClassVar[bool] = False
@@ -151,12 +152,18 @@ class NeuralRanker(Ranker):
         features = Layers("features", widths, self.activation, closed=True)
         return Model(features, Layers("output", (widths[-1], 1), bias=False))
 
+    def _constants(self, model: Model, data: RankingData, seed: int) -> dict[str, np.ndarray]:
+        """Give what belongs to the network and is not learned: by default the noise."""
+        return model.constants(seed)
+
     def _batches(self, data: RankingData, rows: Rows, seed: int) -> Batches:
         """Give what an epoch goes through, as ``batches_of`` says."""
         weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
         weight = weight / weight.mean()
         if self.batches_of == "queries":
             return QueryBatches(rows, data.offsets, weight, self.batch_size, seed)
+        if self.batches_of == "rows":
+            return RowBatches(rows, weight[data.query_of_rows()], self.batch_size, seed)
         y = np.asarray(data.y, dtype=np.float64)
         return SampledPairs(rows, y, data.offsets, weight, self.batch_size, seed)
 
@@ -188,7 +195,7 @@ class NeuralRanker(Ranker):
         mean, scale = statistics(X)
         columns = {"x": standardised(X, mean, scale, self._dtype), **self._columns(data)}
         rows = Rows(columns, device)
-        constants = model.constants(seed)
+        constants = self._constants(model, data, seed)
         fixed = {name: rows.tensor(v.astype(self._dtype)) for name, v in constants.items()}
         batches = self._batches(data, rows, seed)
         return Problem(model, rows, batches, self._loss, fixed, (mean, scale))

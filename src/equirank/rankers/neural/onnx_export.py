@@ -46,18 +46,16 @@ def write_onnx(path: Any, model: Model, weights: dict[str, np.ndarray]) -> None:
                 now = add("Gemm", *(constant(name, weights[name]) for name in names), transB=1)
             else:
                 now = add(OPERATORS[step])
-    nodes.append(helper.make_node("Flatten", [now], ["table"], axis=1))
-    shape = ["rows"] if model.output.widths[-1] == 1 else ["rows", model.output.widths[-1]]
-    if len(shape) == 1:
-        constants["axis"] = np.array([1], dtype=np.int64)
-        nodes.append(helper.make_node("Squeeze", ["table", "axis"], ["score"]))
-    else:
-        nodes.append(helper.make_node("Identity", ["table"], ["score"]))
+    if model.classes:
+        now = add("Softmax", axis=-1)
+        now = add("MatMul", constant("output.values", weights["output.values"][:, None]))
+    constants["axis"] = np.array([1], dtype=np.int64)
+    nodes.append(helper.make_node("Squeeze", [now, "axis"], ["score"]))
     graph = helper.make_graph(
         nodes,
         "scorer",
         [helper.make_tensor_value_info("X", kind, ["rows", model.features.widths[0]])],
-        [helper.make_tensor_value_info("score", kind, shape)],
+        [helper.make_tensor_value_info("score", kind, ["rows"])],
         [onnx.numpy_helper.from_array(values, name) for name, values in constants.items()],
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
