@@ -57,7 +57,7 @@ class DirectRanker(RepresentationRanker):
     ----------
     fairness : {"adversarial", "flipped", "both"}, optional
         What the representation is made to hide groups from.
-    gamma : float, default=1.0
+    gamma : float, default=0.5
         How strongly.
     noise : bool, default=False
         Whether inputs pass ``a * w1 + eta * w2`` first, elementwise, with learned w1 and w2 and a
@@ -129,7 +129,7 @@ class DirectRanker(RepresentationRanker):
     >>> plain = DirectRanker(n_epochs=5, random_state=0).fit(data)
     >>> plain.score(data) > 0.7
     True
-    >>> fair = DirectRanker("adversarial", gamma=1.0, n_epochs=5, random_state=0).fit(data)
+    >>> fair = DirectRanker("adversarial", n_epochs=5, random_state=0).fit(data)
     >>> fair.transform(data).shape
     (800, 8)
     """
@@ -157,7 +157,7 @@ class DirectRanker(RepresentationRanker):
     def __init__(
         self,
         fairness: str | None = None,
-        gamma: float = 1.0,
+        gamma: float = 0.5,
         noise: bool = False,
         *,
         tau: str = "tanh",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,16 +72,22 @@ class Problem:
 
     def unpack(self, weights: Any) -> dict[str, Any]:
         """Cut the vector (a tensor or an array) into weights by name."""
-        shapes = self.model.shapes()
-        sizes = [int(np.prod(shape)) for shape in shapes.values()]
+        names, shapes, sizes = self._cut
         if isinstance(weights, np.ndarray):
             pieces = np.split(weights, np.cumsum(sizes)[:-1])
         else:
             pieces = weights.split(sizes)
         return {
             name: piece.reshape(shape)
-            for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
+            for name, shape, piece in zip(names, shapes, pieces, strict=True)
         }
+
+    @cached_property
+    def _cut(self) -> tuple[list[str], list[tuple[int, ...]], list[int]]:
+        """Names, shapes and sizes of the weights, in the vector's order."""
+        shapes = self.model.shapes()
+        sizes = [int(np.prod(shape)) for shape in shapes.values()]
+        return list(shapes), list(shapes.values()), sizes
 
     def named(self, weights: Any) -> dict[str, np.ndarray]:
         """Give a vector's weights by name as arrays, with everything else that scoring needs."""
