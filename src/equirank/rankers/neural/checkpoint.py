@@ -67,7 +67,8 @@ def read_checkpoint(folder: Any, identity: dict[str, Any], device: Any) -> State
             f"{str(folder)!r} differs in {', '.join(other) or 'its parameters'}"
         )
     found = require("safetensors.torch", "neural").load_file(path, device=str(device))
-    kept = {int(name[5:]): values for name, values in found.items() if name.startswith("kept.")}
+    steps = sorted(int(name[5:]) for name in found if name.startswith("kept."))
+    kept = {step: found[f"kept.{step}"] for step in steps}
     tensors = {name: found[name] for name in ("weights", "first", "second", "best")}
     return State(**tensors, **notes["numbers"], kept=kept)
 
