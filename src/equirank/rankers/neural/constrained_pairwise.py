@@ -292,11 +292,13 @@ def _loss(
         return error
     gap, cell = gap[n_pairs:], rule.cells(batch["sign"][0, n_pairs:], batch["sign"][1, n_pairs:])
     member = torch.nn.functional.one_hot(cell, rule.n_cells + 1).to(gap.dtype)[:, : rule.n_cells]
-    count = member.sum(dim=0).clamp_min(1.0)
+    size = member.sum(dim=0)
+    count = size.clamp_min(1.0)
     cells = torch.tensor(rule.differences, device=gap.device)
     first, second = cells[:, 0], cells[:, 1]
     wrong = (0.5 - 0.5 * torch.sign(gap.detach())) @ member / count
-    apart = wrong[second] - wrong[first]  # accuracy of the first less that of the second
+    both = (size[first] > 0) & (size[second] > 0)
+    apart = (wrong[second] - wrong[first]) * both  # accuracy of the first less the second's
     lost, kept = pair_loss(gap, kind) @ member / count, pair_loss(-gap, kind) @ member / count
     up = lost[second] + kept[first] - 1.0 - eps
     down = lost[first] + kept[second] - 1.0 - eps

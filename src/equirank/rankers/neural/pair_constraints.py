@@ -59,7 +59,7 @@ class PairConstraint:
         if self.kind == "marginal":
             return better
         if self.kind == "continuous":
-            return 2 - 2 * (better > worse) - (better < worse)
+            return 2 - 2 * (better > worse) - 1 * (better < worse)
         return better * self.n_groups + worse
 
     def measure(self, rng: np.random.Generator) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
@@ -83,7 +83,10 @@ class PairConstraint:
             lost = np.bincount(cell, weights * _wrong(score, pairs), self.n_cells + 1)
             total = np.bincount(cell, weights, self.n_cells + 1)
             wrong = lost / np.where(total > 0, total, 1.0)
-            return error, np.array([wrong[b] - wrong[a] for a, b in self.differences])
+            apart = [
+                wrong[b] - wrong[a] if total[a] * total[b] else 0.0 for a, b in self.differences
+            ]
+            return error, np.array(apart)
 
         return measured
 
