@@ -55,6 +55,7 @@ class QueryBatches:
     ) -> None:
         self.rows, self.seed, self.batch_size = rows, seed, batch_size
         self.offsets, self.weight = offsets, weight
+        self._whole: dict[str, Any] | None = None
 
     @property
     def n_steps(self) -> int:
@@ -62,7 +63,11 @@ class QueryBatches:
         return -(-(len(self.offsets) - 1) // self.batch_size)
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through all lists once."""
+        """Go through all lists once; a batch of all of them is made once."""
+        if self.n_steps == 1:
+            self._whole = self._whole or self.batch(np.arange(len(self.offsets) - 1))
+            yield self._whole
+            return
         for lists in self._cut(generator(self.seed, 1, number)):
             yield self.batch(lists)
 
