@@ -9,6 +9,7 @@ import torch
 from equirank import DataError, as_ranking_data, evaluate, make_ranking
 from equirank.rankers import DELTR, ListNet
 from equirank.rankers.neural.deltr import _loss
+from equirank.rankers.neural.list_losses import exposure_sides
 from equirank.rankers.neural.network import Layers, Model, Net
 from equirank.rankers.neural.padding import QueryBatches
 from equirank.rankers.neural.rows import Rows
@@ -26,13 +27,14 @@ def people(seed=0, sizes=(9, 4, 6), groups=2):
 def at(omega, X, y, qid, code, groups, gamma, n_rows=0, l2=0.0, weight=None):
     """The library's loss and its gradient at a linear scorer's weights."""
     offsets = np.concatenate([[0], np.cumsum(np.bincount(qid))])
-    rows = Rows({"x": X, "y": y, "code": code}, torch.device("cpu"))
+    side = exposure_sides(code, offsets, groups)
+    rows = Rows({"x": X, "y": y, "side": side}, torch.device("cpu"))
     weight = np.ones(len(offsets) - 1) if weight is None else weight
     batch = QueryBatches(rows, offsets, weight, 99, 0).batch(np.arange(len(weight)))
     model = Model(Layers("features", (X.shape[1],)), Layers("output", (X.shape[1], 1), bias=False))
     weights = torch.tensor(omega[None], requires_grad=True)
     net = Net(model, {"output.0.weight": weights})
-    found = _loss(net, batch, {"gamma": torch.tensor(gamma)}, groups, n_rows, l2)
+    found = _loss(net, batch, {"gamma": torch.tensor(gamma)}, n_rows, l2)
     (slope,) = torch.autograd.grad(found, weights)
     return float(found.detach()), slope.numpy()[0]
 

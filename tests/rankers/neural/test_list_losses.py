@@ -9,11 +9,29 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.list_losses import exposure_excess, label_order_loss, top_one_loss
+from equirank.rankers.neural.list_losses import (
+    cross_entropy,
+    exposure_excess,
+    exposure_sides,
+    label_order_loss,
+    log_chances,
+)
 
 from .padded_lists import differences, items, padded, slopes
 
 PHIS = ("exp", "linear", "sigmoid")
+
+
+def top_one_loss(score, real, label, phi="exp"):
+    return cross_entropy(log_chances(score, real, phi), real, label, phi)
+
+
+def unfairness(score, real, code, groups, attention=1.0):
+    sizes = real.sum(dim=1).numpy()
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    side = torch.zeros(*real.shape, len(groups), dtype=score.dtype)
+    side[real] = torch.tensor(exposure_sides(code[real].numpy(), offsets, groups))
+    return exposure_excess(log_chances(score, real), side, attention)
 
 
 def powers(values, phi):
@@ -122,7 +140,7 @@ def test_exposure_excess_is_its_twin(seed, attention):
     score, real, _, code = padded(seed)
 
     def loss(s):
-        return exposure_excess(s, real, code, (0, 2), attention)
+        return unfairness(s, real, code, (0, 2), attention)
 
     found = loss(score).detach().numpy()
     wanted = [excess_twin(s, c, (0, 2), attention) for s, c in items(score, real, code)]
@@ -133,5 +151,5 @@ def test_exposure_excess_is_its_twin(seed, attention):
 def test_exposure_of_two_groups_by_hand():
     score = torch.log(torch.tensor([[1.0, 2.0, 5.0]], dtype=torch.float64))
     real, code = torch.ones(1, 3, dtype=torch.bool), torch.tensor([[0, 0, 1]])
-    assert float(exposure_excess(score, real, code, (0,))) == pytest.approx((5 / 8 - 1.5 / 8) ** 2)
-    assert float(exposure_excess(score, real, code, (1,))) == 0.0
+    assert float(unfairness(score, real, code, (0,))) == pytest.approx((5 / 8 - 1.5 / 8) ** 2)
+    assert float(unfairness(score, real, code, (1,))) == 0.0

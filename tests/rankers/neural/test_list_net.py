@@ -1,12 +1,14 @@
 """ListNet as an estimator: what it learns, by which lists, and from what."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from equirank import DataError, make_ranking
 from equirank.rankers import ListNet
-from equirank.rankers.neural.list_losses import label_order_loss, top_one_loss
+from equirank.rankers.neural.list_losses import cross_entropy, label_order_loss, log_chances
 
 
 def problem_value(model, data):
@@ -34,8 +36,6 @@ def test_it_learns_with_every_loss(phi, top):
 def test_the_loss_is_the_mean_over_lists_by_weight(top):
     data = make_ranking(n_queries=5, n_items=7, random_state=0)
     weight = np.array([1.0, 2.0, 3.0, 0.5, 1.0])
-    from dataclasses import replace
-
     data = replace(data, query_weight=weight)
     model = ListNet(top=top, layers=(4,), batch_size=99, precision="float64")
     problem, weights, batch, value, slope = problem_value(model, data)
@@ -44,7 +44,9 @@ def test_the_loss_is_the_mean_over_lists_by_weight(top):
     for q in range(5):
         rows = slice(7 * q, 7 * q + 7)
         one = score[rows][None], torch.ones(1, 7, dtype=torch.bool), batch["y"][q : q + 1]
-        loss = top_one_loss(*one) if top is None else label_order_loss(*one, "exp", top)
+        loss = label_order_loss(*one, "exp", top)
+        if top is None:
+            loss = cross_entropy(log_chances(*one[:2]), *one[1:])
         total += float(weight[q] / weight.mean() * loss) / 5
     assert float(value.detach()) == pytest.approx(total, rel=1e-12)
     for place in (0, 17, len(weights) - 1):

@@ -10,7 +10,13 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.params import Choice, Constraint, Flag, Label, Number, Optional
-from .list_losses import exposure_excess, score_table, top_one_loss
+from .list_losses import (
+    cross_entropy,
+    exposure_excess,
+    exposure_sides,
+    log_chances,
+    score_table,
+)
 from .network import Model, Net
 from .neural_ranker import COMMON, NeuralRanker
 from .problem import Problem
@@ -146,38 +152,32 @@ class DELTR(NeuralRanker):
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
         """Give what is minimised on this data; the ranker itself is left as it is."""
+        n_rows = data.n_rows if self.compat == "fairsearch" else 0
+        loss = partial(_loss, n_rows=n_rows, l2=float(self.l2))
+        return replace(super().problem(data, seed, device), loss=loss)
+
+    def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
         attribute = data.attribute(self.by)
         groups: Sequence[int] = range(len(attribute.categories))
         if self.protected is not None:
             groups = (attribute.code(self.protected),)
-        n_rows = data.n_rows if self.compat == "fairsearch" else 0
-        loss = partial(_loss, groups=tuple(groups), n_rows=n_rows, l2=float(self.l2))
-        return replace(super().problem(data, seed, device), loss=loss)
-
-    def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
-        code = data.attribute(self.by).codes.astype(np.int64)
-        return {**super()._columns(data), "code": code}
+        side = exposure_sides(attribute.codes, data.offsets, groups)
+        return {**super()._columns(data), "side": side.astype(self._dtype)}
 
     def _model(self, data: RankingData) -> Model:
         plain = super()._model(data)
         return replace(plain, features=replace(plain.features, noise=bool(self.noise)))
 
 
-def _loss(
-    net: Net,
-    batch: dict[str, Any],
-    hyper: dict[str, Any],
-    groups: tuple[int, ...],
-    n_rows: int,
-    l2: float,
-) -> Any:
+def _loss(net: Net, batch: dict[str, Any], hyper: dict[str, Any], n_rows: int, l2: float) -> Any:
     """Give the loss of a batch; with ``n_rows`` the one of fairsearchdeltr."""
-    score, real = score_table(net, batch), batch["real"]
-    error, price = top_one_loss(score, real, batch["y"]), hyper["gamma"]
+    score, real, price = score_table(net, batch), batch["real"], hyper["gamma"]
+    log_chance = log_chances(score, real)
+    error = cross_entropy(log_chance, real, batch["y"])
     if not n_rows:
-        found = error + price * exposure_excess(score, real, batch["code"], groups)
+        found = error + price * exposure_excess(log_chance, batch["side"])
         return (batch["weight"] * found).mean()
-    unfair = exposure_excess(score, real, batch["code"], groups, 1.0 / math.log(2.0))
+    unfair = exposure_excess(log_chance, batch["side"], 1.0 / math.log(2.0))
     found = batch["size"] * (error / math.log(n_rows) + price * unfair)
     found = found + l2 * score.masked_fill(~real, 0.0).square().sum(dim=1)
     return (batch["weight"] * found).sum()

@@ -1,17 +1,28 @@
 """Losses of whole lists, on lists padded to one length: scores in, one number per list out.
 
-``score``, ``label`` and ``code`` are tensors of n_lists x longest; ``real`` says which cells are
-items. What stands in the other cells is never read.
+``score`` and ``label`` are tensors of n_lists x longest; ``real`` says which cells are items. What
+stands in the other cells is never read.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...core.extras import require
+from ...kernels.segments import segment_sum
 from .network import Net
 from .padding import padded
 
-__all__ = ["exposure_excess", "label_order_loss", "log_powers", "score_table", "top_one_loss"]
+__all__ = [
+    "cross_entropy",
+    "exposure_excess",
+    "exposure_sides",
+    "label_order_loss",
+    "log_chances",
+    "log_powers",
+    "score_table",
+]
 
 #: The logarithm of the power of an item that is not there; infinity would spoil gradients.
 NOBODY = -1e30
@@ -33,11 +44,14 @@ def log_powers(values: Any, real: Any, phi: str) -> Any:
     return values.masked_fill(~real, NOBODY)
 
 
-def top_one_loss(score: Any, real: Any, label: Any, phi: str = "exp") -> Any:
-    """Give the cross-entropy between who is first by the labels and who is first by the scores."""
-    target = log_powers(label, real, phi).softmax(dim=1)
-    chance = log_powers(score, real, phi).log_softmax(dim=1).masked_fill(~real, 0.0)
-    return -(target * chance).sum(dim=1)
+def log_chances(score: Any, real: Any, phi: str = "exp") -> Any:
+    """Give the logarithms of the chances of being first."""
+    return log_powers(score, real, phi).log_softmax(dim=1)
+
+
+def cross_entropy(log_chance: Any, real: Any, label: Any, phi: str = "exp") -> Any:
+    """Compare who is first by the labels with who is first by the scores."""
+    return -(log_powers(label, real, phi).softmax(dim=1) * log_chance).sum(dim=1)
 
 
 def label_order_loss(
@@ -66,23 +80,28 @@ def label_order_loss(
     return lost.masked_fill(ranked == -torch.inf, 0.0).sum(dim=1)
 
 
-def exposure_excess(
-    score: Any, real: Any, code: Any, groups: Sequence[int], attention: float = 1.0
-) -> Any:
+def exposure_sides(code: np.ndarray, offsets: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    """Give what each row's chance counts in the others' exposure less a group's (row x group).
+
+    One over their number for the others, less one over its size for the group; 0 in a list without
+    the group, or without others.
+    """
+    sizes = np.diff(offsets)
+    sides = np.zeros((len(code), len(groups)))
+    for column, group in enumerate(groups):
+        inside = code == group
+        mine = np.repeat(segment_sum(inside.astype(np.float64), offsets), sizes)
+        theirs = np.repeat(sizes, sizes) - mine
+        both = (mine > 0) & (theirs > 0)
+        sides[both, column] = np.where(inside, -1.0 / mine.clip(1), 1.0 / theirs.clip(1))[both]
+    return sides
+
+
+def exposure_excess(log_chance: Any, side: Any, attention: float = 1.0) -> Any:
     """Add up, over the groups, the square of what the others' exposure exceeds the group's by.
 
-    The exposure of a group is the mean chance of its items to be first, by the exponentials of the
-    scores, times ``attention``. A list without the group, or without others, counts 0.
+    The exposure of a group is the mean chance of its items to be first times ``attention``;
+    ``side`` (list x item x group) holds what `exposure_sides` gives.
     """
-    torch = require("torch", "neural")
-    chance = log_powers(score, real, "exp").softmax(dim=1)
-    total = torch.zeros_like(score[:, 0])
-    for group in groups:
-        inside = (real & (code == group)).to(score.dtype)
-        outside = real.to(score.dtype) - inside
-        mine, theirs = inside.sum(dim=1), outside.sum(dim=1)
-        gap = (chance * outside).sum(dim=1) / theirs.clamp_min(1.0)
-        gap = gap - (chance * inside).sum(dim=1) / mine.clamp_min(1.0)
-        both = (mine > 0) & (theirs > 0)
-        total = total + (attention * gap).clamp_min(0.0).square() * both
-    return total
+    gap = attention * (log_chance.exp()[:, :, None] * side).sum(dim=1)
+    return gap.clamp_min(0.0).square().sum(dim=1)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...core.params import Choice, Constraint, Integer, Optional
-from .list_losses import label_order_loss, score_table, top_one_loss
+from .list_losses import cross_entropy, label_order_loss, log_chances, score_table
 from .network import Net
 from .neural_ranker import COMMON, NeuralRanker
 
@@ -115,7 +115,7 @@ class ListNet(NeuralRanker):
     def _loss(self, net: Net, batch: dict[str, Any], hyper: dict[str, Any]) -> Any:
         score, real, label = score_table(net, batch), batch["real"], batch["y"]
         if self.top is None:
-            found = top_one_loss(score, real, label, self.phi)
+            found = cross_entropy(log_chances(score, real, self.phi), real, label, self.phi)
         else:
             found = label_order_loss(score, real, label, self.phi, self.top)
         return (batch["weight"] * found).mean()
