@@ -100,6 +100,16 @@ def test_draws_come_from_the_mixture(tmp_path):
     assert again.steps_["violation"].tolist() == model.steps_["violation"].tolist()
 
 
+def test_the_second_player_steps_in_proportion_to_the_violations():
+    """From even weights: its rate times a third of the violation, and no step for the loss."""
+    given = QUICK | {"n_epochs": 1, "max_steps": 1, "multiplier_rate": 0.3}
+    model = ConstrainedPairwise(0.05, **given).fit(biased(0))
+    step = model.weights_["multipliers.0.bias"].reshape(3, 3)
+    np.testing.assert_array_equal(step[0], 0.0)
+    np.testing.assert_allclose(step[1] + step[2], -2 * 0.3 * 0.05 / 3, rtol=1e-5)
+    assert (step[2] > 0.03).all()  # b's accuracy is the larger one: that side is violated
+
+
 def test_an_interrupted_run_ends_the_same(tmp_path):
     data = biased(3)
     given = QUICK | {"eps": 0.05, "n_epochs": 8}

@@ -49,16 +49,14 @@ def expected_gain(win: Any, gain: Any, discount: Any) -> tuple[Any, Any]:
     """
     torch = require("torch", "neural")
     size, kept = win.shape[1], len(discount)
-    value = torch.zeros(win.shape[0], dtype=win.dtype, device=win.device)
+    value = torch.zeros_like(win[:, 0, 0])
     slope = torch.zeros_like(win)
     lists = max(1, min(len(win), MOST_KEPT // (size * kept)))
     items = max(1, MOST_KEPT // (size * kept * lists))
     for at in range(0, len(win), lists):
         for begin in range(0, size, items):
             part = win[at : at + lists, :, begin : begin + items, None]
-            chance = torch.zeros(
-                (*part[:, 0, :, 0].shape, kept), dtype=win.dtype, device=win.device
-            )
+            chance = torch.zeros_like(part[:, 0]).repeat(1, 1, kept)
             chance[:, :, 0] = 1.0
             before = []
             for other in range(size):
@@ -66,7 +64,7 @@ def expected_gain(win: Any, gain: Any, discount: Any) -> tuple[Any, Any]:
                 chance = _one_more(chance, part[:, other])
             own = gain[at : at + lists, begin : begin + items]
             value[at : at + lists] += (own * (chance @ discount)).sum(dim=1)
-            worth = discount.expand_as(chance).clone()
+            worth = torch.zeros_like(chance) + discount
             for other in reversed(range(size)):
                 step = -worth
                 step[:, :, :-1] += worth[:, :, 1:]
