@@ -80,6 +80,18 @@ def test_an_attribute_that_is_a_number():
     assert apart == pytest.approx(fair.differences_[fair.best_, 0], abs=1e-9)
 
 
+def test_a_column_goes_by_its_name():
+    pandas = pytest.importorskip("pandas", reason="pandas is not there")
+    data = biased(1)
+    frame = pandas.DataFrame(data.X, columns=["skill", "age"])
+    given = QUICK | {"constraint": "continuous", "n_epochs": 2}
+    by_name = ConstrainedPairwise(column="age", **given).fit(frame, data.y)
+    by_place = ConstrainedPairwise(column=1, **given).fit(data.X, data.y)
+    np.testing.assert_array_equal(by_name.differences_, by_place.differences_)
+    with pytest.raises(DataError, match="column must be one of the features, got 'size'"):
+        ConstrainedPairwise(column="size", **given).fit(frame, data.y)
+
+
 def test_draws_come_from_the_mixture(tmp_path):
     data = biased(2, n_lists=60, size=8)
     model = ConstrainedPairwise(0.03, **QUICK).fit(data)

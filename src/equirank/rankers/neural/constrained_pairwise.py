@@ -199,7 +199,7 @@ class ConstrainedPairwise(NeuralRanker):
         return needs - {"sensitive_features"} if named else needs
 
     def _fit(self, data: RankingData) -> None:
-        rule = pair_constraint(data, self.constraint, self.by, self.column)
+        rule = pair_constraint(data, self.constraint, self.by, self._column())
         super()._fit(data)
         kept = self.__dict__.pop("_epochs") or [self.weights_]
         measure = rule.measure(generator(0, 7))
@@ -221,7 +221,7 @@ class ConstrainedPairwise(NeuralRanker):
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
         """Give what is minimised on this data; the ranker itself is left as it is."""
         plain = super().problem(data, seed, device)
-        rule = pair_constraint(data, self.constraint, self.by, self.column)
+        rule = pair_constraint(data, self.constraint, self.by, self._column())
         size = int(self.batch_size)
         share = max(2, size // max(1, len(rule.sets)))
         batches = DrawnPairs(
@@ -237,7 +237,12 @@ class ConstrainedPairwise(NeuralRanker):
         return replace(super()._plan(problem), plain_rate=float(self.multiplier_rate))
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
-        return {"sign": signs(data, self.constraint, self.by, self.column)}
+        return {"sign": signs(data, self.constraint, self.by, self._column())}
+
+    def _column(self) -> Any:
+        """Give the column's number where it goes by the name it had in a data frame."""
+        names = [str(name) for name in getattr(self, "feature_names_in_", ())]
+        return names.index(self.column) if self.column in names else self.column
 
     def _choose(self, epochs: list[dict[str, np.ndarray]]) -> None:
         self._epochs = epochs
