@@ -48,7 +48,7 @@ class DirectRanker(RepresentationRanker):
     - ``"adversarial"``: two adversaries with weights of their own predict the groups of the first
       and of the second item from f(x) (cross-entropy);
     - ``"flipped"``: an antisymmetric output on :math:`f(x_1) - f(x_2)` predicts the difference of
-      the groups (of their indicators, for more than two groups; squared loss);
+      the groups (of their indicators, for more than two groups; linear, squared loss);
     - ``"both"``.
 
     Groups are needed to fit with ``fairness``, never to predict.
@@ -83,7 +83,7 @@ class DirectRanker(RepresentationRanker):
     batch_size : int, default=128
         Pairs of a step.
     learning_rate : float, default=0.003
-        Of Adam.
+        Of Adam, whose momentum is 0.5, which suits games against opponents.
     schedule : {"constant", "linear", "cosine"}
         How the learning rate falls over ``n_epochs``.
     clip : float, optional
@@ -309,7 +309,7 @@ class DirectRanker(RepresentationRanker):
         torch = require("torch", "neural")
         total = 0.0
         for at in range(codes.shape[-1]):
-            guess = self._tau(net.part(f"flipped.{at}", gap))
+            guess = net.part(f"flipped.{at}", gap)
             code = codes[..., at]
             if guess.shape[-1] > 1:
                 truth = torch.stack([code == group for group in range(guess.shape[-1])], dim=-1)

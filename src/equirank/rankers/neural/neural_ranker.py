@@ -2,6 +2,7 @@
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.errors import DataError
+from ...core.errors import DataError, EquirankWarning, FormatError
 from ...core.extras import require
 from ...core.metric import Metric
 from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
@@ -93,6 +94,8 @@ class NeuralRanker(Ranker):
     file_params: ClassVar[tuple[str, ...]] = ("checkpoint",)
     #: Parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
+    #: Adam's first decay; against opponents a lower one keeps the game from circling.
+    momentum: ClassVar[float] = 0.9
     #: What a batch holds: "queries", "pairs" or "rows".
     batches_of: ClassVar[str] = "queries"
     #: Whether the weights after each epoch are kept, for rankers that choose among them.
@@ -159,6 +162,8 @@ class NeuralRanker(Ranker):
     def _batches(self, data: RankingData, rows: Rows, seed: int) -> Batches:
         """Give what an epoch goes through, as ``batches_of`` says."""
         weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
+        if not weight.any():
+            raise DataError("query_weight must be above 0 for at least one query, got only 0")
         weight = weight / weight.mean()
         if self.batches_of == "queries":
             return QueryBatches(rows, data.offsets, weight, self.batch_size, seed)
@@ -202,6 +207,12 @@ class NeuralRanker(Ranker):
 
     def _train(self, problem: Problem, watched: RankingData | None, seed: int, device: Any) -> None:
         torch = require("torch", "neural")
+        if problem.batches.n_steps == 0:
+            warnings.warn(
+                f"no list has items of unequal relevance, so {type(self).__name__} learns nothing",
+                EquirankWarning,
+                stacklevel=4,
+            )
         identity = self._identity(seed)
         state = None
         if self.checkpoint is not None:
@@ -233,6 +244,7 @@ class NeuralRanker(Ranker):
             **{name: getattr(self, name) for name in names},
             learning_rate=float(self.learning_rate),
             weight_decay=float(self.weight_decay),
+            momentum=self.momentum,
             sections=tuple(problem.model.sections()),
             opponent_rate=float(getattr(self, "adversary_rate", 1.0)),
             kept_epochs=self.keep_epochs,
@@ -309,8 +321,11 @@ class NeuralRanker(Ranker):
         (folder / "network.json").write_text(text + "\n", encoding="utf-8")
 
     def _load_files(self, folder: Path) -> None:
-        safetensors = require("safetensors.numpy", "neural")
-        self.weights_ = safetensors.load_file(folder / "weights.safetensors")
+        numpy, path = require("safetensors.numpy", "neural"), folder / "weights.safetensors"
+        try:
+            self.weights_ = numpy.load_file(path)
+        except require("safetensors", "neural").SafetensorError as error:
+            raise FormatError(f"{str(path)!r} is damaged: {error}") from None
         self.model_ = Model.read(json.loads((folder / "network.json").read_text("utf-8")))
 
 

@@ -1,6 +1,6 @@
 """Representation: what rankers with a feature network of their own share, ``transform``."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -17,6 +17,8 @@ class RepresentationRanker(
     NeuralRanker,
 ):
     """A neural ranker that is a transformer too: its representation serves other models."""
+
+    momentum: ClassVar[float] = 0.5
 
     def transform(self, X: Any) -> np.ndarray:
         """Give the learned representation f(x), one row per item in the caller's row order."""

@@ -18,7 +18,7 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
     "linear": lambda done: 1.0 - done,
     "cosine": lambda done: 0.5 + 0.5 * math.cos(math.pi * done),
 }
-FIRST, SECOND, TINY = 0.9, 0.999, 1e-8
+SECOND, TINY = 0.999, 1e-8
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Plan:
     opponents take) are numbers or, for stacked configurations, tensors of shape (configuration x
     1). ``max_steps`` cuts a run short and changes nothing before it: the schedule counts on
     ``n_epochs``. ``sections`` are the numbers of weights of the ranker and of its opponents, which
-    are clipped apart. With ``plain_rate`` the opponents take plain gradient steps of that rate, for
-    players who must go in proportion to what they see. ``kept_steps`` are the steps,
-    ``kept_epochs`` says whether all epochs' ends, after which the weights are copied to
-    ``State.kept``.
+    are clipped apart. ``momentum`` is Adam's first decay. With ``plain_rate`` the opponents take
+    plain gradient steps of that rate, for players who must go in proportion to what they see.
+    ``kept_steps`` are the steps, ``kept_epochs`` says whether all epochs' ends, after which the
+    weights are copied to ``State.kept``.
     """
 
     n_epochs: int
@@ -40,6 +40,7 @@ class Plan:
     max_steps: int | None = None
     schedule: str = "constant"
     clip: float | None = None
+    momentum: float = 0.9
     weight_decay: Any = 0.0
     sections: tuple[int, ...] = ()
     opponent_rate: Any = 1.0
@@ -149,11 +150,11 @@ def descend(state: State, gradient: Any, share: float, plan: Plan) -> None:
         if plan.clip is not None:
             gradient = _clipped(gradient, plan.clip, plan.sections)
         state.step += 1
-        state.first.lerp_(gradient, 1.0 - FIRST)
+        state.first.lerp_(gradient, 1.0 - plan.momentum)
         state.second.mul_(SECOND).addcmul_(gradient, gradient, value=1.0 - SECOND)
         spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND**state.step)).add_(TINY)
         rate = plan.learning_rate * share
-        move = (state.first / spread).mul_(rate / (1.0 - FIRST**state.step))
+        move = (state.first / spread).mul_(rate / (1.0 - plan.momentum**state.step))
         if len(plan.sections) > 1:
             move[..., plan.sections[0] :] *= plan.opponent_rate
         if len(plan.sections) > 1 and plan.plain_rate is not None:
