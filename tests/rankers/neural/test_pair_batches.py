@@ -30,11 +30,18 @@ def test_pairs_lie_within_lists_and_differ_in_relevance():
     pairs, target, weight = made.draw(generator(0, 1))
     assert (query[pairs[0]] == query[pairs[1]]).all()
     assert (y[pairs[0]] != y[pairs[1]]).all()
-    np.testing.assert_allclose(target, (y[pairs[0]] - y[pairs[1]]) / (y.max() - y.min()))
+    np.testing.assert_allclose(target, (y[pairs[0]] - y[pairs[1]]) / (y.max() - y.min()), rtol=1e-6)
     assert (weight == query[pairs[0]] + 1).all()
     can = [any(y[other] != y[row] for other in np.flatnonzero(query == query[row]))
            for row in range(len(y))]  # fmt: skip
     assert made.n_pairs == sum(can) == pairs.shape[1]
+
+
+def test_large_relevances_are_told_apart():
+    made = sampled([1e9, 1e9 + 1, 1e9 + 2], [3], [2.0])
+    _, target, weight = made.draw(generator(0, 1))
+    assert set(np.abs(target)) <= {0.5, 1.0}
+    assert weight.tolist() == [2.0, 2.0, 2.0]
 
 
 def test_every_row_meets_every_partner_about_equally_often():

@@ -27,9 +27,9 @@ class _Pairs:
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
         """Go through an epoch's pairs."""
         pairs, target, weight = self.draw(generator(self.seed, 1, number))
-        tensor, dtype = self.rows.tensor, self.rows.columns["x"].dtype
+        tensor, dtype = self.rows.tensor, self.rows.dtype
         numbers = tensor(pairs)
-        further = {"target": tensor(target).to(dtype), "weight": tensor(weight).to(dtype)}
+        further = {"target": tensor(target.astype(dtype)), "weight": tensor(weight.astype(dtype))}
         for at in range(0, pairs.shape[1], self.batch_size):
             cut = slice(at, at + self.batch_size)
             batch = self.rows.take(numbers[:, cut])
@@ -61,8 +61,8 @@ class SampledPairs(_Pairs):
         sizes = np.diff(offsets)
         query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
         self.order = np.lexsort((y, query)).astype(np.int32)  # rows of a list by relevance
-        self.y, self.query, self.weight = y, query, weight
-        self.begin, self.size = offsets[:-1], sizes
+        self.query, self.weight, self.even = query, weight, bool((weight == weight[0]).all())
+        self.begin, self.size = (part.astype(np.int32) for part in (offsets[:-1], sizes))
         level = y[self.order]
         new = np.ones(len(y), dtype=bool)
         new[1:] = (level[1:] != level[:-1]) | (query[1:] != query[:-1])
@@ -72,19 +72,21 @@ class SampledPairs(_Pairs):
         self.block_size = starts[block + 1] - self.block_begin
         self.some = np.flatnonzero(self.block_size < sizes[query]).astype(np.int32)
         self.n_pairs = len(self.some)
-        self.span = float(y.max() - y.min()) if len(y) else 0.0
+        low = float(y.min())
+        self.level = ((level - low) / (float(y.max()) - low or 1.0)).astype(rows.dtype)
 
     def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Draw a partner of other relevance for each row, evenly among them."""
         place = rng.permutation(self.some)
         query, tied = self.query[place], self.block_size[place]
-        other = rng.integers(0, self.size[query] - tied) + self.begin[query]
-        other += np.where(other >= self.block_begin[place], tied, 0)
-        pairs = np.stack([self.order[place], self.order[other]]).astype(np.int64)
-        turned = rng.random(len(place)) < 0.5
-        pairs[:, turned] = pairs[::-1, turned]
-        level = self.y[pairs]
-        return pairs, (level[0] - level[1]) / (self.span or 1.0), self.weight[query]
+        other = rng.integers(0, self.size[query] - tied, dtype=np.int32) + self.begin[query]
+        other += np.where(other >= self.block_begin[place], tied, np.int32(0))
+        turned = rng.random(len(place), dtype=np.float32) < 0.5
+        place, other = np.where(turned, other, place), np.where(turned, place, other)
+        target = self.level[place] - self.level[other]
+        pairs = np.stack([self.order[place], self.order[other]])
+        weight = np.full(len(place), self.weight[0]) if self.even else self.weight[query]
+        return pairs, target, weight
 
 
 class ListedPairs(_Pairs):

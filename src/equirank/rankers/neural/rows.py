@@ -38,6 +38,11 @@ class Rows:
         self.device = device
         self.columns = {name: self.tensor(values) for name, values in columns.items()}
 
+    @property
+    def dtype(self) -> Any:
+        """The type of the features, as NumPy's."""
+        return np.float64 if self.columns["x"].element_size() == 8 else np.float32
+
     def tensor(self, values: np.ndarray) -> Any:
         """Put an array on the device."""
         plain = np.ascontiguousarray(values)
