@@ -9,7 +9,7 @@ def padded(seed, sizes=(5, 1, 7, 2), grades=4, groups=3):
     rng = np.random.default_rng(seed)
     shape = (len(sizes), max(sizes))
     real = np.arange(shape[1]) < np.array(sizes)[:, None]
-    score = np.where(real, rng.normal(size=shape), 77.0)
+    score = np.where(real, rng.normal(size=shape), 0.77)
     label = np.where(real, rng.integers(0, grades, size=shape), 9).astype(float)
     code = np.where(real, rng.integers(0, groups, size=shape), 0)
     return (

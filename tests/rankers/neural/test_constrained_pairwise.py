@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import equirank
-from equirank import DataError, as_ranking_data
+from equirank import DataError, EquirankWarning, as_ranking_data
 from equirank.metrics.fairness.pairwise_metric import count_pairs
 from equirank.rankers import ConstrainedPairwise
 
@@ -145,7 +145,8 @@ def test_what_cannot_be_is_refused():
 
 def test_without_pairs_nothing_is_learned():
     data = as_ranking_data(np.eye(4), np.ones(4), sensitive_features=list("abab"))
-    model = ConstrainedPairwise(n_epochs=2, random_state=0).fit(data)
+    with pytest.warns(EquirankWarning, match="ConstrainedPairwise learns nothing"):
+        model = ConstrainedPairwise(n_epochs=2, random_state=0).fit(data)
     assert model.steps_["error"].tolist() == [0.0]
     assert np.isfinite(model.predict(data)).all()
 

@@ -153,3 +153,10 @@ def test_exposure_of_two_groups_by_hand():
     real, code = torch.ones(1, 3, dtype=torch.bool), torch.tensor([[0, 0, 1]])
     assert float(unfairness(score, real, code, (0,))) == pytest.approx((5 / 8 - 1.5 / 8) ** 2)
     assert float(unfairness(score, real, code, (1,))) == 0.0
+
+
+def test_lists_without_the_group_or_of_it_alone_count_nothing():
+    code, offsets = np.array([0, 0, 1, 1, 0, 2]), np.array([0, 2, 4, 6])
+    sides = exposure_sides(code, offsets, (0, 1))
+    np.testing.assert_array_equal(sides[:4], 0.0)
+    np.testing.assert_array_equal(sides[4:], [[-1.0, 0.0], [1.0, 0.0]])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, as_ranking_data
+from equirank import DataError, EquirankWarning, as_ranking_data
 from equirank.rankers import PairwiseRegularised
 from equirank.rankers.neural.pairwise_regularised import KINDS
 
@@ -94,8 +94,11 @@ def test_lists_of_weight_nothing_teach_nothing():
 
 def test_one_group_and_nothing_to_compare():
     X = np.random.default_rng(0).normal(size=(30, 2))
-    for y in (np.arange(30) % 3, np.zeros(30)):
-        model = PairwiseRegularised(1.0, **QUICK).fit(X, y, sensitive_features=["a"] * 30)
-        assert np.isfinite(model.predict(X)).all()
+    y, groups = np.clip(np.round(X[:, 0] + 1.5), 0, 3), ["a"] * 30
+    model = PairwiseRegularised(1.0, **QUICK).fit(X, y, sensitive_features=groups)
+    assert np.corrcoef(model.predict(X), y)[0, 1] > 0.5
+    with pytest.warns(EquirankWarning, match="PairwiseRegularised learns nothing"):
+        model.fit(X, np.zeros(30), sensitive_features=groups)
+    assert np.isfinite(model.predict(X)).all()
     with pytest.raises(DataError, match="pairs of PairwiseRegularised must be one of 'inter', 'i"):
-        PairwiseRegularised(1.0, "none").fit(X, y, sensitive_features=["a"] * 30)
+        PairwiseRegularised(1.0, "none").fit(X, y, sensitive_features=groups)
