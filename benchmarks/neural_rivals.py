@@ -1,7 +1,7 @@
 """The rivals of DirectRanker: DELTR against its authors' library, epochs against plain PyTorch.
 
 python benchmarks/neural_rivals.py                # all ratios (about two minutes)
-python benchmarks/neural_rivals.py --only deltr   # or epochs, softrank, gpu
+python benchmarks/neural_rivals.py --only deltr   # or epochs, softrank
 
 The authors' library is measured where it can be imported (fairsearchdeltr 1.0.2, not a dependency):
 an iteration on 10,000 rows took 22 s when it was recorded.
