@@ -12,9 +12,10 @@ from ...core.extras import require
 from ...core.params import Choice, Constraint, Flag, Label, Number, Optional
 from .adversaries import adversary_layers, cross_entropy, reverse, sensitive_columns
 from .network import Layers, Model, Net, softmax
-from .neural_ranker import COMMON, Widths, run_rows
+from .parameters import COMMON, Widths
 from .problem import Problem
 from .representation_ranker import RepresentationRanker
+from .scoring import run_rows
 from .training import State
 
 __all__ = ["DebiasClassifier"]

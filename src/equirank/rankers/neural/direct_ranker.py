@@ -20,8 +20,8 @@ from .adversaries import (
 )
 from .devices import chosen_device, threads
 from .network import Layers, Model, Net
-from .neural_ranker import COMMON, Widths
 from .pair_batches import ListedPairs
+from .parameters import COMMON, Widths
 from .representation_ranker import RepresentationRanker
 
 __all__ = ["DirectRanker"]

@@ -1,12 +1,11 @@
 """NeuralRanker: what all neural rankers share, from parameters to saving; each adds its loss."""
 
 import json
-import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,61 +13,26 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning, FormatError
 from ...core.extras import require
-from ...core.metric import Metric
-from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
+from ...core.params import Constraint
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ..validation import held_out, metric_value, one_metric
+from ..validation import held_out, one_metric
 from .checkpoint import read_checkpoint, stored_seed, write_checkpoint
 from .devices import autocast, chosen_device, threads
-from .network import ACTIVATIONS, Layers, Model, Net
+from .network import Layers, Model, Net
 from .onnx_export import write_onnx
 from .padding import QueryBatches
 from .pair_batches import SampledPairs
+from .parameters import COMMON, Widths
 from .problem import Batches, Problem
 from .row_batches import RowBatches
-from .rows import BLOCK, Rows, standardised, statistics
-from .training import SCHEDULES, Plan, State, begin, train
+from .rows import Rows, standardised, statistics
+from .scoring import dense, run_rows
+from .training import Plan, State, begin, train
+from .watching import Watch
 
 __all__ = ["COMMON", "NeuralRanker", "Widths", "run_rows"]
-
-
-@dataclass(frozen=True)
-class Widths:
-    """Widths of layers: a tuple or list of integers >= 1, also an empty one."""
-
-    def accepts(self, value: Any) -> bool:
-        """Say whether the value is such a sequence."""
-        return isinstance(value, (tuple, list)) and all(Integer(1).accepts(w) for w in value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a tuple or list of integers >= 1"
-
-
-#: Parameters that every neural ranker shares, and what each may be.
-COMMON: dict[str, Constraint] = {
-    "layers": Widths(),
-    "activation": Choice(*ACTIVATIONS),
-    "n_epochs": Integer(0),
-    "max_steps": Optional(Integer(0)),
-    "batch_size": Integer(1),
-    "learning_rate": Number(0.0, open_low=True),
-    "schedule": Choice(*SCHEDULES),
-    "clip": Optional(Number(0.0, open_low=True)),
-    "weight_decay": Number(0.0),
-    "early_stopping": Optional(Integer(1)),
-    "validation": AnyOf(
-        Number(0.0, 1.0, open_low=True, open_high=True),
-        Optional(Instance(RankingData, "a RankingData")),
-    ),
-    "metric": AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric")),
-    "device": Choice("cpu", "cuda", "auto"),
-    "precision": Choice("float32", "float64", "mixed"),
-    "checkpoint": Optional(Instance(cast(type, str | os.PathLike), "a folder")),
-    "n_jobs": Optional(Integer()),
-}
 
 
 class NeuralRanker(Ranker):
@@ -196,7 +160,7 @@ class NeuralRanker(Ranker):
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
         """Give what is minimised on this data; the ranker itself is left as it is."""
-        X, model = _dense(data.X), self._model(data)
+        X, model = dense(data.X), self._model(data)
         mean, scale = statistics(X)
         columns = {"x": standardised(X, mean, scale, self._dtype), **self._columns(data)}
         rows = Rows(columns, device)
@@ -224,7 +188,11 @@ class NeuralRanker(Ranker):
             name: torch.tensor(float(getattr(self, name)), dtype=state.weights.dtype, device=device)
             for name in self.hyper
         }
-        watch = None if watched is None else _Watch(self, problem, watched)
+        watch = (
+            None
+            if watched is None
+            else Watch(problem, watched, one_metric(self.metric), self.early_stopping)
+        )
         if watch is None or not watch.over(state.watched):
             train(
                 state,
@@ -327,48 +295,3 @@ class NeuralRanker(Ranker):
         except require("safetensors", "neural").SafetensorError as error:
             raise FormatError(f"{str(path)!r} is damaged: {error}") from None
         self.model_ = Model.read(json.loads((folder / "network.json").read_text("utf-8")))
-
-
-class _Watch:
-    """Follows a metric on validation data after every epoch."""
-
-    def __init__(self, ranker: NeuralRanker, problem: Problem, data: RankingData) -> None:
-        self.problem, self.data = problem, data
-        self.metric, self.patience = one_metric(ranker.metric), ranker.early_stopping
-        self.metric.check(data)
-
-    def __call__(self, state: State) -> bool:
-        weights = self.problem.named(state.weights)
-        score = run_rows(self.problem.model, weights, self.data.X, Net.score)
-        state.watched.append(metric_value(self.metric, self.data, score))
-        if self.best(state.watched) == len(state.watched) - 1:
-            state.best = state.weights.clone()
-        return self.over(state.watched)
-
-    def best(self, values: list[float]) -> int:
-        """Give the first of the best epochs; NaN is worse than anything."""
-        sign = 1.0 if self.metric.direction == "higher" else -1.0
-        return int(np.argmax([-np.inf if np.isnan(v) else sign * v for v in values]))
-
-    def over(self, values: list[float]) -> bool:
-        """Say whether the metric has not improved for long enough."""
-        if self.patience is None or not values:
-            return False
-        return len(values) - 1 - self.best(values) >= self.patience
-
-
-def run_rows(
-    model: Model, weights: Mapping[str, np.ndarray], X: Any, use: Callable[[Net, Any], np.ndarray]
-) -> np.ndarray:
-    """Use a network on raw rows, block by block, in double precision and without PyTorch."""
-    net = Net(model, {name: values.astype(np.float64) for name, values in weights.items()})
-    mean, scale = net.weights["input.mean"], net.weights["input.scale"]
-    X = _dense(X)
-    parts = [use(net, (X[at : at + BLOCK] - mean) / scale) for at in range(0, len(X), BLOCK)]
-    return np.concatenate(parts) if parts else use(net, np.zeros((0, X.shape[1])))
-
-
-def _dense(X: Any) -> np.ndarray:
-    if hasattr(X, "tocsr"):
-        raise DataError("X must be dense for a neural ranker, got a sparse array: use X.toarray()")
-    return np.asarray(X)

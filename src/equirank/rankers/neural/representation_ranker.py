@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from .network import Net
-from .neural_ranker import NeuralRanker, run_rows
+from .neural_ranker import NeuralRanker
+from .scoring import run_rows
 
 __all__ = ["RepresentationRanker"]
 
