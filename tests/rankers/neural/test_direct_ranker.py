@@ -15,7 +15,6 @@ import equirank
 from equirank import DataError, EquirankWarning, as_ranking_data, evaluate, make_ranking
 from equirank.metrics import representation_leakage
 from equirank.rankers import DebiasClassifier, DirectRanker
-from equirank.rankers.neural.adversaries import reverse
 
 SMALL = {"layers": (5, 3), "n_epochs": 3, "batch_size": 32, "random_state": 0}
 
@@ -164,14 +163,6 @@ def test_loss_and_gradient_are_those_written_by_hand(fairness, noise, tau):
     np.testing.assert_allclose(gradient.numpy(), expected, rtol=1e-6, atol=1e-9)
     if fairness is not None:
         assert np.abs(theirs[:n_own]).max() > 1e-4
-
-
-def test_reversal_passes_values_on_and_turns_gradients():
-    x = torch.tensor([1.0, -2.0, 1e-30], requires_grad=True)
-    gamma = torch.tensor(0.3, requires_grad=True)
-    passed = reverse(x, gamma)
-    assert torch.equal(passed, x)
-    assert torch.equal(torch.autograd.grad(passed.sum(), x, retain_graph=True)[0], -gamma.expand(3))
 
 
 @pytest.mark.parametrize("fairness", ["adversarial", "flipped", "both"])

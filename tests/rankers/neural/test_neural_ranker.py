@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 from scipy import sparse
 from sklearn.base import clone
 
@@ -15,7 +14,6 @@ import equirank
 from equirank import DataError, MissingExtraError, as_ranking_data, evaluate, make_ranking
 from equirank.core import extras
 from equirank.rankers import DebiasClassifier, DirectRanker
-from equirank.rankers.neural.rows import standardised, statistics
 
 
 @pytest.fixture(scope="module")
@@ -24,19 +22,6 @@ def data():
 
 
 SMALL = {"layers": (8, 4), "n_epochs": 4, "batch_size": 32, "random_state": 0}
-
-
-def test_statistics_and_constant_columns():
-    X = np.random.default_rng(0).normal(5.0, 3.0, size=(40_000, 3))
-    X[:, 1] = 7.1
-    mean, scale = statistics(X)
-    np.testing.assert_allclose(mean, X.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(scale[[0, 2]], X[:, [0, 2]].std(axis=0), rtol=1e-12)
-    assert scale[1] == 1.0
-    found = standardised(X.astype(np.float32), mean, scale, np.float32)
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, (X - mean) / scale, atol=1e-5)
-    assert np.abs(found[:, 1]).max() < 1e-5
 
 
 def test_scales_of_the_features_change_nothing(data):
@@ -159,19 +144,3 @@ def test_a_fitted_model_ranks_without_pytorch_and_numba(data, tmp_path):
         "assert np.array_equal(model.predict(np.load('X.npy')), np.load('scores.npy'))\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=120)
-
-
-def test_losses_may_be_stacked(data):
-    model = DirectRanker("both", **SMALL, precision="float64")
-    problem = model.problem(data, 0, torch.device("cpu"))
-    batch = next(problem.batches.epoch(0))
-    start = torch.as_tensor(problem.start(0))
-    gammas = torch.tensor([0.0, 0.5, 2.0], dtype=torch.float64)
-    stack = torch.stack([start, start * 0.5, start * 2]).requires_grad_(True)
-    values = torch.func.vmap(problem.value, in_dims=(0, None, 0))(stack, batch, {"gamma": gammas})
-    (gradient,) = torch.autograd.grad(values.sum(), stack)
-    for at in range(3):
-        one = stack[at].detach().requires_grad_(True)
-        value = problem.value(one, batch, {"gamma": gammas[at]})
-        torch.testing.assert_close(values[at], value)
-        torch.testing.assert_close(gradient[at], torch.autograd.grad(value, one)[0])
