@@ -6,7 +6,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.pair_fairness import correlation, game, pair_loss, stationary
+from equirank.rankers.neural.pair_fairness import (
+    constraint_terms,
+    correlation,
+    game,
+    pair_loss,
+    stationary,
+)
 
 
 def differences(value, at, step=1e-6):
@@ -89,3 +95,18 @@ def test_weight_moves_to_what_is_violated():
         logits = (logits - 0.5 * slope).detach().requires_grad_(True)
     share = stationary(logits.detach().softmax(dim=0))
     assert float(share[1]) > 0.9
+
+
+def test_constraint_terms_by_hand():
+    """Cell 0 has one pair right and one tied, cell 1 one right of three; cell 2 is not looked at."""
+    gap = torch.tensor([2.0, 0.0, 0.5, -1.0, -3.0, 9.0], dtype=torch.float64)
+    cell = torch.tensor([0, 0, 1, 1, 1, 2])
+    proxy, violation = constraint_terms(gap, cell, 2, [(0, 1)], "hinge", 0.1)
+    apart = 0.75 - 1 / 3
+    np.testing.assert_allclose(violation, [apart - 0.1, -apart - 0.1])
+    lost = [(0.0 + 1.0) / 2, (0.5 + 2.0 + 4.0) / 3]
+    kept = [(3.0 + 1.0) / 2, (1.5 + 0.0 + 0.0) / 3]
+    np.testing.assert_allclose(proxy, [lost[1] + kept[0] - 1.1, lost[0] + kept[1] - 1.1])
+    assert (proxy >= violation).all()
+    _, none = constraint_terms(gap[:2], cell[:2], 2, [(0, 1)], "hinge", 0.1)
+    np.testing.assert_allclose(none, [-0.1, -0.1])

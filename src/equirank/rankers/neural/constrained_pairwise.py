@@ -19,7 +19,7 @@ from .network import Layers, Net
 from .neural_ranker import COMMON, NeuralRanker, run_rows
 from .padding import QueryBatches
 from .pair_constraints import CONSTRAINTS, PairConstraint, best_mixture, pair_constraint, signs
-from .pair_fairness import PAIR_LOSSES, game, pair_loss
+from .pair_fairness import PAIR_LOSSES, constraint_terms, game, pair_loss
 from .problem import Problem
 from .training import Plan
 
@@ -295,19 +295,10 @@ def _loss(
     error = pair_loss(gap[:n_pairs], kind).mean()
     if not rule.differences:
         return error
-    gap, cell = gap[n_pairs:], rule.cells(batch["sign"][0, n_pairs:], batch["sign"][1, n_pairs:])
-    member = torch.nn.functional.one_hot(cell, rule.n_cells + 1).to(gap.dtype)[:, : rule.n_cells]
-    size = member.sum(dim=0)
-    count = size.clamp_min(1.0)
-    cells = torch.tensor(rule.differences, device=gap.device)
-    first, second = cells[:, 0], cells[:, 1]
-    wrong = (0.5 - 0.5 * torch.sign(gap.detach())) @ member / count
-    both = (size[first] > 0) & (size[second] > 0)
-    apart = (wrong[second] - wrong[first]) * both  # accuracy of the first less the second's
-    lost, kept = pair_loss(gap, kind) @ member / count, pair_loss(-gap, kind) @ member / count
-    up = lost[second] + kept[first] - 1.0 - eps
-    down = lost[first] + kept[second] - 1.0 - eps
-    violation = torch.cat([apart - eps, -apart - eps])
+    better, worse = batch["sign"][:, n_pairs:]
+    proxy, violation = constraint_terms(
+        gap[n_pairs:], rule.cells(better, worse), rule.n_cells, rule.differences, kind, eps
+    )
     logits = net.part("multipliers", torch.zeros_like(gap[:1]))
     players = 1 + len(violation)
-    return game(error, torch.cat([up, down]), violation, logits.reshape(players, players))
+    return game(error, proxy, violation, logits.reshape(players, players))

@@ -3,11 +3,12 @@
 ``gap`` is the score of the better item less that of the worse one.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.extras import require
 
-__all__ = ["PAIR_LOSSES", "correlation", "game", "pair_loss", "stationary"]
+__all__ = ["PAIR_LOSSES", "constraint_terms", "correlation", "game", "pair_loss", "stationary"]
 
 PAIR_LOSSES = ("hinge", "logistic")
 
@@ -33,6 +34,31 @@ def correlation(gap: Any, code: Any, n_groups: int) -> Any:
     scale = (spread.clamp_min(1e-12) * apart.square().mean().clamp_min(1e-24)).sqrt()
     found = (apart[:, None] * member).mean(dim=0) / scale
     return (found.abs() * known).sum() / known.sum().clamp_min(1)
+
+
+def constraint_terms(
+    gap: Any, cell: Any, n_cells: int, differences: Sequence[tuple[int, int]], kind: str, eps: float
+) -> tuple[Any, Any]:
+    """Give the constraints' differentiable stand-ins and their true violations.
+
+    A difference is the accuracy on the first cell of a pair of cells less that on the second; it
+    may exceed eps neither way, so there are two constraints each, all upper ones first. A stand-in
+    puts the loss in place of a misordered pair and, where accuracy must fall, the loss of the
+    turned pair in place of an ordered one: both are convex and, for the hinge, bounds from above.
+    Pairs of cell ``n_cells`` do not count, nor do differences without pairs in one of the cells.
+    """
+    torch = require("torch", "neural")
+    member = torch.nn.functional.one_hot(cell, n_cells + 1).to(gap.dtype)[:, :n_cells]
+    size = member.sum(dim=0)
+    count = size.clamp_min(1.0)
+    cells = torch.tensor(differences, device=gap.device)
+    first, second = cells[:, 0], cells[:, 1]
+    wrong = (0.5 - 0.5 * torch.sign(gap.detach())) @ member / count
+    apart = (wrong[second] - wrong[first]) * ((size[first] > 0) & (size[second] > 0))
+    lost, kept = pair_loss(gap, kind) @ member / count, pair_loss(-gap, kind) @ member / count
+    up = lost[second] + kept[first] - 1.0 - eps
+    down = lost[first] + kept[second] - 1.0 - eps
+    return torch.cat([up, down]), torch.cat([apart - eps, -apart - eps])
 
 
 def stationary(matrix: Any) -> Any:
