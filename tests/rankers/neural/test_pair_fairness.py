@@ -98,7 +98,7 @@ def test_weight_moves_to_what_is_violated():
 
 
 def test_constraint_terms_by_hand():
-    """Cell 0 has one pair right and one tied, cell 1 one right of three; cell 2 is not looked at."""
+    """Cell 0 has a right and a tied pair, cell 1 one right of three; cell 2 does not count."""
     gap = torch.tensor([2.0, 0.0, 0.5, -1.0, -3.0, 9.0], dtype=torch.float64)
     cell = torch.tensor([0, 0, 1, 1, 1, 2])
     proxy, violation = constraint_terms(gap, cell, 2, [(0, 1)], "hinge", 0.1)
