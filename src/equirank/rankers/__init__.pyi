@@ -19,5 +19,14 @@ from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
+from .neural.constrained_pairwise import ConstrainedPairwise as ConstrainedPairwise
+from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
+from .neural.deltr import DELTR as DELTR
+from .neural.direct_ranker import DirectRanker as DirectRanker
+from .neural.lambda_rank import LambdaRank as LambdaRank
+from .neural.list_net import ListNet as ListNet
+from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
+from .neural.rank_net import RankNet as RankNet
+from .neural.soft_rank import SoftRank as SoftRank
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .tradeoff_path import TradeoffPath as TradeoffPath

@@ -11,6 +11,7 @@ from ...core.data import RankingData
 from ...core.extras import require
 from ...core.random import generator
 from ...kernels.disparities import GROUP, INDIVIDUAL
+from ..neural.padding import list_places
 from .rewards import Rewards
 
 __all__ = ["TorchEngine", "padded_gradient"]
@@ -113,10 +114,8 @@ class TorchEngine:
         if begin not in self.batches:
             torch = self.torch
             first, last = int(self.offsets[begin]), int(self.offsets[end])
-            sizes = np.diff(self.offsets[begin : end + 1])
-            longest = int(sizes.max())
-            slot = np.arange(last - first) - np.repeat(self.offsets[begin:end] - first, sizes)
-            places = self._tensor(slot + np.repeat(np.arange(end - begin) * longest, sizes))
+            slot, longest = list_places(np.diff(self.offsets[begin : end + 1]))
+            places = self._tensor(slot)
 
             def pad(values: Any) -> Any:
                 table = torch.zeros((end - begin) * longest, dtype=values.dtype, device=self.device)

@@ -1,0 +1,1 @@
+"""Neural rankers: small networks trained by one loop, on pairs or on whole lists."""

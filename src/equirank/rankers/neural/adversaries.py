@@ -1,0 +1,53 @@
+"""Adversaries: who tries to read the sensitive attribute out of a representation, and reversal."""
+
+from typing import Any
+
+import numpy as np
+
+from ...core.data import Attribute, RankingData
+from ...core.extras import require
+from .network import Layers, Net
+
+__all__ = ["adversary_layers", "attributes_of", "cross_entropy", "reverse", "sensitive_columns"]
+
+
+def reverse(features: Any, gamma: Any) -> Any:
+    """Pass values on unchanged, and gradients back turned round and scaled by ``gamma``.
+
+    Written without a class of its own, so that ``gamma`` may be a tensor and `torch.func` may run
+    over it.
+    """
+    fixed = features.detach()
+    return fixed - gamma * (features - fixed)
+
+
+def attributes_of(data: RankingData, by: Any) -> list[Attribute]:
+    """Give the attributes to hide: every one by itself, or the one or the crossing ``by`` names."""
+    return list(data.sensitive.values()) if by is None else [data.attribute(by)]
+
+
+def sensitive_columns(data: RankingData, by: Any) -> np.ndarray:
+    """Give the codes of the attributes side by side (row x attribute)."""
+    codes = [attribute.codes.astype(np.int64) for attribute in attributes_of(data, by)]
+    return np.stack(codes, axis=1)
+
+
+def adversary_layers(
+    role: str, data: RankingData, by: Any, width: int, layers: Any
+) -> tuple[Layers, ...]:
+    """Give a network per attribute that tells its groups apart: ``adversary.<role>.<number>``."""
+    return tuple(
+        Layers(f"adversary.{role}.{at}", (width, *layers, len(attribute.categories)))
+        for at, attribute in enumerate(attributes_of(data, by))
+    )
+
+
+def cross_entropy(net: Net, role: str, features: Any, codes: Any, weight: Any) -> Any:
+    """Give the weighted loss of one role's adversaries, summed over the attributes."""
+    torch = require("torch", "neural")
+    total = 0.0
+    for at in range(codes.shape[-1]):
+        guess = net.part(f"adversary.{role}.{at}", features)
+        each = torch.nn.functional.cross_entropy(guess, codes[..., at], reduction="none")
+        total = total + (each * weight).mean()
+    return total

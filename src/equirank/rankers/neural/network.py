@@ -1,0 +1,200 @@
+"""Networks as lists of steps over named weights: the same list trains, predicts and exports."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from ...core.extras import require
+from ...core.random import generator
+
+__all__ = ["ACTIVATIONS", "Layers", "Model", "Net", "softmax"]
+
+#: Activations by name; each is antisymmetric, or not, as its users need.
+ACTIVATIONS = ("tanh", "relu", "sigmoid")
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Dense layers in a row, the names of their weights, and what they compute.
+
+    Attributes
+    ----------
+    name : str
+        Weights are called ``<name>.<layer>.weight`` (outputs x inputs) and ``<name>.<layer>.bias``.
+    widths : tuple of int
+        From the inputs to the outputs; a single width computes nothing.
+    activation : str
+        After every layer, the last one only where ``closed``.
+    closed : bool
+        Whether the last layer has an activation too.
+    bias : bool
+        Whether the last layer has a bias; the others always do.
+    noise : bool
+        Whether the inputs pass ``a * w1 + eta * w2`` first, with ``eta`` a constant.
+    """
+
+    name: str
+    widths: tuple[int, ...]
+    activation: str = "tanh"
+    closed: bool = False
+    bias: bool = True
+    noise: bool = False
+
+    def steps(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Give the steps from input to output: an operation and the names of its weights."""
+        if self.noise:
+            yield "noise", (f"{self.name}.noise.w1", f"{self.name}.noise.w2", f"{self.name}.eta")
+        last = len(self.widths) - 2
+        for at in range(last + 1):
+            names = (f"{self.name}.{at}.weight", f"{self.name}.{at}.bias")
+            yield "linear", names if at < last or self.bias else names[:1]
+            if at < last or self.closed:
+                yield self.activation, ()
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Give the shape of each weight that is learned."""
+        first = self.widths[0]
+        found: dict[str, tuple[int, ...]] = {}
+        if self.noise:
+            found = {f"{self.name}.noise.{name}": (first,) for name in ("w1", "w2")}
+        for at, (before, after) in enumerate(pairwise(self.widths)):
+            found[f"{self.name}.{at}.weight"] = (after, before)
+            if at < len(self.widths) - 2 or self.bias:
+                found[f"{self.name}.{at}.bias"] = (after,)
+        return found
+
+    def __call__(self, weights: Mapping[str, Any], x: Any) -> Any:
+        """Run the steps on NumPy arrays or on tensors, whichever the weights are."""
+        for kind, names in self.steps():
+            x = _run(kind, x, [weights[name] for name in names])
+        return x
+
+
+@dataclass(frozen=True)
+class Model:
+    """All layers of a ranker: ``features``, then ``output``, then whatever plays against them.
+
+    ``opponents`` are the layers of adversaries: they are not needed to score, and gradients are
+    clipped apart from the others', so that an adversary without a say changes nothing. With
+    ``classes`` the outputs are logits, and the score is the expectation of the constant
+    ``output.values`` under their softmax.
+    """
+
+    features: Layers
+    output: Layers
+    opponents: tuple[Layers, ...] = ()
+    classes: bool = False
+
+    @property
+    def parts(self) -> tuple[Layers, ...]:
+        """All layers, opponents last."""
+        return (self.features, self.output, *self.opponents)
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "Model":
+        """Make a model from what `dataclasses.asdict` gave, also after JSON."""
+
+        def layers(values: Mapping[str, Any]) -> Layers:
+            return Layers(**{**values, "widths": tuple(values["widths"])})
+
+        opponents = tuple(layers(part) for part in stored["opponents"])
+        features, output = layers(stored["features"]), layers(stored["output"])
+        return cls(features, output, opponents, stored["classes"])
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Give the shape of each weight that is learned, opponents last."""
+        return {name: shape for part in self.parts for name, shape in part.shapes().items()}
+
+    def sections(self) -> list[int]:
+        """Count the weights of the ranker itself and of its opponents."""
+        sizes = [
+            sum(int(np.prod(shape)) for part in side for shape in part.shapes().values())
+            for side in ((self.features, self.output), self.opponents)
+        ]
+        return sizes if sizes[1] else sizes[:1]
+
+    def initial(self, seed: int) -> dict[str, np.ndarray]:
+        """Draw the weights at the start; each has a stream of its own."""
+        activation = {part.name: part.activation for part in self.parts}
+        found = {}
+        for at, (name, shape) in enumerate(self.shapes().items()):
+            if name.endswith("weight"):
+                gain = 2.0 if activation[name.rsplit(".", 2)[0]] == "relu" else 1.0
+                reach = np.sqrt(6.0 * gain / sum(shape))
+                found[name] = generator(seed, 0, at).uniform(-reach, reach, shape)
+            else:
+                found[name] = np.full(shape, 1.0 if ".noise." in name else 0.0)
+        return found
+
+    def constants(self, seed: int) -> dict[str, np.ndarray]:
+        """Draw what is fixed through training: the noise that conditions the inputs."""
+        if not self.features.noise:
+            return {}
+        draw = generator(seed, 2).standard_normal(self.features.widths[0])
+        return {f"{self.features.name}.eta": draw}
+
+
+class Net:
+    """A model with its weights at hand: what a loss is written in."""
+
+    def __init__(self, model: Model, weights: Mapping[str, Any]) -> None:
+        self.model, self.weights = model, weights
+        self._parts = {part.name: part for part in model.parts}
+
+    def features(self, x: Any) -> Any:
+        """Give the representation of rows (any leading shape, features last)."""
+        return self.model.features(self.weights, x)
+
+    def output(self, features: Any) -> Any:
+        """Give the output for representations: a single column, or the logits of classes."""
+        if str(getattr(features, "dtype", "")) == "torch.bfloat16":  # differences need more digits
+            torch = require("torch", "neural")
+            with torch.autocast(features.device.type, enabled=False):
+                found = self.model.output(self.weights, features.float())
+        else:
+            found = self.model.output(self.weights, features)
+        return found if self.model.classes else found[..., 0]
+
+    def score(self, x: Any) -> Any:
+        """Score rows."""
+        found = self.output(self.features(x))
+        if not self.model.classes:
+            return found
+        return softmax(found) @ self.weights["output.values"]
+
+    def part(self, name: str, x: Any) -> Any:
+        """Run further layers, such as an adversary's, by their name."""
+        return self._parts[name](self.weights, x)
+
+
+def softmax(logits: Any) -> Any:
+    """Turn logits into probabilities along the last axis."""
+    if not isinstance(logits, np.ndarray):
+        return logits.softmax(dim=-1)
+    power = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return power / power.sum(axis=-1, keepdims=True)
+
+
+def _run(kind: str, x: Any, weights: list[Any]) -> Any:
+    if kind == "noise":
+        return x * weights[0] + weights[2] * weights[1]
+    if isinstance(x, np.ndarray):
+        return _run_numpy(kind, x, weights)
+    torch = require("torch", "neural")
+    if kind == "linear":
+        return torch.nn.functional.linear(x, *weights)
+    return getattr(torch, kind)(x)
+
+
+def _run_numpy(kind: str, x: np.ndarray, weights: list[Any]) -> np.ndarray:
+    if kind == "linear":
+        x = x @ weights[0].T
+        return x + weights[1] if len(weights) > 1 else x
+    if kind == "relu":
+        return np.maximum(x, 0.0)
+    if kind == "sigmoid":
+        return 0.5 + 0.5 * np.tanh(0.5 * x)
+    return np.tanh(x)
