@@ -93,6 +93,15 @@ def test_the_run_of_others_is_refused(data, tmp_path):
         ranker(checkpoint=tmp_path).fit(make_ranking(n_queries=3, n_features=4, random_state=1))
 
 
+def test_a_run_that_is_further_is_refused(data, tmp_path):
+    model = ranker(checkpoint=tmp_path).fit(data)
+    with pytest.raises(DataError, match="n_epochs must be at least 6"):
+        ranker(checkpoint=tmp_path, n_epochs=3).fit(data)
+    with pytest.raises(DataError, match=f"max_steps must be at least {model.n_steps_}"):
+        ranker(checkpoint=tmp_path, max_steps=4).fit(data)
+    assert same(ranker(checkpoint=tmp_path, max_steps=model.n_steps_).fit(data), model)
+
+
 def test_without_a_seed_the_runs_own_is_taken_up(data, tmp_path):
     first = ranker(checkpoint=tmp_path, random_state=None, n_epochs=2).fit(data)
     longer = ranker(checkpoint=tmp_path, random_state=None, n_epochs=4).fit(data)

@@ -181,6 +181,7 @@ class NeuralRanker(Ranker):
         state = None
         if self.checkpoint is not None:
             state = read_checkpoint(self.checkpoint, identity, device)
+            self._check_ahead(state)
         if state is None:
             start = problem.start(seed).astype(self._dtype)
             state = begin(torch.as_tensor(start, device=device))
@@ -241,13 +242,25 @@ class NeuralRanker(Ranker):
     def _identity(self, seed: int) -> dict[str, Any]:
         """Say whose run a checkpoint is; more epochs may be asked of the same run."""
         params = self.get_params(deep=False)
-        left_out = {"checkpoint", "random_state", "max_steps", "n_jobs", "early_stopping"}
+        left_out = {"checkpoint", "random_state", "max_steps", "n_jobs"}
         left_out |= {"n_epochs"} if self.schedule == "constant" else set()
         identity = {k: repr(v) for k, v in params.items() if k not in left_out}
         if isinstance(self.validation, RankingData):
             identity["validation"] = self.validation.fingerprint()
         own = {"class": type(self).__name__, "data": self.data_fingerprint_, "seed": seed}
         return identity | own
+
+    def _check_ahead(self, state: State | None) -> None:
+        """Refuse a checkpoint that is past the end of this run."""
+        if state is None:
+            return
+        for name, done in (("n_epochs", state.epoch), ("max_steps", state.step)):
+            asked = getattr(self, name)
+            if asked is not None and asked < done:
+                raise DataError(
+                    f"{name} must be at least {done} to go on from the run in checkpoint, "
+                    f"got {asked}"
+                )
 
     def _store(self, identity: dict[str, Any]) -> Any:
         if self.checkpoint is None:

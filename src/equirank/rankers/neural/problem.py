@@ -32,7 +32,9 @@ class Problem:
     vectors. To train configurations of one shape together, stack their vectors to (configuration x
     weight) and their numbers to ``hyper`` of (configuration), and run
     ``torch.func.vmap(problem.value, in_dims=(0, None, 0))``: the gradient of the sum is each
-    configuration's gradient, and `train` and its Adam take weights of that shape as they are.
+    configuration's gradient, and `train` and its Adam take weights of that shape as they are
+    (tests/rankers/neural/test_problem.py does it). ``Plan.kept_steps`` keeps the weights after the
+    steps it names, ``named`` turns any vector into what `run_rows` scores and transforms with.
 
     Attributes
     ----------
