@@ -35,7 +35,7 @@ def ranker(alpha, strategy, seed, given):
     """Make one model."""
     return FairLambdaMART(
         alpha=alpha, strategy=strategy, step=5, cutoff=50, truncation=50,
-        n_estimators=20 if given.quick else 150, learning_rate=0.1, num_leaves=31,
+        n_estimators=20 if given.quick else 250, learning_rate=0.1, num_leaves=31,
         n_jobs=given.n_jobs, random_state=seed,
     )  # fmt: skip
 
@@ -246,7 +246,7 @@ def pictures(found):
 
 
 PARTS = {"mslr": mslr, "german_sex": german_sex, "german_age": german_age}
-STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=5, needs_data=True)
+STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=4, needs_data=True)
 
 
 def main(argv=None):
