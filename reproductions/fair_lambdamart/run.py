@@ -31,11 +31,11 @@ SETS = {"mslr": "MSLR", "german_sex": "German, sex", "german_age": "German, age"
 SAMPLE = "sample of 86 queries"
 
 
-def ranker(alpha, strategy, seed, given):
+def ranker(alpha, strategy, seed, trees, given):
     """Make one model."""
     return FairLambdaMART(
         alpha=alpha, strategy=strategy, step=5, cutoff=50, truncation=50,
-        n_estimators=20 if given.quick else 150, learning_rate=0.1, num_leaves=31,
+        n_estimators=20 if given.quick else trees, learning_rate=0.1, num_leaves=31,
         n_jobs=given.n_jobs, random_state=seed,
     )  # fmt: skip
 
@@ -51,7 +51,7 @@ def measured(model, data, trees=None):
     return {name: 100 * found[metric] for name, metric in METRICS.items()}
 
 
-def study(given, make, protocols):
+def study(given, make, protocols, trees=250):
     """Fit plain LambdaMART and all strategies at all alphas; curves for the best of each."""
     figures, curves = [], []
     for protocol, alphas in protocols.items():
@@ -62,7 +62,7 @@ def study(given, make, protocols):
             best = {}
             for strategy, alpha in v.progress(cases, f"{protocol}, seed {seed}"):
                 kind = "swap" if strategy == "none" else strategy
-                model = ranker(alpha, kind, seed, given).fit(train)
+                model = ranker(alpha, kind, seed, trees, given).fit(train)
                 row = measured(model, test)
                 figures.append({"protocol": protocol, "seed": seed, "strategy": strategy,
                                 "alpha": alpha, **row})  # fmt: skip
@@ -104,7 +104,7 @@ def mslr(given):
         data = as_ranking_data(X, y, qid=qid, sensitive_features={"quality": quality})
         return query_train_test_split(data, test_size=0.5, random_state=seed)
 
-    return study(given, make, {"as published": ALPHAS})
+    return study(given, make, {"as published": ALPHAS}, trees=50)
 
 
 def _columns(data):
@@ -134,14 +134,15 @@ def german_age(given):
 
 
 def verdicts(found, expected):
-    """The published table, then the orderings."""
+    """The published table, then the orderings; MSLR is a sample only."""
     table = []
     for part, tables in found.items():
-        rows = [
-            *figures(tables["figures"], expected, part),
-            *orderings(tables["figures"], expected, part),
-        ]
-        table += [v.on_stand_in(row, SAMPLE) for row in rows] if part == "mslr" else rows
+        compared = list(figures(tables["figures"], expected, part))
+        ordered = list(orderings(tables["figures"], expected, part))
+        if part == "mslr":
+            compared = [v.on_stand_in(row, SAMPLE, seen=False) for row in compared]
+            ordered = [v.on_stand_in(row, SAMPLE) for row in ordered]
+        table += compared + ordered
     return table
 
 
@@ -211,10 +212,13 @@ def orderings(rows, expected, part):
         text = f"{strategy} has a lower rND than LambdaMART at every alpha < 1"
         yield judged(text, lambda f, s=strategy: f.below_plain(s))
     if part == "mslr":
-        fair, rnd, ndcg = "swap", ("rnd15", "rnd50"), ("ndcg15", "ndcg50")
-        yield judged("swap is the fairest strategy at every alpha", lambda f: f.best(fair, rnd))
-        text = "relevance_first is the most relevant strategy (but for NDCG@15 at alpha .6)"
-        yield judged(text, lambda f: f.best("relevance_first", ndcg))
+        rnd = ("rnd15", "rnd50")
+        yield judged("swap is the fairest strategy at every alpha", lambda f: f.best("swap", rnd))
+        text = "relevance_first is the most relevant strategy (without NDCG@15 at alpha .6)"
+        yield judged(text, lambda f: [
+            *f.best("relevance_first", ["ndcg50"]),
+            *f.best("relevance_first", ["ndcg15"], [a for a in f.alphas if a != 0.6]),
+        ])  # fmt: skip
         return
     yield judged(
         "fair_first is the fairest strategy at every alpha <= .7",
@@ -246,7 +250,7 @@ def pictures(found):
 
 
 PARTS = {"mslr": mslr, "german_sex": german_sex, "german_age": german_age}
-STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=5, needs_data=True)
+STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=4, needs_data=True)
 
 
 def main(argv=None):
