@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from .factorised import FactorisedWeights
 from .pair_errors import PairErrors
 from .pair_terms import CostRule, cost_rule
 from .pair_weights import PairOptions, PairWeights
-from .preferences import checked_preferences
+from .preferences import checked_preferences, without_grades
 from .rounds import Rounds
 from .watching import Watch
 from .weak_rankers import Choice, Features, Stumps, WeakRankers
@@ -134,7 +133,7 @@ class Booster(Ensemble):
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         if self.pair_cost is not None or self.validation is not None:
             raise DataError("pair_cost and validation must be None to fit explicit pairs")
-        data = self._training_data(*_without_grades(X), None, None, None, None)
+        data = self._training_data(*without_grades(X), None, None, None, None)
         rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
         first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
         self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
@@ -226,11 +225,3 @@ class Booster(Ensemble):
         self.curve_ = rounds.curve
         if watch is not None:
             self.curve_["validation"] = watch.values
-
-
-def _without_grades(X: Any) -> tuple[Any, Any]:
-    """Give X with a relevance of 0 for every row, which stands for none."""
-    if isinstance(X, RankingData):
-        return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
-    n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
-    return X, np.zeros(n_rows)

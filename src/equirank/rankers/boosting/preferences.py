@@ -1,13 +1,15 @@
 """Explicit preferences between rows, checked."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...core.columns import numbers
+from ...core.data import RankingData
 from ...core.errors import DataError
 
-__all__ = ["checked_preferences"]
+__all__ = ["checked_preferences", "without_grades"]
 
 
 def checked_preferences(
@@ -56,3 +58,17 @@ def _per_pair(name: str, values: Any, n_pairs: int) -> np.ndarray:
     if len(array) != n_pairs:
         raise DataError(f"{name} must have one value per pair ({n_pairs}), got {len(array)}")
     return array
+
+
+def without_grades(X: Any) -> tuple[Any, Any]:
+    """Give X with a relevance of 0 for every row, which stands for none.
+
+    Examples
+    --------
+    >>> without_grades([[1.0], [2.0]])
+    ([[1.0], [2.0]], array([0., 0.]))
+    """
+    if isinstance(X, RankingData):
+        return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
+    n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+    return X, np.zeros(n_rows)
