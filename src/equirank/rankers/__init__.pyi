@@ -20,4 +20,7 @@ from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
+from .preference.order_by_preference import order_by_preference as order_by_preference
+from .preference.ordering import PreferenceOrder as PreferenceOrder
+from .preference.preference_ranker import PreferenceRanker as PreferenceRanker
 from .tradeoff_path import TradeoffPath as TradeoffPath
