@@ -8,6 +8,12 @@ from .bounds import training_error_bound as training_error_bound
 from .generalization_bounds import EnsembleFacts as EnsembleFacts
 from .generalization_bounds import GeneralizationBounds as GeneralizationBounds
 from .generalization_bounds import KernelFacts as KernelFacts
+from .order_odds import order_probabilities as order_probabilities
+from .pair_weight import WeightAxioms as WeightAxioms
+from .pair_weight import weight_axioms as weight_axioms
 from .rademacher import rademacher_complexity as rademacher_complexity
+from .regret import Regret as Regret
+from .regret import preference_loss as preference_loss
+from .regret import ranking_regret as ranking_regret
 from .vc_bounds import cost_sensitive_vc_bound as cost_sensitive_vc_bound
 from .vc_bounds import vc_bound as vc_bound
