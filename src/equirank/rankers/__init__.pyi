@@ -19,6 +19,7 @@ from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
+from .linear.rank_svm import RankSVM as RankSVM
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .preference.order_by_preference import order_by_preference as order_by_preference
 from .preference.ordering import PreferenceOrder as PreferenceOrder
