@@ -22,6 +22,7 @@ from ...core.params import (
     check_params,
 )
 from ...core.params import Choice as OneOf
+from ..preferences import without_grades
 from ..validation import held_out, one_metric
 from .binning import Workers, bin_features
 from .ensemble import Ensemble, dense
@@ -29,7 +30,7 @@ from .factorised import FactorisedWeights
 from .pair_errors import PairErrors
 from .pair_terms import CostRule, cost_rule
 from .pair_weights import PairOptions, PairWeights
-from .preferences import checked_preferences, without_grades
+from .preferences import checked_preferences
 from .rounds import Rounds
 from .watching import Watch
 from .weak_rankers import Choice, Features, Stumps, WeakRankers

@@ -1,15 +1,13 @@
-"""Explicit preferences between rows, checked."""
+"""Explicit preferences between rows as a booster weighs them."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...core.columns import numbers
-from ...core.data import RankingData
 from ...core.errors import DataError
+from ..preferences import checked_pairs
 
-__all__ = ["checked_preferences", "without_grades"]
+__all__ = ["checked_preferences"]
 
 
 def checked_preferences(
@@ -22,26 +20,7 @@ def checked_preferences(
     >>> checked_preferences([[0, 1], [2, 1]], [1, -2], None, 3)
     (array([0, 1]), array([1, 2]), array([1., 2.]))
     """
-    table = np.asarray(pairs)
-    if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
-        raise DataError(
-            f"pairs must be row numbers of shape (n_pairs, 2), got {table.dtype} of shape "
-            f"{table.shape}"
-        )
-    if len(table) == 0:
-        raise DataError("pairs must hold at least one pair, got 0")
-    bad = ((table < 0) | (table >= n_rows)).any(axis=1) | (table[:, 0] == table[:, 1])
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        raise DataError(
-            f"pairs must name two different rows from 0 to {n_rows - 1}, got {table[at].tolist()} "
-            f"in pair {at}"
-        )
-    sign = _per_pair("preference", preference, len(table))
-    extra = _per_pair("weight", weight, len(table))
-    if (extra < 0).any():
-        at = int(np.flatnonzero(extra < 0)[0])
-        raise DataError(f"weight must be a number >= 0, got {float(extra[at])} in pair {at}")
+    table, sign, extra = checked_pairs(pairs, preference, weight, n_rows)
     first = np.where(sign >= 0, table[:, 0], table[:, 1])
     second = np.where(sign >= 0, table[:, 1], table[:, 0])
     cost = np.abs(sign) * extra
@@ -49,26 +28,3 @@ def checked_preferences(
     if not kept.any():
         raise DataError("preference and weight must leave at least one pair that weighs something")
     return first[kept], second[kept], cost[kept].astype(np.float64)
-
-
-def _per_pair(name: str, values: Any, n_pairs: int) -> np.ndarray:
-    array = numbers(name, values)
-    if array is None:
-        return np.ones(n_pairs)
-    if len(array) != n_pairs:
-        raise DataError(f"{name} must have one value per pair ({n_pairs}), got {len(array)}")
-    return array
-
-
-def without_grades(X: Any) -> tuple[Any, Any]:
-    """Give X with a relevance of 0 for every row, which stands for none.
-
-    Examples
-    --------
-    >>> without_grades([[1.0], [2.0]])
-    ([[1.0], [2.0]], array([0., 0.]))
-    """
-    if isinstance(X, RankingData):
-        return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
-    n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
-    return X, np.zeros(n_rows)

@@ -23,7 +23,8 @@ from ..boosting.binning import Workers
 from ..boosting.ensemble import dense
 from ..boosting.pair_terms import cost_rule
 from ..boosting.pair_weights import PairOptions, PairWeights
-from ..boosting.preferences import checked_preferences, without_grades
+from ..boosting.preferences import checked_preferences
+from ..preferences import without_grades
 from ..sklearn_part import ScikitModel, load_estimators, save_estimators
 from .ordering import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
 from .pair_model import pair_chance, pair_features

@@ -1,0 +1,63 @@
+"""Explicit preferences between rows: how all rankers read them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.columns import numbers
+from ..core.data import RankingData
+from ..core.errors import DataError
+
+__all__ = ["checked_pairs", "without_grades"]
+
+
+def checked_pairs(
+    pairs: Any, preference: Any, weight: Any, n_rows: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the pairs of row numbers, the preference of each (1 where none) and its weight.
+
+    Examples
+    --------
+    >>> checked_pairs([[0, 1], [2, 1]], [1, -1], None, 3)
+    (array([[0, 1],
+           [2, 1]]), array([ 1., -1.]), array([1., 1.]))
+    """
+    table = np.asarray(pairs)
+    if table.ndim != 2 or table.shape[1] != 2 or table.dtype.kind not in "iu":
+        raise DataError(
+            f"pairs must be row numbers of shape (n_pairs, 2), got {table.dtype} of shape "
+            f"{table.shape}"
+        )
+    if len(table) == 0:
+        raise DataError("pairs must hold at least one pair, got 0")
+    bad = ((table < 0) | (table >= n_rows)).any(axis=1) | (table[:, 0] == table[:, 1])
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"pairs must name two different rows from 0 to {n_rows - 1}, got {table[at].tolist()} "
+            f"in pair {at}"
+        )
+    sign = _per_pair("preference", preference, len(table))
+    extra = _per_pair("weight", weight, len(table))
+    if (extra < 0).any():
+        at = int(np.flatnonzero(extra < 0)[0])
+        raise DataError(f"weight must be a number >= 0, got {float(extra[at])} in pair {at}")
+    return table, sign, extra
+
+
+def without_grades(X: Any) -> tuple[Any, Any]:
+    """Give X with a relevance of 0 for every row, which stands for none."""
+    if isinstance(X, RankingData):
+        return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
+    n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
+    return X, np.zeros(n_rows)
+
+
+def _per_pair(name: str, values: Any, n_pairs: int) -> np.ndarray:
+    array = numbers(name, values)
+    if array is None:
+        return np.ones(n_pairs)
+    if len(array) != n_pairs:
+        raise DataError(f"{name} must have one value per pair ({n_pairs}), got {len(array)}")
+    return array
