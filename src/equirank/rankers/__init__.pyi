@@ -15,6 +15,9 @@ from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.parity_pair_cost import ParityPairCost as ParityPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
 from .decisions.ranking_classifier import RankingClassifier as RankingClassifier
+from .judgements import grades_from_pairs as grades_from_pairs
+from .judgements import pairs_from_grades as pairs_from_grades
+from .judgements import pairs_from_order as pairs_from_order
 from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
