@@ -22,7 +22,11 @@ from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
+from .linear.ada_rank import AdaRank as AdaRank
+from .linear.classifier_ranker import ClassifierRanker as ClassifierRanker
+from .linear.prank import PRank as PRank
 from .linear.rank_svm import RankSVM as RankSVM
+from .linear.regression_ranker import RegressionRanker as RegressionRanker
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .preference.order_by_preference import order_by_preference as order_by_preference
 from .preference.ordering import PreferenceOrder as PreferenceOrder
