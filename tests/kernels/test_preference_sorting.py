@@ -8,6 +8,7 @@ from equirank.kernels.preference_sorting import (
     add_wins,
     draw_keys,
     drawn_before,
+    finish_parts,
     later_pairs,
     row_marks,
     row_priorities,
@@ -76,6 +77,31 @@ def test_parts_are_split_as_a_list_would_be():
         found = split_parts(order, begins, ends, before)
         assert order.tolist() == wanted
         assert found.tolist() == cuts
+
+
+def test_small_parts_are_sorted_as_quicksort_would():
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        order = rng.permutation(15)
+        begins, ends = np.array([0, 5, 9]), np.array([5, 6, 15])
+        before, wanted, decided = {}, order.tolist(), []
+        for begin, end in zip(begins, ends, strict=True):
+            part = wanted[begin:end]
+            for a, b in combinations(part, 2):
+                before[b, a] = bool(rng.random() < 0.5)
+                decided.append(before[b, a])
+
+            def quicksort(rows, before=before):
+                if len(rows) < 2:
+                    return rows
+                pivot, *others = rows
+                left = [row for row in others if before[row, pivot]]
+                right = [row for row in others if not before[row, pivot]]
+                return [*quicksort(left), pivot, *quicksort(right)]
+
+            wanted[begin:end] = quicksort(part)
+        finish_parts(order, begins, ends, np.array(decided))
+        assert order.tolist() == wanted
 
 
 def test_later_pairs_are_all_pairs_once():

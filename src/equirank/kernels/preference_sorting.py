@@ -11,6 +11,7 @@ __all__ = [
     "add_wins",
     "draw_keys",
     "drawn_before",
+    "finish_parts",
     "later_pairs",
     "row_marks",
     "row_priorities",
@@ -108,6 +109,44 @@ def split_parts(
         for row in range(waiting):
             order[place + 1 + row] = behind[row]
     return pivots
+
+
+@compiled
+def finish_parts(
+    order: np.ndarray, begins: np.ndarray, ends: np.ndarray, before: np.ndarray
+) -> None:
+    """Sort small parts of which every pair is decided, as quicksort by first rows would; in place.
+
+    ``before`` says of all pairs (a, b), a < b, of places of each part, in the order of
+    `later_pairs`, whether b's row goes before a's. Each row goes down a tree of those before it.
+    """
+    at = 0
+    for part in range(len(begins)):
+        begin, size = begins[part], ends[part] - begins[part]
+        left, right = np.full(size, -1), np.full(size, -1)
+        for row in range(1, size):
+            node = 0
+            while True:
+                # the pair (node, row) follows those of all earlier nodes
+                pair = at + node * (2 * size - node - 1) // 2 + row - node - 1
+                side = left if before[pair] else right
+                if side[node] < 0:
+                    side[node] = row
+                    break
+                node = side[node]
+        at += size * (size - 1) // 2
+        rows = order[begin : begin + size].copy()
+        waiting, n_waiting, node, place = np.empty(size, dtype=np.int64), 0, 0, begin
+        while node >= 0 or n_waiting > 0:
+            while node >= 0:
+                waiting[n_waiting] = node
+                n_waiting += 1
+                node = left[node]
+            n_waiting -= 1
+            node = waiting[n_waiting]
+            order[place] = rows[node]
+            place += 1
+            node = right[node]
 
 
 def later_pairs(offsets: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:

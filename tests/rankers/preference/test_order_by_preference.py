@@ -5,6 +5,7 @@ import pytest
 
 from equirank.core.errors import DataError
 from equirank.rankers import order_by_preference
+from equirank.rankers.preference import ordering
 from equirank.theory import order_probabilities
 
 
@@ -50,6 +51,33 @@ def test_no_pair_is_asked_for_twice_and_all_is_counted():
     assert (len(ask.pairs), ask.calls) == (300 * 299 // 2, 5)
 
 
+def expected_pairs(most, small=8):
+    """Expected pairs of lists of each length: all of a small one, else those with the pivot."""
+    expected = [n * (n - 1) / 2 for n in range(small + 1)]
+    for n in range(small + 1, most + 1):
+        expected.append(n - 1 + 2 * sum(expected[:n]) / n)
+    return np.array(expected)
+
+
+def test_expected_pairs_are_below_the_bound():
+    n = np.arange(2, 1500)
+    harmonic = np.cumsum(1.0 / np.arange(1, 1500))[n - 1]
+    np.testing.assert_allclose(expected_pairs(1499, 1)[2:], 2 * (n + 1) * harmonic - 4 * n)
+    assert (expected_pairs(1499)[2:] <= 2 * n * np.log(n)).all()
+
+
+def test_finishing_small_parts_changes_no_order(monkeypatch):
+    h = random_preference(np.random.default_rng(9), 60)
+    for seed in range(20):
+        one = order_by_preference(h, random_state=seed)
+        monkeypatch.setattr(ordering, "SMALL", 1)
+        two = order_by_preference(h, random_state=seed)
+        monkeypatch.undo()
+        np.testing.assert_array_equal(one.order, two.order)
+        assert one.n_calls < two.n_calls
+        assert one.n_compared > two.n_compared
+
+
 @pytest.mark.parametrize("n", [2, 3, 8, 50, 400])
 def test_compared_pairs_stay_within_the_bound(n):
     values = np.random.default_rng(n).normal(size=n)
@@ -59,9 +87,7 @@ def test_compared_pairs_stay_within_the_bound(n):
         ).n_compared
         for seed in range(60)
     ]
-    harmonic = (1.0 / np.arange(1, n + 1)).sum()
-    expected = 2 * (n + 1) * harmonic - 4 * n
-    assert expected <= 2 * n * np.log(n)
+    expected = expected_pairs(n)[n]
     assert abs(np.mean(compared) - expected) <= 4 * np.std(compared) / np.sqrt(60) + 1e-9
 
 
@@ -148,7 +174,7 @@ def test_the_seed_decides():
         ({"preference": [0.5]}, "square matrix or a function"),
         ({"preference": [[0.5]], "n_rows": 2}, "n_rows must be that of the matrix"),
         ({"preference": lambda u, v: u}, "n_rows must be given"),
-        ({"preference": lambda u, v: [0.5], "n_rows": 4}, r"one value per pair \(6\)"),
+        ({"preference": lambda u, v: [0.5], "n_rows": 4}, r"one value per pair \(12\)"),
         ({"preference": [[0.5]], "k": 0}, "k of order_by_preference must be"),
         ({"preference": [[0.5]], "order": "bubble"}, "order of order_by_preference"),
     ],

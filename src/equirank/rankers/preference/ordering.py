@@ -10,6 +10,7 @@ from ...core.errors import DataError
 from ...kernels.preference_sorting import (
     add_wins,
     drawn_before,
+    finish_parts,
     later_pairs,
     row_priorities,
     split_parts,
@@ -18,6 +19,8 @@ from ...kernels.segments import sort_within
 
 __all__ = ["Comparisons", "PreferenceOrder", "sort_by_degree", "sort_by_quicksort"]
 
+#: Parts of at most so many rows are finished in one call, all their pairs compared.
+SMALL = 8
 #: Chances are rounded to this, so that sums of them are exact and ties stay ties.
 UNIT = 2.0**-32
 
@@ -126,8 +129,10 @@ def sort_by_quicksort(
     """Order each list by quicksort, all parts of all lists in one call per level.
 
     The rows of each list are put into a random order first. The pivot of a part is its first row in
-    that order, which is a uniform choice whatever was decided before. With ``k`` the parts behind
-    place k are left as they are, their rows tied.
+    that order, which is a uniform choice whatever was decided before. A pair's coin is its own, so
+    that parts of a few rows can be finished in one call: all their pairs are compared, and the
+    order is the one that further levels would have given. With ``k`` the parts behind place k are
+    left as they are, their rows tied.
 
     Parameters
     ----------
@@ -154,18 +159,46 @@ def sort_by_quicksort(
         live = (ends - begins > 1) & (begins < limit[query])
         if not live.any():
             break
+        small = live & (ends - begins <= SMALL)
+        few = begins[small], ends[small]
+        pairs = _all_pairs(order, *few, query[small])
+        live &= ~small
         begins, ends, query = begins[live], ends[live], query[live]
-        sizes = ends - begins - 1
-        others = order[_spans(begins + 1, ends)]
-        pivots, lists = np.repeat(order[begins], sizes), np.repeat(query, sizes)
+        more = _against_pivots(order, begins, ends, query)
+        others, pivots, lists = (np.concatenate(both) for both in zip(pairs, more, strict=True))
         chance = ask(others, pivots)
         before = drawn_before(keys, offsets, lists, others, pivots, chance, deterministic)
-        cuts = split_parts(order, begins, ends, before)
+        finish_parts(order, *few, before[: len(pairs[0])])
+        cuts = split_parts(order, begins, ends, before[len(pairs[0]) :])
         begins, ends = np.concatenate([begins, cuts + 1]), np.concatenate([cuts, ends])
         query = np.concatenate([query, query])
     scores = np.empty(offsets[-1])
     scores[order] = np.repeat(offsets[1:], np.diff(offsets)) - 1.0 - place
     return PreferenceOrder(order, scores, ask.n_compared, ask.n_calls)
+
+
+Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def _against_pivots(
+    order: np.ndarray, begins: np.ndarray, ends: np.ndarray, query: np.ndarray
+) -> Triple:
+    """List each part's rows against its first: the rows, the pivots, the lists."""
+    sizes = ends - begins - 1
+    pivots = np.repeat(order[begins], sizes)
+    return order[_spans(begins + 1, ends)], pivots, np.repeat(query, sizes)
+
+
+def _all_pairs(
+    order: np.ndarray, begins: np.ndarray, ends: np.ndarray, query: np.ndarray
+) -> Triple:
+    """List each part's pairs of rows: the later row, the earlier one, the lists."""
+    sizes = ends - begins
+    rows, lists = order[_spans(begins, ends)], np.repeat(query, sizes)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    for earlier, later in later_pairs(offsets, max(1, len(rows) * SMALL)):  # one block
+        return rows[later], rows[earlier], lists[later]
+    return rows[:0], rows[:0], lists[:0]
 
 
 def _spans(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:

@@ -103,7 +103,7 @@ class PreferenceRanker(Ranker):
     >>> model.fit_pairs(X, [[0, 1], [1, 2], [2, 3], [0, 1]], [1, 1, 1, -1]).predict(X)
     array([3., 2., 1., 0.])
     >>> model.order_lists(X)
-    PreferenceOrder(4 rows, 6 pairs compared in 3 calls)
+    PreferenceOrder(4 rows, 6 pairs compared in 1 call)
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
