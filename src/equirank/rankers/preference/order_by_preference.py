@@ -30,7 +30,7 @@ def order_by_preference(
     pivoting: Literal["probabilistic", "deterministic"] = "probabilistic",
     k: int | None = None,
     consistent: bool = False,
-    batch_size: int = 1 << 15,
+    batch_size: int = 1 << 16,
     random_state: Any = None,
 ) -> PreferenceOrder:
     """Order one list with a preference function, which need not be transitive.
@@ -43,10 +43,10 @@ def order_by_preference(
     n_rows : int, optional
         The number of rows, where the preference is a function.
     order : {"quicksort", "degree"}
-        Quicksort: at most ``2 n ln n`` compared pairs expected, in one call per level of about
-        ``3 ln n``; parts of up to 8 rows are finished in one call, by all their pairs. Degree: sort by the sum of
-        ``preference(u, v)`` over all other rows v, ``n (n - 1) / 2`` compared pairs; equal sums are
-        ties.
+        Quicksort: at most ``2 n ln n`` compared pairs expected, in one call per level (about
+        ``3 ln n``); parts of up to 8 rows are finished in one call, by all their pairs. Degree:
+        sort by the sum of ``preference(u, v)`` over all other rows v, ``n (n - 1) / 2`` compared
+        pairs; equal sums are ties.
     pivoting : {"probabilistic", "deterministic"}
         Of quicksort: a row goes before the pivot with probability h, or where h > 1/2 (at exactly
         1/2 a fair coin decides). Pivots are drawn evenly either way.

@@ -134,7 +134,7 @@ class PreferenceRanker(Ranker):
         cost_combination: Literal["product", "sum", "mean"] = "product",
         pair_cost: PairCost | None = None,
         max_pairs: int = 200_000,
-        batch_size: int = 1 << 15,
+        batch_size: int = 1 << 16,
         random_state: Any = None,
     ) -> None:
         self.classifier = classifier
