@@ -5,9 +5,11 @@ from .bounds import kernel_bound as kernel_bound
 from .bounds import margin_bound as margin_bound
 from .bounds import rank_svm_bound as rank_svm_bound
 from .bounds import training_error_bound as training_error_bound
-from .generalization_bounds import EnsembleFacts as EnsembleFacts
+from .facts import EnsembleFacts as EnsembleFacts
+from .facts import KernelFacts as KernelFacts
 from .generalization_bounds import GeneralizationBounds as GeneralizationBounds
-from .generalization_bounds import KernelFacts as KernelFacts
+from .margin_loss import margin_loss as margin_loss
+from .margin_report import margin_report as margin_report
 from .order_odds import order_probabilities as order_probabilities
 from .pair_weight import WeightAxioms as WeightAxioms
 from .pair_weight import weight_axioms as weight_axioms

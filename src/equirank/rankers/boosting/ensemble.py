@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ...theory.generalization_bounds import EnsembleFacts, GeneralizationBounds
+from ...theory.facts import EnsembleFacts
+from ...theory.generalization_bounds import GeneralizationBounds
 from .stump import ABSTAIN
 from .weak_rankers import scale
 

@@ -23,7 +23,8 @@ from ...core.params import (
 )
 from ...core.random import generator
 from ...core.ranker import Ranker
-from ...theory.generalization_bounds import GeneralizationBounds, KernelFacts
+from ...theory.facts import KernelFacts
+from ...theory.generalization_bounds import GeneralizationBounds
 from ..boosting.binning import Workers
 from ..boosting.pair_terms import cost_rule
 from ..boosting.pair_weights import PairOptions, PairWeights
