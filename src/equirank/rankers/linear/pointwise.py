@@ -14,7 +14,7 @@ from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.ranker import Ranker
 from ..lambdamart.mart import row_weights
-from .model_files import read_models, write_models
+from ..sklearn_part import read_models, write_models
 
 __all__ = ["Pointwise"]
 

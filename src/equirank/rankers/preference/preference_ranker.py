@@ -1,7 +1,7 @@
 """PreferenceRanker: a classifier of pairs learns who is preferred; lists are ordered with it."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
@@ -25,7 +25,7 @@ from ..boosting.pair_terms import cost_rule
 from ..boosting.pair_weights import PairOptions, PairWeights
 from ..boosting.preferences import checked_preferences
 from ..preferences import without_grades
-from ..sklearn_part import ScikitModel, load_estimators, save_estimators
+from ..sklearn_part import ScikitModel, read_models, write_models
 from .ordering import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
 from .pair_model import pair_chance, pair_features
 from .row_order import row_order
@@ -121,6 +121,7 @@ class PreferenceRanker(Ranker):
     }
     file_params: ClassVar[tuple[str, ...]] = ("classifier",)
     file_attributes: ClassVar[tuple[str, ...]] = ("classifier_",)
+    files_hold_classes: ClassVar[bool] = True
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
 
     def __init__(
@@ -296,12 +297,11 @@ class PreferenceRanker(Ranker):
         return np.ascontiguousarray(place.T)
 
     def _save_files(self, folder: Path) -> None:
-        save_estimators(folder, classifier=self.classifier, classifier_=self.classifier_)
+        write_models(folder, {"given": self.classifier, "fitted": self.classifier_})
 
-    def _load_files(self, folder: Path) -> None:
-        check_is_fitted(self, "seed_")
-        for name, part in load_estimators(folder).items():
-            setattr(self, name, part)
+    def _load_files(self, folder: Path, classes: Iterable[type] = ()) -> None:
+        found = read_models(folder, classes)
+        self.classifier, self.classifier_ = found["given"], found["fitted"]
 
     def __sklearn_tags__(self) -> Any:
         """Allow missing features where the classifier does; a row's score is that of its list."""
