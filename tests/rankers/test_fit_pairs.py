@@ -14,6 +14,12 @@ KINDS = [
     and hasattr(kind, "fit_pairs")
 ]
 ALL = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+#: DirectRanker learns from a 0 that neither row is preferred, and its start depends on the pairs.
+EXACT = pytest.mark.parametrize(
+    "kind",
+    [kind for kind in KINDS if kind.__name__ != "DirectRanker"],
+    ids=lambda kind: kind.__name__,
+)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
 PAIRS = RNG.permuted(np.array([(a, b) for a in range(40) for b in range(a)]), axis=1)
@@ -47,7 +53,7 @@ def test_contradictory_and_circular_pairs_are_learned_from(kind):
     assert share_in_order(model.predict(X)) > 0.7
 
 
-@ALL
+@EXACT
 def test_zero_leaves_a_pair_out_and_minus_turns_it_round(kind):
     wanted = make(kind).fit_pairs(X, PAIRS, SIGN).predict(X)
     turned = np.where(SIGN[:, None] > 0, PAIRS, PAIRS[:, ::-1])
@@ -58,6 +64,12 @@ def test_zero_leaves_a_pair_out_and_minus_turns_it_round(kind):
     weight = np.repeat([1.0, 0.0], 300)
     model = make(kind).fit_pairs(X, more, np.concatenate([SIGN, SIGN]), weight)
     np.testing.assert_allclose(model.predict(X), wanted, atol=1e-9)
+
+
+@EXACT
+def test_nothing_but_zeros_is_refused(kind):
+    with pytest.raises(DataError, match="at least one pair"):
+        make(kind).fit_pairs(X, [[0, 1]], [0])
 
 
 @ALL
@@ -73,7 +85,6 @@ def test_the_heavier_of_two_contradictions_wins(kind):
     ("given", "message"),
     [
         ({"pairs": [[0, 40]]}, r"got \[0, 40\] in pair 0"),
-        ({"pairs": [[0, 1]], "preference": [0]}, "at least one pair"),
         ({"pairs": [[0, 1]], "preference": [1, 1]}, "one value per pair"),
         ({"pairs": [[0, 1]], "weight": [-1]}, "weight must be a number >= 0"),
     ],
