@@ -9,7 +9,7 @@ import pytest
 
 import equirank
 from equirank.core.errors import DataError
-from equirank.datasets import Pairs, read_pairs
+from equirank.datasets import Pairs, pair_files, read_pairs
 from equirank.rankers import RankBoost
 
 TEXT = "first,second,preference,weight\n0,1,1,2\n2,1,-1,0.5\n1,0,0,1\n1,0,1,1\n"
@@ -125,6 +125,15 @@ def test_pairs_go_straight_into_fit_pairs(write):
 def test_bad_files(write, text, given, message):
     with pytest.raises(DataError, match=message):
         read_pairs(write(text), **given)
+
+
+def test_bad_parquet_names_the_row_of_a_later_chunk(tmp_path, monkeypatch):
+    monkeypatch.setattr(pair_files, "_ROWS", 2)
+    path = tmp_path / "pairs.parquet"
+    table = {"a": [0, 1, 2, 3, 4], "b": [1, 2, 3, 4, 4]}
+    pyarrow.parquet.write_table(pyarrow.table(table), path)
+    with pytest.raises(DataError, match=r"pairs\.parquet, row 4: .* got '4' twice"):
+        read_pairs(path)
 
 
 def test_bad_parquet_names_the_row(tmp_path):

@@ -59,6 +59,19 @@ def test_coins_fall_as_often_as_they_should():
     assert abs(decide(0.5, True) - 0.5) < 0.03
 
 
+def test_a_row_has_a_coin_of_its_own_for_each_pivot_and_list():
+    n = 4000
+    row, many, none = np.full(n, 7), np.arange(10, n + 10), np.zeros(n, dtype=np.int64)
+    begins, chance = np.array([0, 2 * n]), np.full(n, 0.3)
+    first = drawn_before(KEYS, begins, none, row, many, chance, False)
+    second = drawn_before(KEYS, begins, none, many, row, chance, False)
+    third = drawn_before(KEYS, begins, none + 1, row + 2 * n, many + 2 * n, chance, False)
+    for coins in (first, second, third):
+        assert abs(coins.mean() - 0.3) < 0.03
+    for coins in (second, third):
+        assert abs((first & coins).mean() - 0.09) < 0.02
+
+
 def test_parts_are_split_as_a_list_would_be():
     rng = np.random.default_rng(1)
     for _ in range(30):

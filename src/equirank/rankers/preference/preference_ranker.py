@@ -264,7 +264,7 @@ class PreferenceRanker(Ranker):
 
     def _ordered(self, data: RankingData, draws: np.ndarray) -> PreferenceOrder:
         """Order the lists once per draw, all draws side by side; rows of draw d follow d - 1's."""
-        rows = row_order(data, self.seed_)
+        rows = row_order(data)
         X, n_rows = dense(data.X)[rows], data.n_rows
         if self.order == "degree":
             found = sort_by_degree(self._comparisons(X), data.offsets)
