@@ -38,22 +38,19 @@ def test_lists_are_sorted_from_any_order(sizes, seed, spread):
         assert np.array_equal(centred[rows], score[rows] - middle)
 
 
-def enumerated(score, offsets, grade, equal, p, q, margin, value):
+def enumerated(score, offsets, grade, equal, p, q, margin, slope, value):
     """Look at every pair."""
-    n = len(score)
-    product, lean, mass = np.zeros(n), np.zeros(n), np.zeros(len(offsets) - 1)
+    pull, totals = np.zeros(len(score)), np.zeros((len(offsets) - 1, 3))
     for at in range(len(offsets) - 1):
         for a in range(*offsets[at : at + 2]):
             for b in range(*offsets[at : at + 2]):
                 wanted = grade[b] == grade[a] if equal else grade[b] < grade[a]
                 if wanted and score[a] - score[b] < margin:
-                    c = p[a] * q[b]
-                    product[a] += c * (value[a] - value[b])
-                    product[b] += c * (value[b] - value[a])
-                    lean[a] -= c
-                    lean[b] += c
-                    mass[at] += c
-    return product, lean, mass
+                    c, d = p[a] * q[b], value[a] - value[b]
+                    pull[a] += c * (d - slope)
+                    pull[b] -= c * (d - slope)
+                    totals[at] += c, c * d, c * d * d
+    return pull, totals
 
 
 @pytest.mark.parametrize("kind", [(), (0,), (0, 0)])
@@ -71,14 +68,14 @@ def test_sums_are_those_of_enumerated_pairs(kind, weighted, n_grades):
         q = np.where(p > 0, 0.0, q)
     for margin in (1.0, 0.5, 0.0):
         _, order, keys = sorted_lists(score, offsets)
-        found = np.zeros(n), np.zeros(n), np.zeros(3)
+        found = np.zeros(n), np.zeros((3, 3))
         levels = np.full(3, n_grades)
         for begin, end in ((0, 2), (2, 3)):
             active_sums(
-                order, keys, offsets, grade, levels, kind, p, q, margin, value,
+                order, keys, offsets, grade, levels, kind, p, q, margin, 0.7, value,
                 begin, end, *found,
             )  # fmt: skip
-        wanted = enumerated(score, offsets, grade, kind == (), p, q, margin, value)
+        wanted = enumerated(score, offsets, grade, kind == (), p, q, margin, 0.7, value)
         for mine, theirs in zip(found, wanted, strict=True):
             np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
@@ -91,13 +88,9 @@ def test_listed_sums_are_those_of_enumerated_pairs():
     p, q = rng.random((2, n))
     a, b = np.nonzero(grade[:, None] > grade)
     starts = np.searchsorted(a, np.arange(n + 1))
-    product, lean = np.zeros(n), np.zeros(n)
-    weight = p[a] * q[b]
-    mass = sum(
-        listed_sums(starts, b.astype(np.int32), weight, score, 1.0, value, *part, product, lean)
-        for part in ((0, 7), (7, n))
-    )
-    wanted = enumerated(score, np.array([0, n]), grade, False, p, q, 1.0, value)
-    np.testing.assert_allclose(product, wanted[0], atol=1e-12)
-    np.testing.assert_allclose(lean, wanted[1], atol=1e-12)
-    assert mass == pytest.approx(wanted[2][0])
+    pull, weight = np.zeros(n), p[a] * q[b]
+    given = (starts, b.astype(np.int32), weight, score, 1.0, 0.7, value)
+    totals = np.sum([listed_sums(*given, *part, pull) for part in ((0, 7), (7, n))], axis=0)
+    wanted = enumerated(score, np.array([0, n]), grade, False, p, q, 1.0, 0.7, value)
+    np.testing.assert_allclose(pull, wanted[0], atol=1e-12)
+    np.testing.assert_allclose(totals, wanted[1][0])

@@ -7,7 +7,7 @@ from .compiling import compiled
 __all__ = ["active_sums", "listed_sums", "sort_lists"]
 
 #: Runs of so many rows are sorted by insertion before they are merged.
-RUN = 16
+RUN = 8
 
 
 @compiled
@@ -27,72 +27,77 @@ def sort_lists(
     longest = 0
     for q in range(first, last):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    left_key, left_row = np.empty(longest), np.empty(longest, dtype=order.dtype)
+    spare_key, spare_row = np.empty(longest), np.empty(longest, dtype=order.dtype)
     for q in range(first, last):
-        begin, end = offsets[q], offsets[q + 1]
-        for i in range(begin, end):
-            keys[i] = score[order[i]]
-        for low in range(begin, end, RUN):
-            for i in range(low + 1, min(low + RUN, end)):
-                key, row, j = keys[i], order[i], i
-                while j > low and keys[j - 1] > key:
-                    keys[j], order[j] = keys[j - 1], order[j - 1]
-                    j -= 1
-                keys[j], order[j] = key, row
-        width = RUN
-        while width < end - begin:
-            for low in range(begin, end - width, 2 * width):
-                _merge(keys, order, low, low + width, min(low + 2 * width, end), left_key, left_row)
-            width *= 2
-        middle = keys[(begin + end) // 2]
-        for i in range(begin, end):
-            keys[i] -= middle
-            score[order[i]] = keys[i]
+        size = offsets[q + 1] - offsets[q]
+        key, row = keys[offsets[q] : offsets[q + 1]], order[offsets[q] : offsets[q + 1]]
+        for i in range(size):
+            key[i] = score[row[i]]
+        if not _sort_runs(key, row):
+            other_key, other_row = spare_key[:size], spare_row[:size]
+            width = RUN
+            while width < size:
+                for low in range(0, size, 2 * width):
+                    middle, high = min(low + width, size), min(low + 2 * width, size)
+                    _merge(key, row, low, middle, high, other_key, other_row)
+                key, other_key = other_key, key
+                row, other_row = other_row, row
+                width *= 2
+        middle_key = key[size // 2]
+        for i in range(size):
+            keys[offsets[q] + i] = key[i] - middle_key
+            order[offsets[q] + i] = row[i]
+            score[row[i]] = key[i] - middle_key
+
+
+@compiled
+def _sort_runs(key: np.ndarray, row: np.ndarray) -> bool:
+    """Sort runs of some rows by insertion; say whether the whole is in order then."""
+    size, sorted_ = len(key), True
+    for low in range(0, size, RUN):
+        for i in range(low + 1, min(low + RUN, size)):
+            mine, at, j = key[i], row[i], i
+            while j > low and key[j - 1] > mine:
+                key[j], row[j] = key[j - 1], row[j - 1]
+                j -= 1
+            key[j], row[j] = mine, at
+        sorted_ &= low == 0 or key[low - 1] <= key[low]
+    return sorted_
 
 
 @compiled
 def _merge(
-    keys: np.ndarray,
-    order: np.ndarray,
+    key: np.ndarray,
+    row: np.ndarray,
     low: int,
     middle: int,
     high: int,
-    left_key: np.ndarray,
-    left_row: np.ndarray,
+    key_out: np.ndarray,
+    row_out: np.ndarray,
 ) -> None:
-    """Merge two sorted runs that follow each other, equal runs from both ends at once."""
-    if keys[middle - 1] <= keys[middle]:
-        return
-    size = middle - low
-    if high - middle == size:
+    """Merge two sorted runs that follow each other, runs of one length from both ends at once."""
+    if middle >= high or key[middle - 1] <= key[middle]:
+        for at in range(low, high):
+            key_out[at], row_out[at] = key[at], row[at]
+    elif high - middle == middle - low:
         i, j, x, y = low, middle, middle - 1, high - 1
-        for out in range(size):
-            right, left = keys[j] < keys[i], keys[y] < keys[x]
-            left_key[out] = keys[j] if right else keys[i]
-            left_row[out] = order[j] if right else order[i]
-            left_key[2 * size - 1 - out] = keys[x] if left else keys[y]
-            left_row[2 * size - 1 - out] = order[x] if left else order[y]
+        for at in range(middle - low):
+            right, left = key[j] < key[i], key[y] < key[x]
+            key_out[low + at] = key[j] if right else key[i]
+            row_out[low + at] = row[j] if right else row[i]
+            key_out[high - 1 - at] = key[x] if left else key[y]
+            row_out[high - 1 - at] = row[x] if left else row[y]
             j += right
             i += not right
             x -= left
             y -= not left
-        for out in range(2 * size):
-            keys[low + out], order[low + out] = left_key[out], left_row[out]
-        return
-    for out in range(size):
-        left_key[out], left_row[out] = keys[low + out], order[low + out]
-    i, j, out = 0, middle, low
-    while i < size and j < high:
-        right = keys[j] < left_key[i]
-        keys[out] = keys[j] if right else left_key[i]
-        order[out] = order[j] if right else left_row[i]
-        j += right
-        i += not right
-        out += 1
-    while i < size:
-        keys[out], order[out] = left_key[i], left_row[i]
-        i += 1
-        out += 1
+    else:
+        i, j = low, middle
+        for at in range(low, high):
+            right = i >= middle or (j < high and key[j] < key[i])
+            key_out[at], row_out[at] = (key[j], row[j]) if right else (key[i], row[i])
+            j += right
+            i += not right
 
 
 @compiled
@@ -106,58 +111,63 @@ def active_sums(
     p: np.ndarray,
     q: np.ndarray,
     margin: float,
+    slope: float,
     value: np.ndarray,
     first: int,
     last: int,
-    product: np.ndarray,
-    lean: np.ndarray,
-    mass: np.ndarray,
+    pull: np.ndarray,
+    totals: np.ndarray,
 ) -> None:
     """Sum over pairs (a, b), a preferred, with ``score[a] - score[b] < margin``, at their costs c.
 
-    Adds to ``product[i]`` the sum of ``c (value[i] - value[other])`` over the active pairs of row
-    i, to ``lean[i]`` that of c where i is the other row less that where it is preferred, and to
-    ``mass[list]`` that of c. The cost of a pair is ``p[a] q[b]``. One sweep down and one up the
-    sorted scores: what was passed is summed by grade. ``kind`` says by its length which grade the
-    other row has, so that each way is compiled on its own: equal (0), lower (1), lower with many
-    grades (2).
+    With the gap ``d = value[a] - value[b]`` of a pair, adds ``c (d - slope)`` to ``pull[a]`` and
+    takes it off ``pull[b]``, and adds the sums of c, c d and c d^2 to ``totals[list]``. The cost of
+    a pair is ``p[a] q[b]``. One sweep down and one up the sorted scores: what was passed is summed
+    by grade. ``kind`` says by its length which grade the other row has, so that each way is
+    compiled on its own: equal (0), lower (1), lower with many grades (2).
     """
-    most = 0
+    most = longest = 0
     for at in range(first, last):
         most = max(most, n_grades[at])
+        longest = max(longest, offsets[at + 1] - offsets[at])
     count, total = np.empty(most + 1), np.empty(most + 1)
+    level, sum_ = np.empty(longest, dtype=np.int64), np.empty(longest)
+    v, left, right = np.empty(longest), np.empty(longest), np.empty(longest)
     for at in range(first, last):
-        begin, end, levels = offsets[at], offsets[at + 1], n_grades[at]
+        begin, size, levels = offsets[at], offsets[at + 1] - offsets[at], n_grades[at]
+        key, rows = keys[begin : begin + size], order[begin : begin + size]
+        for i in range(size):
+            row = rows[i]
+            level[i], v[i], left[i], right[i] = grade[row], value[row], p[row], q[row]
         count[: levels + 1] = 0.0
         total[: levels + 1] = 0.0
-        j, all_ = end - 1, 0.0
-        for i in range(end - 1, begin - 1, -1):
-            bound = keys[i] - margin
-            while j >= begin and keys[j] > bound:
-                b = order[j]
-                _pass(count, total, grade[b], levels, kind, q[b], value[b])
+        j, mass, line, bend = size - 1, 0.0, 0.0, 0.0
+        for i in range(size - 1, -1, -1):
+            bound = key[i] - margin
+            while j >= 0 and key[j] > bound:
+                _pass(count, total, level[j], levels, kind, right[j], v[j])
                 j -= 1
-            a = order[i]
-            met, sum_ = _passed(count, total, grade[a], kind)
-            w = p[a]
-            product[a] += w * (met * value[a] - sum_)
-            lean[a] -= w * met
-            all_ += w * met
+            met, over = _passed(count, total, level[i], kind)
+            weight, gap = left[i] * met, left[i] * (met * v[i] - over)
+            sum_[i] = gap - slope * weight
+            mass += weight
+            line += gap
+            bend += gap * v[i]
         count[: levels + 1] = 0.0
         total[: levels + 1] = 0.0
-        mass[at] += all_
-        j = begin
-        for i in range(begin, end):
-            bound = keys[i] + margin
-            while j < end and keys[j] < bound:
-                a = order[j]
-                _pass(count, total, levels - 1 - grade[a], levels, kind, p[a], value[a])
+        j = 0
+        for i in range(size):
+            bound = key[i] + margin
+            while j < size and key[j] < bound:
+                _pass(count, total, levels - 1 - level[j], levels, kind, left[j], v[j])
                 j += 1
-            b = order[i]
-            met, sum_ = _passed(count, total, levels - 1 - grade[b], kind)
-            w = q[b]
-            product[b] += w * (met * value[b] - sum_)
-            lean[b] += w * met
+            met, over = _passed(count, total, levels - 1 - level[i], kind)
+            gap = right[i] * (met * v[i] - over)
+            pull[rows[i]] += sum_[i] + gap + slope * (right[i] * met)
+            bend += gap * v[i]
+        totals[at, 0] += mass
+        totals[at, 1] += line
+        totals[at, 2] += bend
 
 
 @compiled
@@ -210,27 +220,24 @@ def listed_sums(
     weight: np.ndarray,
     score: np.ndarray,
     margin: float,
+    slope: float,
     value: np.ndarray,
     first: int,
     last: int,
-    product: np.ndarray,
-    lean: np.ndarray,
-) -> float:
-    """Add what `active_sums` adds, over the listed pairs of some preferred rows; give the mass."""
-    mass = 0.0
+    pull: np.ndarray,
+) -> tuple[float, float, float]:
+    """Add what `active_sums` adds, over the listed pairs of some rows; give the totals."""
+    mass = line = bend = 0.0
     for a in range(first, last):
-        bound, mine = score[a] - margin, value[a]
-        count = total = 0.0
+        bound, mine, total = score[a] - margin, value[a], 0.0
         for at in range(starts[a], starts[a + 1]):
             b = second[at]
             if score[b] > bound:
-                w = weight[at]
-                gap = w * (mine - value[b])
-                count += w
-                total += gap
-                product[b] -= gap
-                lean[b] += w
-        product[a] += total
-        lean[a] -= count
-        mass += count
-    return mass
+                w, d = weight[at], mine - value[b]
+                total += w * (d - slope)
+                pull[b] -= w * (d - slope)
+                mass += w
+                line += w * d
+                bend += w * d * d
+        pull[a] += total
+    return mass, line, bend

@@ -16,7 +16,7 @@ __all__ = ["ActivePairs", "ListedPairs", "SortedPairs"]
 #: More grades than this in a list are summed up in a tree.
 FEW = 12
 
-Sums = tuple[np.ndarray, np.ndarray, float]
+Sums = tuple[np.ndarray, tuple[float, float, float]]
 
 
 class ActivePairs(Protocol):
@@ -27,11 +27,11 @@ class ActivePairs(Protocol):
     def move(self, score: np.ndarray) -> None:
         """Take new scores; `score` holds them, less a number per list."""
 
-    def sums(self, margin: float, value: np.ndarray) -> Sums:
+    def sums(self, margin: float, value: np.ndarray, slope: float = 0.0) -> Sums:
         """Give, at the pairs' costs c, what a quadratic function of the active pairs is made of.
 
-        Per row the sum of ``c (value[row] - value[other])``; per row the sum of c where it is the
-        other row less that where it is preferred; and the sum of c over all active pairs.
+        With ``d = value[a] - value[b]``: per row the sum of ``c (d - slope)`` where it is preferred
+        less that where it is the other; and the sums of c, c d and c d^2 over all active pairs.
         """
 
 
@@ -58,16 +58,16 @@ class SortedPairs:
             4 * len(self.score),
         )
 
-    def sums(self, margin: float, value: np.ndarray) -> Sums:
+    def sums(self, margin: float, value: np.ndarray, slope: float = 0.0) -> Sums:
         """Give the sums over the active pairs (see `ActivePairs`)."""
-        product, lean = np.zeros(len(value)), np.zeros(len(value))
-        mass = np.zeros(len(self.offsets) - 1)
+        pull, totals = np.zeros(len(value)), np.zeros((len(self.offsets) - 1, 3))
         for way, kind, p, q in self.parts:
             grade = self.grade if way <= 0 else self._mirror()
-            lists = (self.order, self.keys, self.offsets, grade, self.n_grades)
-            call = partial(_some_lists, (*lists, kind, p, q, margin, value), (product, lean, mass))
-            self.workers.share(call, len(mass), 4 * len(value))
-        return product, lean, float(mass.sum())
+            lists = (self.order, self.keys, self.offsets, grade, self.n_grades, kind, p, q)
+            call = partial(_some_lists, (*lists, margin, slope, value), (pull, totals))
+            self.workers.share(call, len(totals), 4 * len(value))
+        mass, line, bend = totals.sum(axis=0).tolist()
+        return pull, (mass, line, bend)
 
     def _mirror(self) -> np.ndarray:
         """Give the grades counted from above, for pairs whose other row has the higher one."""
@@ -89,22 +89,22 @@ class ListedPairs:
         self.score = np.array(score, dtype=np.float64)
         self.listed = self.score[self.weights.rows]
 
-    def sums(self, margin: float, value: np.ndarray) -> Sums:
+    def sums(self, margin: float, value: np.ndarray, slope: float = 0.0) -> Sums:
         """Give the sums over the active pairs (see `ActivePairs`)."""
         rows, listed = self.weights.rows, value[self.weights.rows]
 
-        def work(begin: int, end: int) -> tuple[np.ndarray, np.ndarray, float]:
-            product, lean = np.zeros(len(value)), np.zeros(len(value))
+        def work(begin: int, end: int) -> tuple[np.ndarray, tuple[float, float, float]]:
+            pull = np.zeros(len(value))
             pairs = (self.weights.starts, self.weights.second, self.weights.weight)
-            mass = listed_sums(*pairs, self.listed, margin, listed, begin, end, product, lean)
-            return product, lean, mass
+            totals = listed_sums(*pairs, self.listed, margin, slope, listed, begin, end, pull)
+            return pull, totals
 
         cuts, pool = self.cuts.tolist(), self.weights.workers.pool
         parts = list((map if pool is None else pool.map)(work, cuts[:-1], cuts[1:]))
-        product, lean = np.empty(len(value)), np.empty(len(value))
-        product[rows] = np.sum([part[0] for part in parts], axis=0)
-        lean[rows] = np.sum([part[1] for part in parts], axis=0)
-        return product, lean, float(sum(part[2] for part in parts))
+        pull = np.empty(len(value))
+        pull[rows] = np.sum([part[0] for part in parts], axis=0)
+        mass, line, bend = np.sum([part[1] for part in parts], axis=0).tolist()
+        return pull, (mass, line, bend)
 
 
 Part = tuple[int, tuple[int, ...], np.ndarray, np.ndarray]

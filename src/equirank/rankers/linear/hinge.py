@@ -22,8 +22,8 @@ class Point:
         What is minimised: the objective, or its smooth form.
     primal : float
         The objective itself.
-    pull : ndarray
-        The gradient by score.
+    pull, factor : ndarray, float
+        The slope by score is their product.
     reach : float
         The sum of the dual variables, less what their squares cost.
     """
@@ -33,6 +33,7 @@ class Point:
     value: float
     primal: float
     pull: np.ndarray
+    factor: float
     reach: float
 
 
@@ -59,19 +60,19 @@ class HingeObjective:
         if self.squared:
             value = half + self.C * square
             reach = self.C * (2.0 * line - square)
-            self.current = Point(w, score, value, value, pull, reach)
+            self.current = Point(w, score, value, value, pull, 2.0 * self.C, reach)
             return self.current
         lower_square, lower_line, lower_pull = self._squares(1.0 - self.width)
         smooth = (square - lower_square) / (2.0 * self.width)
         reach = self.C * (line - lower_line) / self.width
-        pull = (pull - lower_pull) / (2.0 * self.width)
-        primal = half + self.C * line
-        self.current = Point(w, score, half + self.C * smooth, primal, pull, reach)
+        pull -= lower_pull
+        primal, factor = half + self.C * line, self.C / self.width
+        self.current = Point(w, score, half + self.C * smooth, primal, pull, factor, reach)
         return self.current
 
     def gradient(self, point: Point) -> np.ndarray:
         """Give the gradient by weight."""
-        return point.w + self.C * (self.X.T @ point.pull)
+        return point.w + point.factor * (self.X.T @ point.pull)
 
     def gap(self, point: Point, gradient: np.ndarray) -> float:
         """Bound what the objective is above its least value, by duality."""
@@ -92,9 +93,7 @@ class HingeObjective:
         return direction + self.C * (self.X.T @ bent)
 
     def _squares(self, margin: float) -> tuple[float, float, np.ndarray]:
-        """Sum ``max(0, margin - gap)`` squared and plain, and give the former's slope by score."""
-        score = self.pairs.score
-        product, lean, mass = self.pairs.sums(margin, score)
-        line = float(score @ lean)
-        square = margin * margin * mass + 2.0 * margin * line + float(score @ product)
-        return max(0.0, square), max(0.0, margin * mass + line), 2.0 * (product + margin * lean)
+        """Sum ``max(0, margin - gap)`` squared and plain, and give half the former's slope."""
+        pull, (mass, line, bend) = self.pairs.sums(margin, self.pairs.score, margin)
+        square = margin * (margin * mass - 2.0 * line) + bend
+        return max(0.0, square), max(0.0, margin * mass - line), pull
