@@ -45,9 +45,9 @@ def sort_lists(
                 width *= 2
         middle_key = key[size // 2]
         for i in range(size):
-            keys[offsets[q] + i] = key[i] - middle_key
-            order[offsets[q] + i] = row[i]
-            score[row[i]] = key[i] - middle_key
+            centred, at = key[i] - middle_key, row[i]
+            keys[offsets[q] + i], order[offsets[q] + i] = centred, at
+            score[at] = centred
 
 
 @compiled
