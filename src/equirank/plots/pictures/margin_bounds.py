@@ -53,7 +53,7 @@ def margin_bounds(
     hue = alt.Color("ranker:N").scale(**colours(names))
     hue = hue.legend(None) if len(names) == 1 else hue
     x = alt.X("rho:Q", title="margin rho").scale(type="log", nice=False)
-    y = alt.Y("value:Q", title="share of pairs").scale(domain=[0, TOP]).axis(format=".0%")
+    y = alt.Y("value:Q", title="share of pairs").scale(domain=[0, TOP], nice=False).axis(format=".0%")
     kinds = ["bound", "margin loss", "error"]
     dash = alt.StrokeDash("kind:N", sort=kinds).scale(
         domain=kinds, range=[list(DASHES[0]), list(DASHES[1]), list(DASHES[2])]
@@ -62,7 +62,7 @@ def margin_bounds(
         alt.Tooltip("ranker:N", title="ranker"),
         alt.Tooltip("kind:N", title="line"),
         alt.Tooltip("rho:Q", title="rho", format=".3f"),
-        alt.Tooltip("exact:Q", title="share", format=".3f"),
+        alt.Tooltip("value:Q", title="share", format=".3f"),
     ]
     nothing = alt.Chart(alt.Data(values=[{"low": 1.0, "high": TOP}]))
     layers = [
@@ -71,7 +71,9 @@ def margin_bounds(
             y="high:Q", x=alt.value(0)
         ),
         alt.Chart().mark_line(clip=True).encode(x=x, y=y, color=hue, strokeDash=dash),
-        alt.Chart().mark_point(size=140, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips),
+        alt.Chart()
+        .mark_point(size=140, opacity=0, filled=True, clip=True)
+        .encode(x=x, y=y, tooltip=tips),
         alt.Chart()
         .transform_filter("datum.best")
         .mark_point(size=90, filled=True, opacity=1, stroke=INK)
@@ -113,8 +115,7 @@ def _rows(name: str, report: Any) -> list[dict[str, Any]]:
             "ranker": name,
             "kind": kind,
             "rho": float(columns["rho"][at]),
-            "exact": float(columns[column][at]),
-            "value": min(float(columns[column][at]), TOP),
+            "value": float(columns[column][at]),
             "best": kind == "bound" and at == best and not columns["vacuous"][at],
         }
         for kind, column in lines.items()
