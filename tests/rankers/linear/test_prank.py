@@ -95,3 +95,9 @@ def test_one_grade_and_seeds():
     one, two = (PRank(2, random_state=seed).fit(X, y).coef_ for seed in (0, 1))
     assert np.array_equal(one, PRank(2, random_state=0).fit(X, y).coef_)
     assert not np.array_equal(one, two)
+
+
+def test_a_score_on_a_threshold_is_of_the_upper_grade():
+    model = PRank().fit([[0.0], [1.0], [2.0]], [0, 1, 2])
+    model.coef_, model.thresholds_ = np.array([1.0]), np.array([0.5, 1.5])
+    assert model.predict_grade([[0.4], [0.5], [1.4], [1.5]]).tolist() == [0, 1, 1, 2]
