@@ -268,6 +268,20 @@ def test_nothing_to_learn_and_too_few_steps_are_said():
         RankSVM(loss="hinge").fit(data)
 
 
+def test_pairs_that_can_be_separated_are_solved_as_well():
+    """Nearly no pair is active at the end, and which ones are changes with every step."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 160)), rng.integers(0, 2, 120)
+    model = RankSVM(1.0).fit(X, y)  # a warning would be an error
+    assert model.gap_ <= 1e-4 * model.objective_
+    score = model.predict(X)
+    gaps = score[y == 1][:, None] - score[y == 0]
+    assert gaps.min() > 0.99
+    again = RankSVM(1.0, tol=1e-8).fit(X, y)
+    assert again.objective_ == pytest.approx(model.objective_, rel=1e-4)
+    assert again.objective_ <= model.objective_
+
+
 def test_a_whole_kernel_of_many_rows_is_refused(monkeypatch):
     monkeypatch.setattr(rank_svm, "WHOLE_KERNEL", 50)
     with pytest.raises(DataError, match="n_components of RankSVM must be given"):

@@ -8,8 +8,10 @@ __all__ = ["minimise"]
 
 #: Steps of the conjugate gradient method per Newton step.
 STEPS = 250
+#: Newton steps after which C is approached from below: by so many stages, each so much larger.
+DIRECT, STAGES, STEEPER = 25, 10, 4.0
 #: The width of the rounded corner shrinks by this factor, down to the last.
-SHRINK, NARROWEST = 0.1, 2e-6
+SHRINK, NARROWEST = 0.25, 2e-6
 
 
 def minimise(
@@ -22,7 +24,9 @@ def minimise(
     the plain hinge is asked for its duality gap instead, and its corner made sharper until that is
     small enough.
     """
-    best, gradient, steps = _descend(objective, w, tol, max_iter)
+    best, gradient, steps = _descend(objective, w, tol, min(DIRECT, max_iter))
+    if not _done(objective, best, gradient, tol):
+        best, gradient, steps = _follow(objective, w, tol, max_iter, steps)
     gap = objective.gap(best, gradient)
     if objective.squared:
         return best, steps, min(gap, 0.5 * float(gradient @ gradient))
@@ -34,6 +38,18 @@ def minimise(
         if narrower < gap:
             best, gap = point, narrower
     return best, steps, gap
+
+
+def _follow(
+    objective: HingeObjective, w: np.ndarray, tol: float, max_iter: int, steps: int
+) -> tuple[Point, np.ndarray, int]:
+    """Follow the solution from a small C up: where pairs can be separated, steps there are long."""
+    full = objective.C
+    for stage in range(STAGES, -1, -1):
+        objective.C = full / STEEPER**stage
+        point, gradient, used = _descend(objective, w, tol, max_iter - steps)
+        w, steps = point.w, steps + used
+    return point, gradient, steps
 
 
 def _descend(
