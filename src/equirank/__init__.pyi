@@ -35,6 +35,7 @@ from .core.splitting import query_train_test_split as query_train_test_split
 from .datasets.delimited import read_csv as read_csv
 from .datasets.letor import read_letor as read_letor
 from .datasets.letor import write_letor as write_letor
+from .datasets.pair_files import read_pairs as read_pairs
 from .datasets.parquet import read_parquet as read_parquet
 from .datasets.synthetic import make_fairness_probability as make_fairness_probability
 from .datasets.synthetic import make_ranking as make_ranking

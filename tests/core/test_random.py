@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirank.core.random import as_seed, generator
+from equirank.core.random import as_seed, generator, label_keys
 
 
 @given(st.integers(0, 2**63), st.lists(st.integers(0, 1000), max_size=3))
@@ -52,3 +52,11 @@ def test_the_global_state_is_not_touched():
     generator(0, 1).random()
     as_seed(None)
     assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
+
+
+def test_keys_of_labels_depend_on_the_label_and_the_seed_only():
+    keys = label_keys(3, ["b", 1, "1", 2.5])
+    assert keys.dtype == np.uint64
+    assert len(set(keys.tolist())) == 4
+    np.testing.assert_array_equal(label_keys(3, [2.5, "1", 1, "b"]), keys[::-1])
+    assert not (label_keys(4, ["b", 1, "1", 2.5]) == keys).any()

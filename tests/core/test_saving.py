@@ -416,3 +416,20 @@ def test_a_model_may_be_a_parameter_of_another(tmp_path):
     path.write_text(path.read_text().replace('"__model__": "RankBoost"', '"__model__": "Metric"'))
     with pytest.raises(equirank.FormatError, match="Metric is not a class of models"):
         equirank.load(tmp_path / "outer")
+
+
+class Trusting(RidgeRanker):
+    """Says which classes its files may hold."""
+
+    files_hold_classes = True
+
+    def _save_files(self, folder):
+        (folder / "own.txt").write_text("x")
+
+    def _load_files(self, folder, classes=()):
+        self.seen_ = [kind.__name__ for kind in classes]
+
+
+def test_files_that_hold_classes_are_read_with_those_of_load(tmp_path):
+    Trusting().fit(X, Y).save(tmp_path / "model")
+    assert load(tmp_path / "model", classes=[Trusting, dict]).seen_ == ["Trusting", "dict"]

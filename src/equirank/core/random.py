@@ -1,10 +1,12 @@
 """Randomness: one seed in, generators out, so that the number of threads cannot change a result."""
 
+from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-__all__ = ["RandomState", "as_seed", "generator"]
+__all__ = ["RandomState", "as_seed", "generator", "label_keys"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -53,3 +55,19 @@ def generator(random_state: Any, *key: int) -> np.random.Generator:
     False
     """
     return np.random.default_rng(np.random.SeedSequence(as_seed(random_state), spawn_key=key))
+
+
+def label_keys(random_state: Any, labels: Iterable[Any]) -> np.ndarray:
+    """Give one 64-bit key per label, made of the seed and the label, not of its place.
+
+    Examples
+    --------
+    >>> bool(label_keys(0, ["a", "b"])[1] == label_keys(0, ["b"])[0])
+    True
+    """
+    seed = as_seed(random_state)
+    digests = [
+        blake2b(f"{seed}|{type(label).__name__}|{label}".encode(), digest_size=8).digest()
+        for label in labels
+    ]
+    return np.array([int.from_bytes(digest, "little") for digest in digests], dtype=np.uint64)

@@ -37,6 +37,8 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
         `load` finds its class by name in the public list, or among the ones it is given. A class
         with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``;
         parameters it names in ``file_params`` come back as None unless those files restore them.
+        With ``files_hold_classes`` it reads them as ``_load_files(folder, classes)``, the classes
+        being those that `load` was given.
         Fitted models among its attributes get folders of their own inside.
     folder : path
         Where to; an existing model folder is replaced, any other existing folder is refused.
@@ -127,7 +129,8 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
         for key, value in _arrays(Path(folder), document["arrays"]).items():
             setattr(model, key, value)
         if hasattr(model, "_load_files"):
-            model._load_files(Path(folder))
+            more = [classes] if getattr(kind, "files_hold_classes", False) else []
+            model._load_files(Path(folder), *more)
     except FormatError:
         raise  # of a part, which says where
     except DataError as error:

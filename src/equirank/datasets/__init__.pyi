@@ -17,6 +17,8 @@ from .libras import load_libras as load_libras
 from .movielens import load_movielens as load_movielens
 from .mq2008 import load_mq2008 as load_mq2008
 from .mslr import load_mslr as load_mslr
+from .pair_files import Pairs as Pairs
+from .pair_files import read_pairs as read_pairs
 from .parquet import read_parquet as read_parquet
 from .synthetic import make_fairness_probability as make_fairness_probability
 from .synthetic import make_ranking as make_ranking

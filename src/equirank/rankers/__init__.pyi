@@ -15,6 +15,9 @@ from .costs.listed_pair_cost import ListedPairCost as ListedPairCost
 from .costs.parity_pair_cost import ParityPairCost as ParityPairCost
 from .costs.protected_pair_cost import ProtectedPairCost as ProtectedPairCost
 from .decisions.ranking_classifier import RankingClassifier as RankingClassifier
+from .judgements import grades_from_pairs as grades_from_pairs
+from .judgements import pairs_from_grades as pairs_from_grades
+from .judgements import pairs_from_order as pairs_from_order
 from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
@@ -28,5 +31,13 @@ from .neural.list_net import ListNet as ListNet
 from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
 from .neural.rank_net import RankNet as RankNet
 from .neural.soft_rank import SoftRank as SoftRank
+from .linear.ada_rank import AdaRank as AdaRank
+from .linear.classifier_ranker import ClassifierRanker as ClassifierRanker
+from .linear.prank import PRank as PRank
+from .linear.rank_svm import RankSVM as RankSVM
+from .linear.regression_ranker import RegressionRanker as RegressionRanker
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
+from .preference.order_by_preference import order_by_preference as order_by_preference
+from .preference.ordering import PreferenceOrder as PreferenceOrder
+from .preference.preference_ranker import PreferenceRanker as PreferenceRanker
 from .tradeoff_path import TradeoffPath as TradeoffPath

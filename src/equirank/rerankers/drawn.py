@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core import columns as door
 from ..core.data import RankingData
-from ..core.random import as_seed
+from ..core.random import label_keys
 from ..core.ranking import Ranking
 from ..core.table import Table
 from .bounds import Bounds
@@ -26,12 +25,7 @@ __all__ = ["DrawnReranking", "query_keys"]
 
 def query_keys(data: RankingData, random_state: Any) -> np.ndarray:
     """Give one seed per query, made of the seed and the query's label, not of its place."""
-    seed = as_seed(random_state)
-    keys = np.empty(data.n_queries, dtype=np.uint64)
-    for at, label in enumerate(data.qids.tolist()):
-        digest = blake2b(f"{seed}|{type(label).__name__}|{label}".encode(), digest_size=8)
-        keys[at] = int.from_bytes(digest.digest(), "little")
-    return keys
+    return label_keys(random_state, data.qids.tolist())
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,19 +1,19 @@
 """GeneralizationBounds: what a fitted ranker can promise of pairs it has not seen."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.params import Integer, Number, check_params
-from ..core.random import as_seed, generator
+from ..core.random import as_seed
 from ..core.table import Table
 from .bound import Bound
-from .bounds import kernel_bound, margin_bound, rank_svm_bound, training_error_bound
+from .bounds import rank_svm_bound, training_error_bound
 from .disjoint_pairs import disjoint_pairs
-from .rademacher import rademacher_complexity
+from .facts import EnsembleFacts, KernelFacts
+from .seen_pairs import SeenPairs
 from .vc_bounds import vc_bound
 
 if TYPE_CHECKING:
@@ -21,60 +21,10 @@ if TYPE_CHECKING:
 else:
     Base = object
 
-__all__ = ["EnsembleFacts", "GeneralizationBounds", "KernelFacts"]
+__all__ = ["MARGINS", "GeneralizationBounds"]
 
 #: Margins tried; the bound is uniform over them, so the best may be picked.
 MARGINS = tuple(float(2.0**-power) for power in np.arange(0, 8.5, 0.5))
-
-
-@dataclass(frozen=True)
-class EnsembleFacts:
-    """What the bounds need to know of an ensemble of weak rankers with values in [0, 1].
-
-    Attributes
-    ----------
-    norm : float
-        The L1 norm of the weights.
-    n_rounds : int
-        The number of weak rankers.
-    weak_ranker : {"stump", "feature"}
-        What they are.
-    normalizers : ndarray or None
-        Z_t of each round, where the algorithm has them.
-
-    Examples
-    --------
-    >>> from equirank.theory import EnsembleFacts
-    >>> EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker="stump")
-    EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker='stump', normalizers=None)
-    """
-
-    norm: float
-    n_rounds: int
-    weak_ranker: Literal["stump", "feature"]
-    normalizers: np.ndarray | None = None
-
-
-@dataclass(frozen=True)
-class KernelFacts:
-    """What the bounds need to know of a linear scorer in the space of a kernel.
-
-    Attributes
-    ----------
-    norm : float
-        The norm of the weights.
-    radius : float
-        The largest norm of an item of the data asked about.
-
-    Examples
-    --------
-    >>> from equirank.theory import KernelFacts
-    >>> KernelFacts(norm=2.0, radius=1.0)
-    KernelFacts(norm=2.0, radius=1.0)
-    """
-
-    norm: float
-    radius: float
 
 
 class GeneralizationBounds(Base):
@@ -153,18 +103,24 @@ class GeneralizationBounds(Base):
             {"delta": delta, "n_draws": n_draws},
             {"delta": Number(0, 1, open_low=True, open_high=True), "n_draws": Integer(2)},
         )
+        random_state = as_seed(random_state)
+        seen = self._seen_pairs(X, y, qid, random_state)
+        complexity = seen.complexity(n_draws, random_state)
+        best, rho = _best(seen, complexity, delta)
+        if isinstance(seen.facts, KernelFacts):
+            rows = _kernel_rows(seen, seen.facts, best, rho, delta)
+        else:
+            rows = _ensemble_rows(seen, seen.facts, best, rho, delta)
+        return _table(rows, len(seen.better))
+
+    def _seen_pairs(self, X: Any, y: Any, qid: Any, random_state: Any) -> SeenPairs:
+        """Score the data and match its items into disjoint pairs."""
         data = self._prediction_data(X, y, qid, None)
         if data.y is None:
             raise DataError("y must be given to bound the error")
         score = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
-        random_state = as_seed(random_state)
         better, worse = disjoint_pairs(data, random_state)
-        facts = self._bound_facts(data)
-        if isinstance(facts, KernelFacts):
-            rows = _kernel_rows(score[better] - score[worse], facts, delta)
-        else:
-            rows = _ensemble_rows(data, score, better, worse, facts, delta, n_draws, random_state)
-        return _table(rows, len(better))
+        return SeenPairs(data, score, better, worse, self._bound_facts(data))
 
     def _bound_facts(self, data: RankingData) -> EnsembleFacts | KernelFacts:
         raise TypeError(f"{type(self).__name__} must define _bound_facts")
@@ -174,52 +130,25 @@ Row = tuple[str, Bound, float, str]
 
 
 def _ensemble_rows(
-    data: RankingData,
-    score: np.ndarray,
-    better: np.ndarray,
-    worse: np.ndarray,
-    facts: EnsembleFacts,
-    delta: float,
-    n_draws: int,
-    random_state: Any,
+    seen: SeenPairs, facts: EnsembleFacts, best: Bound, rho: float, delta: float
 ) -> list[Row]:
-    margins = (score[better] - score[worse]) / (facts.norm or 1.0)
-    table = data.X.toarray() if hasattr(data.X, "toarray") else data.X
-    complexity = sum(
-        rademacher_complexity(
-            table[rows],
-            weak_ranker=facts.weak_ranker,
-            n_draws=n_draws,
-            random_state=generator(random_state, side),
-        )[0]
-        for side, rows in enumerate((better, worse))
-    )
-    best, rho = _best(
-        lambda rho: margin_bound(
-            _margin_loss(margins, rho), complexity, len(margins), rho=rho, delta=delta, uniform=True
-        )
-    )
     rows: list[Row] = [("margin", best, rho, "independent items")]
-    rows.append(("vc", *_vc(data, score, facts, delta)))
+    rows.append(("vc", *_vc(seen.data, seen.score, facts, delta)))
     if facts.normalizers is not None:
         note = "training pairs only, weighted by cost"
         rows.append(("training", training_error_bound(facts.normalizers), np.nan, note))
     return rows
 
 
-def _kernel_rows(margins: np.ndarray, facts: KernelFacts, delta: float) -> list[Row]:
-    common = {"norm": facts.norm, "radius": facts.radius, "delta": delta}
-    best, rho = _best(
-        lambda rho: kernel_bound(
-            _margin_loss(margins, rho), len(margins), rho=rho, uniform=True, **common
-        )
-    )
-    slack = float(np.maximum(0.0, 1.0 - margins).mean())
+def _kernel_rows(
+    seen: SeenPairs, facts: KernelFacts, best: Bound, rho: float, delta: float
+) -> list[Row]:
+    slack = float(np.maximum(0.0, 1.0 - seen.margins).mean())
     note = "norm and radius taken from the fit"
-    return [
-        ("kernel", best, rho, note),
-        ("rank_svm", rank_svm_bound(slack, len(margins), **common), 1.0, note),
-    ]
+    by_slack = rank_svm_bound(
+        slack, len(seen.better), norm=facts.norm, radius=facts.radius, delta=delta
+    )
+    return [("kernel", best, rho, note), ("rank_svm", by_slack, 1.0, note)]
 
 
 def _vc(
@@ -262,13 +191,8 @@ def _stored_values(X: Any) -> np.ndarray:
     return np.asarray(X.data if hasattr(X, "tocsr") else X)
 
 
-def _margin_loss(margins: np.ndarray, rho: float) -> float:
-    """Give the share of pairs below the margin; a tied or reversed pair always is."""
-    return float(np.mean(margins < rho))
-
-
-def _best(bound: Any) -> tuple[Bound, float]:
-    found = [(bound(rho), rho) for rho in MARGINS]
+def _best(seen: SeenPairs, complexity: float, delta: float) -> tuple[Bound, float]:
+    found = [(seen.bound(rho, complexity, delta), rho) for rho in MARGINS]
     return min(found, key=lambda pair: pair[0].value)
 
 

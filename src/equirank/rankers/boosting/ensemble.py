@@ -10,7 +10,8 @@ from ...core.data import RankingData
 from ...core.explaining import Parts
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ...theory.generalization_bounds import EnsembleFacts, GeneralizationBounds
+from ...theory.facts import EnsembleFacts
+from ...theory.generalization_bounds import GeneralizationBounds
 from .stump import ABSTAIN
 from .weak_rankers import scale
 

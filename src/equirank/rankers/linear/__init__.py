@@ -1,0 +1,1 @@
+"""Linear and pointwise rankers: RankSVM, PRank, AdaRank, and any scikit-learn model."""

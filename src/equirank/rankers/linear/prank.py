@@ -1,0 +1,116 @@
+"""PRank: a perceptron that learns a direction and the thresholds between grades, row by row."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core.data import RankingData
+from ...core.params import Constraint, Flag, Integer
+from ...core.random import generator
+from ...core.ranker import Ranker
+from ...kernels.prank import prank_pass
+
+__all__ = ["PRank"]
+
+
+class PRank(Ranker):
+    """Online ordinal perceptron: a score ``w . x`` and ordered thresholds between the grades.
+
+    A row's grade is predicted as the number of thresholds at or below its score. After a mistake
+    every threshold on the wrong side of the score moves towards it by 1, and w moves by that many
+    times x. The thresholds stay ordered. Where some unit vector (w*, thresholds*) puts every score
+    at least gamma from every threshold, on the right side, one pass is off by at most
+    ``(k - 1) (R^2 + 1) / gamma^2`` grades in total, k being the number of grades and R the length
+    of the longest row. Lists play no part in learning. One grade only: all scores are 0.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the rows; a pass without mistake is the last.
+    average : bool
+        Whether to predict with the mean of w and of the thresholds over all rows seen (steadier on
+        noise), not with the last ones, as published.
+    shuffle : bool
+        Whether each pass takes the rows in a new random order; otherwise in the order given.
+    random_state : int, Generator, RandomState or None
+        Seed of the orders.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        The weights.
+    grades_ : ndarray
+        The grades, ascending.
+    thresholds_ : ndarray of shape (n_grades - 1,)
+        Ascending; a score below the first is of the lowest grade.
+    mistakes_, losses_ : ndarray
+        Per pass: rows whose grade was predicted wrongly, and by how many grades in total.
+
+    References
+    ----------
+    Crammer and Singer, Pranking with ranking, NIPS 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.rankers import PRank
+    >>> X, y = np.arange(-6.0, 6.0)[:, None], np.repeat([0, 1, 3], 4)
+    >>> model = PRank(100, average=False, random_state=0).fit(X, y)
+    >>> model.predict_grade([[-5.0], [-1.0], [4.0]])
+    array([0., 1., 3.])
+    """
+
+    fit_needs: ClassVar[frozenset[str]] = frozenset()
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "max_iter": Integer(1),
+        "average": Flag(),
+        "shuffle": Flag(),
+    }
+    test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
+
+    def __init__(
+        self,
+        max_iter: int = 50,
+        *,
+        average: bool = True,
+        shuffle: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.average = average
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _fit(self, data: RankingData) -> None:
+        X = np.ascontiguousarray(data.X, dtype=np.float64)
+        self.grades_, grade = np.unique(np.asarray(data.y, dtype=np.float64), return_inverse=True)
+        w, threshold = np.zeros(X.shape[1]), np.zeros(len(self.grades_) - 1)
+        late = np.zeros_like(w), np.zeros_like(threshold)
+        rng = generator(self.random_state)
+        given = np.argsort(data.caller_rank)
+        losses, seen = [], 0
+        for _ in range(self.max_iter):
+            order = rng.permutation(given) if self.shuffle else given
+            losses.append(prank_pass(X, grade.ravel(), order, seen, w, threshold, *late))
+            seen += len(order)
+            if losses[-1][0] == 0:
+                break
+        if self.average:
+            w, threshold = w - late[0] / seen, threshold - late[1] / seen
+        self.coef_, self.thresholds_ = w, threshold
+        self.mistakes_, self.losses_ = np.array(losses, dtype=np.int64).T.copy()
+        self.n_iter_ = len(losses)
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        return np.asarray(data.X @ self.coef_)
+
+    def predict_grade(self, X: Any) -> np.ndarray:
+        """Predict the grade of each row, in the caller's order.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            Features.
+        """
+        return self.grades_[np.searchsorted(self.thresholds_, self.predict(X), side="right")]
