@@ -12,6 +12,7 @@ from .json_option import JsonCommand
 from .metrics import metrics
 from .properties import properties
 from .rerank import rerank
+from .train import train
 
 __all__ = ["app", "main"]
 
@@ -48,6 +49,7 @@ def start(
 app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
 app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rerank)
+app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
