@@ -33,7 +33,7 @@ class ModelCard:
         What else the template names: the file and its fingerprint, how many rows were fitted on
         and held out and how, the features, what it needs to predict, how to load it.
     params : Table
-        parameter, of, value, default: of the ranker and of each re-ranker behind it.
+        parameter, of, value, default, same: of the ranker and of each re-ranker behind it.
     columns : Table
         column, role, holds: the columns of the file and what they were used as.
     groups : Table

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ..datasets.table_file import TableFile
     from .config import DataTable
 
-__all__ = ["DataColumns", "read_training_data"]
+__all__ = ["DataColumns", "plain_groups", "read_training_data"]
 
 #: A column of text with more different values is no category but a name or a text.
 MOST_CATEGORIES = 200
@@ -209,11 +209,21 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
             for name, values in labels.items()
         },
         encoding=table.encoding,
-        groups={name: list(a.categories) for name, a in data.sensitive.items()},
+        groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
         notes=tuple(_notes(table, file, roles.features, features)),
     )
     return columns.encode(data, labels, table.path), columns
+
+
+def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
+    """Give the groups of each attribute as JSON can hold them: numbers and texts."""
+
+    def plain(group: Any) -> Any:
+        value = group.item() if hasattr(group, "item") else group
+        return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+    return {name: [plain(group) for group in a.categories] for name, a in data.sensitive.items()}
 
 
 def _check_column(place: Place, file: "TableFile", name: str | None) -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .config_table import Place, shown
-from .data_columns import DataColumns
+from .data_columns import DataColumns, plain_groups
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
@@ -42,7 +42,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
         features=features,
         categories={},
         encoding=table.encoding,
-        groups={name: list(a.categories) for name, a in data.sensitive.items()},
+        groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
     )
     return data, columns

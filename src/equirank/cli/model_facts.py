@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .data_columns import DataColumns
     from .training import Trained
 
-__all__ = ["make_card", "sees_groups"]
+__all__ = ["in_words", "make_card", "sees_groups"]
 
 #: A group with fewer items held out makes every figure about it uncertain.
 FEW = 30
@@ -21,6 +21,15 @@ FEW = 30
 def sees_groups(model: Any) -> bool:
     """Say whether a fitted model needs people's groups to predict."""
     return "sensitive_features" in model.predict_needs
+
+
+def in_words(model: Any) -> str:
+    """Name a model's class, and the re-rankers behind it."""
+    steps: list[str] = []
+    while hasattr(model, "reranker"):
+        steps.insert(0, type(model.reranker).__name__)
+        model = model.estimator_
+    return type(model).__name__ + "".join(f", re-ranked with {step}" for step in steps)
 
 
 def make_card(
@@ -113,14 +122,15 @@ def _params(model: Any) -> "Table":
     while hasattr(parts[-1], "reranker"):
         outer = parts.pop()
         parts += [outer.reranker, outer.estimator_]
-    rows: list[tuple[str, str, str, str]] = []
+    rows: list[tuple[Any, ...]] = []
     for part in reversed(parts):
         signature = inspect.signature(type(part)).parameters
         for name, value in part.get_params(deep=False).items():
             default = signature[name].default
             shown = "" if default is inspect.Parameter.empty else repr(default)
-            rows.append((name, type(part).__name__, " ".join(repr(value).split()), shown))
-    heads = ("parameter", "of", "value", "default")
+            given = " ".join(repr(value).split())
+            rows.append((name, type(part).__name__, given, shown, given == shown))
+    heads = ("parameter", "of", "value", "default", "same")
     return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
 
 

@@ -171,9 +171,9 @@ def _say_what(
     typer.echo(f"{printable(settings.data.path)}: {counts}, {data.n_features} features")
     steps = "".join(f", re-ranked with {step['class']}" for step in entry.rerank)
     typer.echo(f"training {printable(entry.name)}: {entry.class_name}{steps}")
-    others = [printable(each.name) for each in settings.models if each is not entry]
+    others = [repr(printable(each.name)) for each in settings.models if each is not entry]
     if others and asked is None:
-        typer.echo(f"note: the first model is trained; --model takes {', '.join(others)}")
+        typer.echo(f"note: the first model is trained; --model takes {' or '.join(others)}")
     for note in columns.notes:
         typer.echo(f"note: {printable(note)}")
 

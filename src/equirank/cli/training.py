@@ -94,8 +94,9 @@ def _hold_out(
         random_state=config.split.seed,
     )
     model = clone(entry.estimator).fit(train)
-    words = f"{test.n_queries} of {data.n_queries} lists" if by == "query" else "items of each list"
-    return model, model.rank(test), train, f"{100 * share:g} % held out ({words})"
+    words = f"the lists ({test.n_queries} of {data.n_queries})"
+    words = words if by == "query" else f"the items ({test.n_rows} of {data.n_rows})"
+    return model, model.rank(test), train, f"{100 * share:g} % of {words}"
 
 
 def _in_folds(
@@ -122,7 +123,7 @@ def _in_folds(
         if ranking.data.score is not None:
             score[held] = ranking.data.score
     model = clone(entry.estimator).fit(data)
-    return model, _together(data, place, score, fold, by), data, f"{folds} folds by {by}"
+    return model, _together(data, place, score, fold, by), data, f"{folds} folds, by {by}"
 
 
 def _parts(
@@ -179,7 +180,12 @@ def _together(
 
 
 def _measured(
-    config: "Config", model: Any, ranking: "Ranking", fitted_on: "RankingData", how: str, n_boot: int
+    config: "Config",
+    model: Any,
+    ranking: "Ranking",
+    fitted_on: "RankingData",
+    how: str,
+    n_boot: int,
 ) -> Trained:
     from ..core.errors import DataError
     from ..core.evaluate import evaluate
