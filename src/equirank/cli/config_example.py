@@ -83,11 +83,12 @@ def guess_columns(path: str) -> Guess:
     if "ids" not in found and unique:
         found["ids"] = unique[0]
         used.add(unique[0])
+    most = min(MOST_CATEGORIES, n_rows // 2)  # who is met twice is a category, else a text
     plain = {name for name in names if name not in {*used, *people}}
     features = tuple(
         name
         for name in names
-        if name in plain and (name not in texts or 2 <= several[name] <= MOST_CATEGORIES)
+        if name in plain and (name not in texts or 2 <= several[name] <= most)
     )
     query = found.get("query")
     lists = 1 if query is None else len(set(file.labels([query])[query].tolist()))

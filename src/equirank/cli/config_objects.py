@@ -1,6 +1,7 @@
 """Objects from a configuration file: classes of the public list by name, never by a path."""
 
 import inspect
+from functools import cache
 from typing import Any
 
 from .config_table import ConfigTable, Place, shown
@@ -24,6 +25,7 @@ def make_model(kind: str, params: dict[str, Any], rerank: list[Any], place: Plac
     return model
 
 
+@cache
 def public_classes(base: type) -> Kinds:
     """Give the public classes with this base that can be made, by name."""
     from importlib import import_module
@@ -32,8 +34,8 @@ def public_classes(base: type) -> Kinds:
     from ..core.names import ROOMS
 
     found: Kinds = {}
-    metrics = issubclass(base, Metric)
-    rooms = [room for room in ROOMS if room.endswith(".metrics") == metrics]
+    metrics = issubclass(base, Metric)  # of them there are many, and nothing else beside them
+    rooms = [room for room in ROOMS[1:] if room.endswith(".metrics") == metrics]
     for room in map(import_module, rooms):
         for name in room.__all__:
             thing = getattr(room, name)
@@ -65,9 +67,15 @@ def _parts(name: str) -> Kinds:
     ours = ours if name in ours else ours | public_classes(Metric)
     if name in ours:
         return ours
-    from sklearn.utils import all_estimators  # takes a second or two
+    return _sklearn_classes() | ours
 
-    return dict(all_estimators()) | ours
+
+@cache
+def _sklearn_classes() -> Kinds:
+    """Give scikit-learn's estimators by name, from its own list; takes a second or two."""
+    from sklearn.utils import all_estimators
+
+    return dict(all_estimators())
 
 
 def _look_up(name: str, known: Kinds, what: str, place: Place) -> type:
