@@ -5,6 +5,7 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -74,8 +75,13 @@ def _other(value: Any, name: str) -> Any:
     if hasattr(value, "to_numpy"):
         columns = [str(each) for each in getattr(value, "columns", ())]
         return {"frame": columns, "array": _digest(np.asarray(value.to_numpy()))}
+    if isinstance(value, partial):
+        parts = {"of": value.func, "args": value.args, "words": value.keywords}
+        return {"partial": describe(parts, name)}
+    if isinstance(value, types.MethodType):
+        return {"method": value.__name__, "of": describe(value.__self__, name)}
     held = getattr(value, "__dict__", None)
-    if held is not None and not callable(value):
+    if held is not None and not isinstance(value, types.ModuleType):
         parts = {key: describe(v, f"{name}.{key}") for key, v in sorted(held.items())}
         return {"class": _path(type(value)), "fields": parts}
     raise DataError(

@@ -7,8 +7,12 @@ import numpy as np
 from .. import plots
 from ..core.errors import DataError
 from ..core.metric import Metric
+from ..plots.theme import shorten
 
 __all__ = ["behind_mixture", "tradeoff_chart"]
+
+#: Longer names are cut in pictures, which have little room on a telephone.
+LONGEST = 22
 
 
 def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -> Any:
@@ -16,7 +20,7 @@ def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -
     ends = mixture_ends(result, x, y)
     rows = {metric.name: _rows(result, metric) for metric in (x, y)}
     points = {
-        "name": result.methods,
+        "name": [shorten(method, LONGEST) for method in result.methods],
         x.name: [row["value"] for row in rows[x.name]],
         y.name: [row["value"] for row in rows[y.name]],
         "x_low": [row["low"] for row in rows[x.name]],

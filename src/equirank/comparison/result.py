@@ -367,11 +367,12 @@ class Comparison:
     def __repr__(self) -> str:
         """Show one line per method, and what failed."""
         lines = [self.wide().to_text()]
-        for method, error in self._first_errors().items():
+        for method, error in self.first_errors().items():
             lines.append(f"failed: {method}: {error}")
         return "\n".join(lines)
 
-    def _first_errors(self) -> dict[str, str]:
+    def first_errors(self) -> dict[str, str]:
+        """Give the first error of each method that has one, in one line."""
         found: dict[str, str] = {}
         for row in self.errors:
             found.setdefault(row["method"], " ".join(row["error"].split())[:200])
