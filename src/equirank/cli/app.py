@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from .audit import audit
+from .compare import compare
 from .conformance import conformance
 from .datasets import datasets
 from .evaluate import evaluate
@@ -54,6 +55,7 @@ app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rer
 app.command(short_help="Write a configuration to begin with.")(init)
 app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
 app.command(cls=JsonCommand, short_help="Rank a file with a trained model.")(predict)
+app.command(cls=JsonCommand, short_help="Compare the models of a configuration.")(compare)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)

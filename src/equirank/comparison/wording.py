@@ -31,7 +31,7 @@ def verdict(result: Any) -> list[str]:
                 sentences.append(
                     f"{_listed(behind)} {lie} behind the line of random mixtures in {metric.name} "
                     f"against {main.name}: mixing the best ranking with a random order is better "
-                    "in both."
+                    "in both, by the mean values."
                 )
     for method, error in result.first_errors().items():
         failed = int((result.errors["method"] == method).sum())
