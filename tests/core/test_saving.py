@@ -416,3 +416,20 @@ def test_a_model_may_be_a_parameter_of_another(tmp_path):
     path.write_text(path.read_text().replace('"__model__": "RankBoost"', '"__model__": "Metric"'))
     with pytest.raises(equirank.FormatError, match="Metric is not a class of models"):
         equirank.load(tmp_path / "outer")
+
+
+def test_further_files_and_values_lie_beside_the_model(tmp_path):
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    extra = {"columns": ["a", "b"]}
+    saving.save(model, tmp_path / "m", extra=extra, files={"card.html": "<p>\u00e9</p>"})
+    assert (tmp_path / "m" / "card.html").read_text(encoding="utf-8") == "<p>\u00e9</p>"
+    assert saving.saved_extra(tmp_path / "m") == extra
+    saving.save(model, tmp_path / "m")
+    assert saving.saved_extra(tmp_path / "m") == {}
+    assert not (tmp_path / "m" / "card.html").exists()
+    with pytest.raises(FormatError, match="is not a saved model"):
+        saving.saved_extra(tmp_path / "none")
+    document = json.loads((tmp_path / "m" / "model.json").read_text())
+    (tmp_path / "m" / "model.json").write_text(json.dumps(document | {"extra": 3}))
+    with pytest.raises(FormatError, match="has no table 'extra'"):
+        saving.saved_extra(tmp_path / "m")
