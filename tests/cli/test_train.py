@@ -139,6 +139,14 @@ def test_json_is_the_file_of_metrics(work, tmp_path):
     assert json.loads(said) == json.loads((tmp_path / "m" / "metrics.json").read_text())
 
 
+def test_compare_measures_the_same(work):
+    said = json.loads(done("compare", work / "c.toml", "--n-jobs", 1, "--json"))
+    metrics = json.loads((work / "boost" / "metrics.json").read_text())
+    expected = {row["metric"]: row["value"] for row in metrics["summary"] if row["group"] is None}
+    found = {row["metric"]: row["value"] for row in said["summary"] if row["method"] == "boost"}
+    assert found == pytest.approx(expected, abs=0, rel=1e-12)
+
+
 def test_folds_measure_every_row_and_fit_on_all(work, tmp_path):
     path = work / "folds.toml"
     path.write_text(CONFIG.replace("test = 0.25", "folds = 4"))
