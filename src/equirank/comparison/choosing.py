@@ -13,6 +13,8 @@ __all__ = ["Rule", "on_front", "read_rules"]
 
 FORM = '"NDCG@10 >= 0.99 * best" or "RND@50 <= 0.2"'
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+#: The word between rules, where an even number of quotes follows: not inside a name.
+AND = re.compile(r"""\s+and(?:\s+|$)(?=(?:[^"']*["'][^"']*["'])*[^"']*$)""")
 LIMITS = (
     re.compile(rf"(?P<number>{NUMBER})"),
     re.compile(rf"(?P<factor>{NUMBER})\s*\*\s*best"),
@@ -54,7 +56,7 @@ def read_rules(text: str) -> list[Rule]:
     """
     if not isinstance(text, str):
         raise DataError(f"the rule of pick must be a text such as {FORM}, got {text!r}")
-    return [_read(part) for part in re.split(r"\s+and\s+", text.strip())]
+    return [_read(part) for part in AND.split(text.strip())]
 
 
 def _read(text: str) -> Rule:

@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metadata_routing import get_routing_for_object
 
 from ..core.data import RankingData
 from ..core.errors import DataError
@@ -47,9 +48,7 @@ def make_folds(data: RankingData, cv: Any, by: str, seeds: Sequence[int]) -> lis
         One set of folds each.
     """
     if isinstance(cv, bool) or (isinstance(cv, float) and not 0 < cv < 1):
-        raise DataError(
-            f"cv must be a number of folds, a share between 0 and 1, or folds, got {cv}"
-        )
+        raise DataError(f"cv must be a number of folds or a share between 0 and 1, got {cv}")
     given: list[Any] | None = None
     if not isinstance(cv, (int, np.integer, float)):
         given = list(_given(data, cv))
@@ -98,11 +97,12 @@ def _callers(data: RankingData, part: RankingData) -> np.ndarray:
 def _given(data: RankingData, cv: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(cv, QueryKFold):
         return cv.split(data)
-    if hasattr(cv, "split"):
-        queries = data.to_original(data.query_of_rows())
+    if hasattr(cv, "split") and not isinstance(cv, str):
         rows = np.zeros((data.n_rows, 1))
         relevance = None if data.y is None else data.to_original(data.y)
-        return cv.split(rows, relevance, queries)
+        if not get_routing_for_object(cv).consumes("split", {"groups"}):
+            return cv.split(rows, relevance)
+        return cv.split(rows, relevance, data.to_original(data.query_of_rows()))
     if isinstance(cv, Iterable) and not isinstance(cv, str):
         return cv
     raise DataError(
