@@ -133,6 +133,8 @@ def test_several_rerankers_follow_in_order(write):
         (DATA + "[[models]]\nname = 'a'\n", "[[models]] 1 class: is missing, and must be a text"),
         (DATA + MODEL + "parms = {}\n", "[[models]] 1 parms: is not a known key; did you mean "
          "'params'?"),
+        (DATA + MODEL + "metrics = ['NDCG']\n", "[[models]] 1 metrics: is not a known key; it must "
+         "stand above the first table"),
         (DATA + MODEL + MODEL, '[[models]] 2 ("RankBoost") name: must differ from the others'),
         (DATA + "[[models]]\nclass = 'RankBost'\n", '[[models]] 1 ("RankBost") class: must be a '
          "ranker of the public list, got \"RankBost\"; did you mean 'RankBoost'?"),

@@ -62,9 +62,9 @@ class ConfigTable:
             if name not in known:
                 from ..core.names import suggest
 
-                place.key(name).fail(
-                    f"is not a known key{suggest(name, list(known))} (known: {', '.join(known)})"
-                )
+                hint = suggest(name, list(known))
+                hint = "; it must stand above the first table" if name == "metrics" else hint
+                place.key(name).fail(f"is not a known key{hint} (known: {', '.join(known)})")
 
     def has(self, name: str) -> bool:
         """Say whether the key is there."""
