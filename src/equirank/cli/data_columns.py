@@ -151,38 +151,13 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
 
 
 def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumns]":
-    from ..datasets.columns import RECOGNISED, assign
+    from ..datasets.columns import RECOGNISED
     from ..datasets.table_file import TableFile
 
     file = TableFile(table.path, kind)  # type: ignore[arg-type]
-    named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
-    named["id"] = table.id
-    lists = {"sensitive": table.sensitive, "features": table.features or ()}
-    for key, name in named.items():
-        _check_column(table.place.key(key), file, name)
-    for key, names in lists.items():
-        for name in names:
-            _check_column(table.place.key(key), file, name)
-    single: dict[str, Any] = {name: value for name, value in named.items() if name != "id"}
-    roles = assign(
-        table.path,
-        file.columns,
-        sensitive=list(table.sensitive),
-        features=None if table.features is None else list(table.features),
-        ids=table.id,
-        **single,
-    )
-    found = dict(roles.single)
-    if "relevance" not in found:
-        table.place.key("relevance").fail(
-            f"is missing: no column of {table.path} is called {', '.join(RECOGNISED['relevance'])}"
-        )
-    if table.features and found["relevance"] in table.features:
-        table.place.key("features").fail(
-            f"must not hold the relevance {shown(found['relevance'])}, which is to be predicted"
-        )
+    found, left_over = _roles(table, file)
     given = [name for role in ("score", "position") for name in RECOGNISED[role]]
-    wanted = [n for n in roles.features if table.features or n.strip().lower() not in given]
+    wanted = [n for n in left_over if table.features or n.strip().lower() not in given]
     data, texts = file.read(
         wanted,
         sensitive=table.sensitive,
@@ -211,9 +186,40 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         encoding=table.encoding,
         groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
-        notes=tuple(_notes(table, file, roles.features, features)),
+        notes=tuple(_notes(table, file, left_over, features)),
     )
     return columns.encode(data, labels, table.path), columns
+
+
+def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple[str, ...]]:
+    """Find the column of each role, and the columns that may be features."""
+    from ..datasets.columns import RECOGNISED, assign
+
+    named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
+    for key, name in (named | {"id": table.id}).items():
+        _check_column(table.place.key(key), file, name)
+    for key, names in {"sensitive": table.sensitive, "features": table.features or ()}.items():
+        for name in names:
+            _check_column(table.place.key(key), file, name)
+    single: dict[str, Any] = dict(named)
+    roles = assign(
+        table.path,
+        file.columns,
+        sensitive=list(table.sensitive),
+        features=None if table.features is None else list(table.features),
+        ids=table.id,
+        **single,
+    )
+    found = dict(roles.single)
+    if "relevance" not in found:
+        table.place.key("relevance").fail(
+            f"is missing: no column of {table.path} is called {', '.join(RECOGNISED['relevance'])}"
+        )
+    if table.features and found["relevance"] in table.features:
+        table.place.key("features").fail(
+            f"must not hold the relevance {shown(found['relevance'])}, which is to be predicted"
+        )
+    return found, roles.features
 
 
 def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
