@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import sklearn
 from comparison_methods import METRICS, Failing, Weights, small_data, values
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from reference_ranker import GroupRidgeRanker
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -88,7 +89,7 @@ def test_every_kind_of_estimator(data):
 
 
 def test_a_classifier_ranks_by_its_expected_class(data):
-    result = compare({"c": LogisticRegression()}, data, "NDCG@5", cv=0.5, seeds=3)
+    result = compare({"c": LogisticRegression()}, data, "NDCG@5", cv=0.5, seeds=[3])
     fold = result.folds[0]
     model = LogisticRegression(random_state=3).fit(data.X[fold.train], data.y[fold.train])
     scores = model.predict_proba(data.X[fold.test]) @ model.classes_
@@ -141,6 +142,25 @@ def test_the_number_of_workers_changes_nothing(data):
         assert values(compare(methods, data, METRICS, **options)) == alone
 
 
+def test_a_worker_that_dies_is_the_error_of_its_cell(data, monkeypatch):
+    """As joblib does where a worker is killed: all that is under way is lost."""
+
+    class Mortal(joblib.Parallel):
+        def __call__(self, tasks):
+            for function, words, named in tasks:
+                if isinstance(words[1], Failing):
+                    raise TerminatedWorkerError("killed")
+                yield function(*words, **named)
+
+    methods = {"a": Weights(), "dying": Failing(), "c": Ridge()}
+    alone = compare({"a": Weights(), "c": Ridge()}, data, METRICS, cv=2)
+    monkeypatch.setattr("equirank.comparison.compare.Parallel", Mortal)
+    result = compare(methods, data, METRICS, cv=2)
+    assert result.first_errors() == {"dying": "TerminatedWorkerError: the worker died"}
+    found = {row["method"]: row["value"] for row in result.summary() if row["failed"] == 0}
+    assert found == {row["method"]: row["value"] for row in alone.summary()}
+
+
 def test_a_backend_that_gives_all_at_once(data, monkeypatch):
     monkeypatch.setattr("equirank.comparison.compare.get_active_backend", lambda: (None, 1))
     assert len(compare({"a": Weights()}, data, METRICS, cv=3).table) == 6
@@ -163,7 +183,9 @@ def test_dask_by_joblibs_own_backend(data):
 def test_seeds_set_folds_and_every_random_state(data):
     methods = {"noisy": Weights(noise=1.0, random_state=9)}
     both = compare(methods, data, "NDCG@5", cv=2, seeds=[1, 2]).table["value"]
-    assert np.array_equal(both[:2], compare(methods, data, "NDCG@5", cv=2, seeds=1).table["value"])
+    assert np.array_equal(
+        both[:2], compare(methods, data, "NDCG@5", cv=2, seeds=[1]).table["value"]
+    )
     assert not np.allclose(both[:2], both[2:])
     assert methods["noisy"].random_state == 9
     fixed = list(QueryKFold(2).split(data))
@@ -276,10 +298,13 @@ def test_no_metadata_and_nothing_but_ties(data):
         ({"cv": [([0], [1, 400])]}, "rows from 0 to 143 for test"),
         ({"cv": [([0, 1], [1])]}, "keep train and test apart"),
         ({"cv": [([], [1])]}, "row numbers for train"),
-        ({"seeds": []}, "seeds must be"),
-        ({"seeds": [1, 1]}, "several different"),
-        ({"seeds": -1}, "integers >= 0"),
-        ({"seeds": [True]}, "integers >= 0"),
+        ({"seeds": []}, "at least one and all different"),
+        ({"seeds": [1, 1]}, "at least one and all different"),
+        ({"seeds": 0}, "seeds must be at least 1"),
+        ({"seeds": [-1]}, "a list of integers"),
+        ({"seeds": [True]}, "a list of integers"),
+        ({"seeds": True}, "a list of integers"),
+        ({"seeds": "01"}, "a list of integers"),
         ({"by": "row"}, "by of compare must be"),
         ({"n_draws": 0}, "n_draws"),
         ({"level": 1}, "level"),

@@ -5,11 +5,20 @@ import pytest
 from scipy import stats
 
 from equirank.comparison.cell import Cell
-from equirank.comparison.paired import Sample, mean_and_interval, paired_test, samples
+from equirank.comparison.paired import Sample, means_and_intervals, paired_tests, samples
 from equirank.comparison.splits import Fold
 from equirank.core.evaluate import evaluate
 from equirank.core.names import parse_metric
 from equirank.datasets.synthetic import make_ranking
+
+
+def mean_and_interval(sample, level, _):
+    row = means_and_intervals([sample], level)[0]
+    return row["value"], row["low"], row["high"], row["n"]
+
+
+def paired_test(a, b, level, _):
+    return paired_tests([(a, b)], level)[0]
 
 
 def by_query(values, owner, ratio=0.25):
@@ -22,7 +31,8 @@ def by_fold(values, ratio=0.25):
 
 def test_a_query_is_averaged_over_the_seeds_where_it_is_defined():
     sample = by_query([1.0, 2.0, np.nan, 3.0, 4.0, np.nan], [0, 1, 2, 1, 0, 3])
-    assert sample.per_unit().tolist() == [2.5, 2.5]
+    assert sample.per_unit()[:2].tolist() == [2.5, 2.5]
+    assert np.isnan(sample.per_unit()[2:]).all()
     assert mean_and_interval(sample, 0.95, (0, 0))[0] == 2.5
     assert mean_and_interval(sample, 0.95, (0, 0))[3] == 2
 

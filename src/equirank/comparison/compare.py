@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -33,7 +34,7 @@ def compare(
     *,
     cv: Any = 5,
     by: Literal["query", "item"] = "query",
-    seeds: Any = (0,),
+    seeds: Any = 1,
     n_jobs: int | None = None,
     store: str | os.PathLike[str] | None = None,
     fresh: bool = False,
@@ -62,7 +63,8 @@ def compare(
     by : {"query", "item"}
         Whole queries; or, for data that is one list of people, its rows, stratified by group.
     seeds : int or list of int
-        Each seed cuts the folds and is set into every ``random_state``, also those of parts.
+        How many (3 is 0, 1 and 2), or which. Each cuts the folds anew and is set into every
+        ``random_state``, also those of parts.
     n_jobs : int, optional
         Cells at the same time, by joblib: -1 for all cores. Its other backends are chosen with
         ``joblib.parallel_config``, Dask among them.
@@ -133,7 +135,8 @@ def compare(
             if found is not None and _fits(found, data, folds[at[1]], chosen):
                 cells[at] = found
     wanted = [(name, i) for i in range(len(folds)) for name in methods if (name, i) not in cells]
-    for at, cell in _run(wanted, methods, data, folds, chosen, n_draws, n_jobs):
+    ran = _run(wanted, methods, data, folds, chosen, n_draws, n_jobs)
+    for at, cell in progress(ran, "comparing", len(wanted)):
         cells[at] = cell
         if kept is not None and at in keys:
             kept.write(keys[at][0], cell, keys[at][1])
@@ -160,18 +163,29 @@ def _run(
     n_jobs: int | None,
 ) -> Iterator[tuple[tuple[str, int], Cell]]:
     """Compute cells in parallel and give each as soon as it is done."""
-    if not wanted:
+
+    def start(some: Sequence[tuple[str, int]], workers: int | None) -> Any:
+        # Large arrays of the data go to the workers once, as memory maps, which joblib sees to.
+        soon = getattr(get_active_backend()[0], "supports_return_generator", False)
+        order = "generator_unordered" if soon else "list"
+        return Parallel(n_jobs=workers, batch_size=1, return_as=order)(
+            delayed(_one)(at, methods[at[0]], data, folds[at[1]], metrics, n_draws) for at in some
+        )
+
+    left = list(wanted)
+    try:
+        for at, cell in start(left[:], n_jobs) if left else ():
+            left.remove(at)
+            yield at, cell
         return
-    backend = get_active_backend()[0]
-    soon = getattr(backend, "supports_return_generator", False)
-    # Large arrays of the data go to the workers once, as memory maps, which joblib sees to.
-    work = Parallel(
-        n_jobs=n_jobs, batch_size=1, return_as="generator_unordered" if soon else "list"
-    )
-    tasks = (
-        delayed(_one)(at, methods[at[0]], data, folds[at[1]], metrics, n_draws) for at in wanted
-    )
-    yield from progress(work(tasks), "comparing", len(wanted))
+    except BrokenExecutor:
+        pass  # a worker died (out of memory, say), and nobody knows of which cell
+    for at in left:
+        try:
+            yield from start([at], 2)
+        except BrokenExecutor as error:
+            said = f"{type(error).__name__}: the worker died"
+            yield at, Cell({}, {}, {}, float("nan"), float("nan"), said, str(error))
 
 
 def _one(

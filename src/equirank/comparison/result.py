@@ -19,7 +19,7 @@ from ..core.table import Table
 from ..datasets.opening import replacing
 from .cell import Cell
 from .choosing import on_front, read_rules
-from .paired import Sample, mean_and_interval, paired_test, samples
+from .paired import Sample, means_and_intervals, paired_tests, samples
 from .splits import Fold
 
 __all__ = ["Comparison"]
@@ -116,17 +116,19 @@ class Comparison:
 
     @cached_property
     def _summary(self) -> Table:
+        found = means_and_intervals(list(self._samples.values()), self.level)
         rows = []
-        for i, method in enumerate(self.methods):
+        for (method, metric), row in zip(self._samples, found, strict=True):
             cells = self._cells[method]
             done = [cell.fit_seconds for cell in cells if not cell.error]
-            for j, metric in enumerate(self.metrics):
-                sample = self._samples[method, metric.name]
-                value, low, high, n = mean_and_interval(sample, self.level, (i, j))
-                row = {"method": method, "metric": metric.name, "value": value, "low": low}
-                row |= {"high": high, "unit": sample.unit, "n": n}
-                row |= {"fit_seconds": float(np.mean(done)) if done else float("nan")}
-                rows.append(row | {"failed": sum(bool(cell.error) for cell in cells)})
+            rows.append(
+                {
+                    "method": method, "metric": metric, "value": row["value"], "low": row["low"],
+                    "high": row["high"], "unit": self._samples[method, metric].unit, "n": row["n"],
+                    "fit_seconds": float(np.mean(done)) if done else float("nan"),
+                    "failed": sum(bool(cell.error) for cell in cells),
+                }
+            )  # fmt: skip
         return _table(rows, self.backend)
 
     @cached_property
@@ -172,14 +174,17 @@ class Comparison:
             compared. Over folds only the corrected resampled t-test is given.
         """
         _known("baseline", baseline, self.methods)
-        rows: list[dict[str, Any]] = []
-        for i, method in enumerate(self.methods):
-            if method == baseline:
-                continue
-            for j, metric in enumerate(self.metrics):
-                one, other = (self._samples[name, metric.name] for name in (method, baseline))
-                found = paired_test(one, other, self.level, (i, j))
-                rows.append({"method": method, "metric": metric.name} | found)
+        asked = [
+            (method, metric.name)
+            for method in self.methods
+            if method != baseline
+            for metric in self.metrics
+        ]
+        pairs = [(self._samples[one], self._samples[baseline, one[1]]) for one in asked]
+        rows: list[dict[str, Any]] = [
+            {"method": method, "metric": metric} | row
+            for (method, metric), row in zip(asked, paired_tests(pairs, self.level), strict=True)
+        ]
         for test in ("p_random", "p_t"):
             corrected = inference.holm([row[test] for row in rows])
             for row, p in zip(rows, corrected, strict=True):

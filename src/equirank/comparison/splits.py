@@ -127,11 +127,22 @@ def _rows(data: RankingData, given: Any, what: str) -> np.ndarray:
 
 
 def seed_numbers(seeds: Any) -> list[int]:
-    """Read one seed or several, each different."""
-    listed = [seeds] if isinstance(seeds, (int, np.integer)) else list(seeds)
+    """Read how many seeds there are, or which.
+
+    Examples
+    --------
+    >>> seed_numbers(3), seed_numbers([7, 2])
+    ([0, 1, 2], [7, 2])
+    """
+    if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
+        if seeds < 1:
+            raise DataError(f"seeds must be at least 1, or a list of seeds, got {seeds}")
+        return list(range(int(seeds)))
+    listable = isinstance(seeds, Iterable) and not isinstance(seeds, str)
+    listed: list[Any] = list(seeds) if listable else [seeds]
     for seed in listed:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise DataError(f"seeds must be integers >= 0, got {seed!r}")
+            raise DataError(f"seeds must be a number of seeds or a list of integers, got {seeds!r}")
     if not listed or len(set(listed)) < len(listed):
-        raise DataError(f"seeds must be one integer or several different, got {seeds!r}")
+        raise DataError(f"seeds must be at least one and all different, got {seeds!r}")
     return [int(seed) for seed in listed]
