@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from equirank import DataError, QueryKFold
+from equirank import DataError, QueryKFold, as_ranking_data
 from equirank.comparison.describing import data_digest, describe, versions
 from equirank.comparison.seeding import seeded_clone
 from equirank.comparison.store import cell_key
@@ -112,6 +112,13 @@ def test_all_of_the_data_counts():
     data = small_data()
     assert data_digest(data) == data_digest(small_data())
     assert data_digest(data) != data_digest(data.select(slice(0, 11)))
+    X = np.zeros((1100, 2000), dtype=np.float32)
+    large = [as_ranking_data(X, np.ones(1100))]
+    X = X.copy()
+    X[0, 1] = 1.0  # between the values that a fingerprint looks at
+    large.append(as_ranking_data(X, np.ones(1100)))
+    assert large[0].fingerprint() == large[1].fingerprint()
+    assert data_digest(large[0]) != data_digest(large[1])
 
 
 def test_every_seed_is_set_on_a_clone():
