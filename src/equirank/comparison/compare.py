@@ -126,13 +126,14 @@ def compare(
     numbers = seed_numbers(seeds)
     folds = make_folds(data, cv, by, numbers)
     unit = units(data, folds, cv, by)
+    queries = [np.unique(data.query_of_rows()[fold.test]) for fold in folds]
     kept = None if store is None else Store(store)
     keys = _keys(methods, data, folds, chosen, n_draws) if kept is not None else {}
     cells: dict[tuple[str, int], Cell] = {}
     if kept is not None and not fresh:
         for at, (key, _) in keys.items():
             found = kept.read(key)
-            if found is not None and _fits(found, data, folds[at[1]], chosen):
+            if found is not None and _fits(found, len(queries[at[1]]), chosen):
                 cells[at] = found
     wanted = [(name, i) for i in range(len(folds)) for name in methods if (name, i) not in cells]
     ran = _run(wanted, methods, data, folds, chosen, n_draws, n_jobs)
@@ -144,7 +145,7 @@ def compare(
         estimators=methods,
         metrics=chosen,
         folds=folds,
-        queries=[_test_queries(data, fold) for fold in folds],
+        queries=queries,
         cells={name: [cells[name, i] for i in range(len(folds))] for name in methods},
         unit=unit,
         chance=chance_values(data, folds, chosen, unit),
@@ -236,7 +237,7 @@ def _keys(
     n_draws: int | None,
 ) -> dict[tuple[str, int], tuple[str, dict[str, Any]]]:
     """Give each cell's key, and what is written beside it; none for what cannot be cloned."""
-    digest = data_digest(data)
+    digest, rows = data_digest(data), [fold.digest() for fold in folds]
     keys = {}
     for name, estimator in methods.items():
         described: dict[int, Any] = {}
@@ -249,21 +250,15 @@ def _keys(
                 described[fold.seed] = describe(model, f"estimators[{name!r}]")
             method = described[fold.seed]
             about = {"method": method, "data": digest, "fold": fold.number, "seed": fold.seed}
-            about |= {"rows": fold.digest(), "n_draws": n_draws, "versions": versions(method)}
+            about |= {"rows": rows[i], "n_draws": n_draws, "versions": versions(method)}
             about |= {"metrics": [repr(metric) for metric in metrics]}
             keys[name, i] = cell_key(about), about | {"name": name}
     return keys
 
 
-def _test_queries(data: RankingData, fold: Fold) -> np.ndarray:
-    """Give the numbers of the queries that a fold's test holds."""
-    return np.unique(data.query_of_rows()[fold.test])
-
-
-def _fits(cell: Cell, data: RankingData, fold: Fold, metrics: Sequence[Metric]) -> bool:
+def _fits(cell: Cell, n_queries: int, metrics: Sequence[Metric]) -> bool:
     """Say whether a stored cell holds what is asked for."""
-    n = len(_test_queries(data, fold))
     return all(
-        metric.name in cell.summary and len(cell.values.get(metric.name, ())) == n
+        metric.name in cell.summary and len(cell.values.get(metric.name, ())) == n_queries
         for metric in metrics
     )
