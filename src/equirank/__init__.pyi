@@ -14,6 +14,8 @@ from . import testing as testing
 from . import theory as theory
 from .auditing.audit import audit as audit
 from .auditing.result import AuditResult as AuditResult
+from .comparison.compare import compare as compare
+from .comparison.result import Comparison as Comparison
 from .core.data import RankingData as RankingData
 from .core.data import as_ranking_data as as_ranking_data
 from .core.errors import DataError as DataError

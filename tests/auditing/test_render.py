@@ -11,9 +11,9 @@ from sample_audit import HOSTILE, sample_audit
 
 from equirank import MissingExtraError
 from equirank.auditing.render import render
-from equirank.auditing.report.formats import FORMATS
 from equirank.core import extras
 from equirank.core.table import Table
+from equirank.plots.page.formats import FORMATS
 
 
 class Page(HTMLParser):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from equirank import AuditResult, DataError, FormatError, audit
-from equirank.auditing.stored import table_from_json, table_to_json
 from equirank.core.table import Table
+from equirank.core.table_json import table_from_json, table_to_json
 
 TABLES = [
     *("groups", "selection", "gaps", "metrics", "prefix_shares", "exposure_merit", "pairwise"),

@@ -42,7 +42,9 @@ def test_help(words):
         assert word in done.stdout
 
 
-@pytest.mark.parametrize("command", ["evaluate", "metrics", "rerank"])
+@pytest.mark.parametrize(
+    "command", ["evaluate", "metrics", "rerank", "train", "predict", "compare"]
+)
 def test_help_of_commands(command):
     done = CliRunner().invoke(app, [command, "--help"])
     assert done.exit_code == 0
@@ -91,10 +93,9 @@ def complete(words, index):
 
 
 def test_completion():
-    assert set(complete("equirank ", 1)) == {
-        *("audit", "conformance", "datasets", "evaluate", "metrics", "properties", "reproduce"),
-        "rerank",
-    }
+    commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
+    commands |= {"init", "train", "predict", "compare", "reproduce"}
+    assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]
     assert complete("equirank evaluate a.csv --metrics NDCG@10,RK", 4) == ["NDCG@10,RKL"]

@@ -433,3 +433,20 @@ class Trusting(RidgeRanker):
 def test_files_that_hold_classes_are_read_with_those_of_load(tmp_path):
     Trusting().fit(X, Y).save(tmp_path / "model")
     assert load(tmp_path / "model", classes=[Trusting, dict]).seen_ == ["Trusting", "dict"]
+
+
+def test_further_files_and_values_lie_beside_the_model(tmp_path):
+    model = RidgeRanker().fit(X, Y, qid=QID)
+    extra = {"columns": ["a", "b"]}
+    saving.save(model, tmp_path / "m", extra=extra, files={"card.html": "<p>\u00e9</p>"})
+    assert (tmp_path / "m" / "card.html").read_text(encoding="utf-8") == "<p>\u00e9</p>"
+    assert saving.saved_extra(tmp_path / "m") == extra
+    saving.save(model, tmp_path / "m")
+    assert saving.saved_extra(tmp_path / "m") == {}
+    assert not (tmp_path / "m" / "card.html").exists()
+    with pytest.raises(FormatError, match="is not a saved model"):
+        saving.saved_extra(tmp_path / "none")
+    document = json.loads((tmp_path / "m" / "model.json").read_text())
+    (tmp_path / "m" / "model.json").write_text(json.dumps(document | {"extra": 3}))
+    with pytest.raises(FormatError, match="has no table 'extra'"):
+        saving.saved_extra(tmp_path / "m")

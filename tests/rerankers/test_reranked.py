@@ -39,6 +39,17 @@ def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(with_groups(Reranked(RidgeRanker(), FAStarIR())), on_skip=None)
 
 
+def test_what_the_pair_cost_needs_comes_through():
+    from equirank.rankers import GroupPairCost, RankBoost
+
+    boost = RankBoost(n_estimators=3, pair_cost=GroupPairCost([[1.0, 5.0], [1.0, 1.0]]))
+    fitted = Reranked(boost, DetGreedy()).fit(X, Y, qid=QID, sensitive_features=SEX)
+    alone = clone(boost).fit(X, Y, qid=QID, sensitive_features=SEX)
+    np.testing.assert_array_equal(fitted.estimator_.predict(X), alone.predict(X))
+    with pytest.raises(DataError, match="sensitive_features must be given"):
+        Reranked(boost, DetGreedy()).fit(X, Y, qid=QID)
+
+
 def test_it_ranks_and_reranks():
     fitted = model().fit(X, Y, qid=QID)
     result = fitted.rank(X, Y, qid=QID, sensitive_features=SEX)

@@ -1,8 +1,5 @@
 """Expressions such as ``RND@50.low>0.3``: rules that guard a pipeline."""
 
-import operator
-import re
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any
@@ -10,19 +7,13 @@ from typing import Any
 from ..core.errors import DataError
 from ..core.metric import GroupMetric, Metric
 from ..core.names import parse_metric
+from ..core.rule_text import SIGNS, take_rule_apart
 from .measures.position_difference import PositionDifference
 from .measuring import spoken
 
 __all__ = ["Expression", "read_expression"]
 
-SIGNS: dict[str, Callable[[float, float], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    ">": operator.gt,
-    "<": operator.lt,
-}
-FORM = re.compile(r"(?P<metric>.+?)(?:\.(?P<what>value|low|high|p_value))?\s*$", re.DOTALL)
-COMPARED = re.compile(r"(?P<left>.*)(?P<sign>>=|<=|>|<)(?P<limit>[^<>=]+)$", re.DOTALL)
+FORM = '"RND@50>0.3" or "RND@50.low>0.3"'
 
 
 @dataclass(frozen=True)
@@ -74,20 +65,16 @@ def read_expression(text: str) -> Expression:
     >>> read_expression("RND@50.low>0.3")
     Expression(text='RND@50.low>0.3', metric=RND@50, what='low', sign='>', limit=0.3)
     """
-    compared = COMPARED.match(text.strip())
+    rule = take_rule_apart(text, FORM)
     try:
-        limit = float(compared["limit"]) if compared else float("nan")
+        limit = float(rule.limit)
     except ValueError:
         limit = float("nan")
-    if compared is None or isnan(limit) or not compared["left"].strip():
-        raise DataError(
-            f'expression {text!r} cannot be read; it looks like "RND@50>0.3" or "RND@50.low>0.3"'
-        )
-    left = FORM.match(compared["left"].strip())
-    name, what = (left["metric"], left["what"]) if left else ("", None)
-    own = name.split("(")[0].strip() == PositionDifference.__name__
-    metric = _own(name) if own else parse_metric(name)
-    return Expression(text.strip(), metric, what or "value", compared["sign"], limit)
+    if isnan(limit):
+        raise DataError(f"expression {text!r} cannot be read; it looks like {FORM}")
+    own = rule.metric.split("(")[0].strip() == PositionDifference.__name__
+    metric = _own(rule.metric) if own else parse_metric(rule.metric)
+    return Expression(text.strip(), metric, rule.part, rule.sign, limit)
 
 
 def _own(name: str) -> Metric:

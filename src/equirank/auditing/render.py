@@ -2,18 +2,12 @@
 
 import json
 import re
-from base64 import b64encode
 from collections.abc import Callable, Iterator
-from hashlib import sha256
-from importlib.resources import files
-from math import isfinite
 from typing import Any
 
 from .. import plots
-from ..core.extras import require
-from ..plots.saving import script_safe, vega_script
-from ..plots.theme import MOST_GROUPS, MUTED, configuration, group_scale, shorten
-from .report.formats import FORMATS
+from ..plots.page.shell import asset, chart_for_page, table_rows, write_page
+from ..plots.theme import MOST_GROUPS, group_scale, shorten
 
 __all__ = ["render"]
 
@@ -34,14 +28,8 @@ PICTURES: tuple[tuple[str, str, str], ...] = (
 PLACED = ("warning", "sample", "small", "four_fifths")
 #: Names of the data that are longer are cut in sentences.
 LONG = 60
-#: Rows of a table that the page shows; the downloads have all.
-MOST_ROWS = 200
-#: Where the name of a metric or check may be broken into lines.
-PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
 #: A bracket in a sentence of the verdict that says how sure it is.
 STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\)[.,;:]?)")
-#: On the page the colours of a chart follow the page, light or dark.
-PAGE_COLOURS = {"ink": "var(--ink)", "muted": "var(--muted)", "grid": "var(--line)"}
 
 
 def render(result: Any) -> str:
@@ -61,41 +49,31 @@ def render(result: Any) -> str:
     str
         The page, in HTML.
     """
-    jinja = require("jinja2", "report")
-    charts = dict(_charts(result))
-    scripts = {"vega": vega_script(), "page": _asset("page.js")}
-    environment = jinja.Environment(
-        autoescape=True, undefined=jinja.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    raw = environment.filters["safe"]
-    # The pieces of a metric's name may stand on several lines; joining escapes them.
-    breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
-    environment.filters |= FORMATS | {"shorten": shorten} | breaks
     said = _shortener(result)
-    return str(
-        environment.from_string(_asset("page.html"))
-        .render(
-            facts=result.facts,
-            verdict=[_parts(said(sentence)) for sentence in result.verdict],
-            notes=[
-                note | {"text": said(note["text"])}
-                for note in result.notes
-                if not any(note["text"] in sentence for sentence in result.verdict)
-            ],
-            placed=PLACED,
-            most_rows=MOST_ROWS,
-            most_groups=MOST_GROUPS,
-            panels=[_panel(result, i, entry) for i, entry in enumerate(_attributes(result))],
-            tables=result.tables,
-            rows={name: _rows(table) for name, table in result.tables.items()},
-            charts=charts,
-            style=raw(_asset("page.css")),
-            scripts={name: raw(text) for name, text in scripts.items()},
-            hashes=[_hash(text) for text in scripts.values()],
-            payload=raw(script_safe(_document(result))),
-            drawings=raw(script_safe({"config": configuration(**PAGE_COLOURS), "charts": charts})),
-        )
-        .lstrip()
+    return write_page(
+        _asset("page.html"),
+        kind="ranking audit",
+        title=result.facts["title"],
+        first="verdict",
+        library_version=result.facts["library_version"],
+        created=result.facts.get("created"),
+        tables=result.tables,
+        charts=dict(_charts(result)),
+        document=json.loads(result.to_json()),
+        json_name="audit.json",
+        style=_asset("page.css"),
+        script=_asset("page.js"),
+        facts=result.facts,
+        verdict=[_parts(said(sentence)) for sentence in result.verdict],
+        notes=[
+            note | {"text": said(note["text"])}
+            for note in result.notes
+            if not any(note["text"] in sentence for sentence in result.verdict)
+        ],
+        placed=PLACED,
+        most_groups=MOST_GROUPS,
+        panels=[_panel(result, i, entry) for i, entry in enumerate(_attributes(result))],
+        rows={name: _rows(table) for name, table in result.tables.items()},
     )
 
 
@@ -121,37 +99,16 @@ def _parts(sentence: str) -> list[tuple[bool, str]]:
 
 
 def _asset(name: str) -> str:
-    return (files(__package__) / "report" / name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "'sha256-" + b64encode(sha256(text.encode()).digest()).decode() + "'"
+    return asset(f"{__package__}.report", name)
 
 
 def _attributes(result: Any) -> list[dict[str, Any]]:
     return list(result.facts["attributes"])
 
 
-def _document(result: Any) -> dict[str, Any]:
-    """Give what the page offers for download: the result's own JSON, repeated texts kept once."""
-    document: dict[str, Any] = json.loads(result.to_json())
-    for columns in document["tables"].values():
-        for name, column in columns.items():
-            if column["type"] == "label":
-                codes: dict[Any, int] = {}
-                column["codes"] = [
-                    codes.setdefault((type(v), v), len(codes)) for v in column.pop("values")
-                ]
-                columns[name] = column | {"labels": [value for _, value in codes]}
-    return document
-
-
 def _rows(table: Any, attribute: str | None = None) -> list[dict[str, Any]]:
-    return [
-        {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in row.items()}
-        for row in table
-        if attribute is None or row["attribute"] == attribute
-    ]
+    rows = table_rows(table)
+    return rows if attribute is None else [row for row in rows if row["attribute"] == attribute]
 
 
 def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
@@ -181,16 +138,6 @@ def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         for key, function, table in PICTURES:
             if _rows(result.tables[table], entry["name"]):
                 draw: Callable[..., Any] = getattr(plots, function)
-                yield f"{key}-{index}", _for_page(draw(result, entry["name"]))
+                yield f"{key}-{index}", chart_for_page(draw(result, entry["name"]))
     if _rows(result.tables["comparison"], ""):
-        yield "comparison-whole", _for_page(plots.comparison(result, ""))
-
-
-def _for_page(chart: Any) -> dict[str, Any]:
-    """Leave the title to the page, and the colours of text and lines to its style."""
-    # Not validated: checking every row against Altair's schema takes seconds, and tests do it.
-    text = json.dumps(chart.to_dict(validate=False))
-    spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
-    for key in ("config", "title", "$schema"):
-        spec.pop(key, None)
-    return spec
+        yield "comparison-whole", chart_for_page(plots.comparison(result, ""))

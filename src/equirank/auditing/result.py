@@ -11,10 +11,10 @@ import numpy as np
 
 from ..core.errors import DataError, FormatError
 from ..core.table import Table
+from ..core.table_json import table_from_json, table_to_json
 from ..datasets.opening import replacing
 from .expression import Expression, read_expression
 from .plan import Plan
-from .stored import table_from_json, table_to_json
 
 __all__ = ["SCHEMA_VERSION", "AuditResult"]
 

@@ -5,14 +5,18 @@ from typing import Annotated
 import typer
 
 from .audit import audit
+from .compare import compare
 from .conformance import conformance
 from .datasets import datasets
 from .evaluate import evaluate
+from .init import init
 from .json_option import JsonCommand
 from .metrics import metrics
+from .predict import predict
 from .properties import properties
 from .reproduce import reproduce
 from .rerank import rerank
+from .train import train
 
 __all__ = ["app", "main"]
 
@@ -49,6 +53,10 @@ def start(
 app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
 app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rerank)
+app.command(short_help="Write a configuration to begin with.")(init)
+app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
+app.command(cls=JsonCommand, short_help="Rank a file with a trained model.")(predict)
+app.command(cls=JsonCommand, short_help="Compare the models of a configuration.")(compare)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)

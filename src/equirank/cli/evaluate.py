@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.evaluation import Evaluation
 
-__all__ = ["evaluate"]
+__all__ = ["default_metrics", "evaluate"]
 
 COLUMN = "COLUMN"
 DEFAULTS = "NDCG@10, Precision@10 and AveragePrecision; ExposureGap and RND for each attribute"
@@ -133,7 +133,7 @@ def evaluate(
         )
         result = measure(
             data.ranking(ties),
-            metrics or _default_metrics(data),
+            metrics or default_metrics(data),
             by=by or None,
             control=control or None,
             n_boot=n_boot,
@@ -146,7 +146,7 @@ def evaluate(
             _show(file, data, result, n_boot)
 
 
-def _default_metrics(data: "RankingData") -> list[Any]:
+def default_metrics(data: "RankingData") -> list[Any]:
     """Choose metrics the data has all for."""
     from ..metrics import NDCG, RND, AveragePrecision, ExposureGap, Precision
 

@@ -8,7 +8,7 @@ from .failing import CommandError
 if TYPE_CHECKING:
     from ..core.data import RankingData
 
-__all__ = ["FORMATS", "read_file"]
+__all__ = ["FORMATS", "format_of", "read_file"]
 
 #: The endings of each format; ``.gz`` may follow.
 FORMATS = {
@@ -30,7 +30,7 @@ def read_file(
     **columns: str | None,
 ) -> "RankingData":
     """Read a file as the format says, else as its name ends."""
-    chosen = file_format or _format_of(path)
+    chosen = file_format or format_of(path)
     if chosen == "letor":
         return _read_letor(path, sensitive=sensitive, **columns)
     names: dict[str, Any] = dict(columns)
@@ -45,7 +45,8 @@ def read_file(
     return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
 
 
-def _format_of(path: str) -> str:
+def format_of(path: str) -> str:
+    """Tell the format by the ending of the name."""
     name = os.path.basename(path).lower().removesuffix(".gz")
     for word, known in FORMATS.items():
         if name.endswith(known):

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
@@ -20,12 +20,18 @@ from .metric import Metric
 from .names import parse_metric, public_class
 from .pair_cost import PairCost
 
-__all__ = ["FORMAT_VERSION", "load", "save"]
+__all__ = ["FORMAT_VERSION", "load", "save", "saved_extra"]
 
 FORMAT_VERSION = 1
 
 
-def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None) -> None:
+def save(
+    model: Any,
+    folder: str | Path,
+    *,
+    extra: dict[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> None:
     """Write a model's parameters and learned attributes into a folder.
 
     Everything is written to a temporary folder beside it and renamed at the end, so that an
@@ -43,7 +49,9 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
     folder : path
         Where to; an existing model folder is replaced, any other existing folder is refused.
     extra : dict, optional
-        Further JSON values to keep.
+        Further JSON values to keep; `saved_extra` gives them back.
+    files : mapping of str to str, optional
+        Further text files to put beside the model, by name: a card, measured values.
     """
     target = Path(folder)
     if target.exists() and not (target / "model.json").is_file():
@@ -86,6 +94,8 @@ def save(model: Any, folder: str | Path, *, extra: dict[str, Any] | None = None)
             save(part, work / "models" / name)
         if hasattr(model, "_save_files"):
             model._save_files(work)
+        for name, content in (files or {}).items():
+            (work / name).write_text(content, encoding="utf-8")
         _replace_folder(work, target)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
@@ -140,6 +150,20 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     ) as error:  # fmt: skip
         raise FormatError(f"{str(folder)!r} is damaged: {error!r}") from error
     return model
+
+
+def saved_extra(folder: str | Path) -> dict[str, Any]:
+    """Give the further values that ``save`` was told to keep with a model.
+
+    Raises
+    ------
+    FormatError
+        Where the folder is not a model, or was written by a newer version.
+    """
+    extra = _document(Path(folder)).get("extra")
+    if not isinstance(extra, dict):
+        raise FormatError(f"{str(folder)!r} is damaged: model.json has no table 'extra'")
+    return extra
 
 
 def _is_model(value: Any) -> bool:

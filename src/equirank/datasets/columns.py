@@ -167,6 +167,7 @@ class Gatherer:
         dtype: Any = np.float64,
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        left_out: Sequence[str] = (),
     ) -> None:
         self.path, self.roles, self.n_rows = path, roles, 0
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
@@ -174,7 +175,8 @@ class Gatherer:
         self._numbers = {
             role: GrowingArray(np.float64) for role in roles.single if role not in ("query", "ids")
         }
-        self._features, self._left_out = list(roles.features), list[str]()
+        self._features = [name for name in roles.features if name not in left_out]
+        self._left_out = list(left_out)
         self._matrix = GrowingArray(dtype)
 
     def add(self, chunk: Chunk) -> None:
@@ -235,12 +237,23 @@ class Gatherer:
         self._left_out.append(name)
         del self._features[at]
 
-    def finish(self, *, text: bool, left_out: Sequence[str] = ()) -> RankingData:
+    @property
+    def left_out(self) -> list[str]:
+        """The features that turned out to hold text, in their order."""
+        return sorted(self._left_out, key=self.roles.features.index)
+
+    def labels(self, *, text: bool) -> dict[str, np.ndarray]:
+        """Give the columns of labels alone, in the order of the file; None where missing."""
+        return {name: column.finish(text, decimals=False) for name, column in self._labels.items()}
+
+    def finish(
+        self, *, text: bool, left_out: Sequence[str] = (), quiet: bool = False
+    ) -> RankingData:
         """Give the data; ``text``: labels come as text and may stand for integers."""
         if self.n_rows == 0:
             raise DataError(f"{self.path}: must hold at least one row, got only column names")
-        left = [*left_out, *sorted(self._left_out, key=self.roles.features.index)]
-        if left and self.roles.others:
+        left = [*left_out, *self.left_out]
+        if left and self.roles.others and not quiet:
             warnings.warn(
                 f"{self.path}: columns without numbers or without a name are left out of X: "
                 f"{_words(left)}; encode them first, or say features=[...] to choose",

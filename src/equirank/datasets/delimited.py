@@ -19,7 +19,7 @@ from .columns import Gatherer, Name, Names, Roles, assign
 from .opening import open_bytes, shorten
 from .quoting import PlainBytes
 
-__all__ = ["read_csv"]
+__all__ = ["csv_columns", "gather_csv", "read_csv"]
 
 _ROWS = 8192  # rows of a chunk read with the standard library
 _SMALL = 1 << 21  # a smaller file is read before pyarrow is even imported
@@ -110,28 +110,43 @@ def read_csv(
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise DataError(f"delimiter must be one character, got {delimiter!r}")
-    with _records(path, delimiter) as records:
-        header = records.header()
-        one_line = records.line == 1
+    header = csv_columns(path, delimiter)
     roles = assign(
         name, header, query=query, relevance=relevance, score=score, position=position, cost=cost,
         ids=ids, sensitive=sensitive, features=features,
     )  # fmt: skip
+    rows = gather_csv(
+        path,
+        roles,
+        delimiter,
+        missing_sensitive=missing_sensitive,
+        missing_relevance=missing_relevance,
+    )
+    return rows.finish(text=True, left_out=[column for column in header if not column])
 
-    def gatherer() -> Gatherer:
-        return Gatherer(
-            name, roles, missing_sensitive=missing_sensitive, missing_relevance=missing_relevance
-        )
 
-    rows = gatherer()
+def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
+    """Give the names of the columns, as the first line says them."""
+    with _records(path, delimiter) as records:
+        return records.header()
+
+
+def gather_csv(
+    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **missing: str
+) -> Gatherer:
+    """Gather the columns that have a role: with pyarrow where the file is large, else without."""
+    with _records(path, delimiter) as records:
+        header = records.header()
+        one_line = records.line == 1
+    rows = Gatherer(os.fspath(path), roles, **missing)
     fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
     if not (fast and _gather_fast(path, header, delimiter, rows)):
-        rows = gatherer()
+        rows = Gatherer(os.fspath(path), roles, **missing)
         with _records(path, delimiter) as records:
             records.header()
             for chunk in records.chunks(header, roles):
                 rows.add(chunk)
-    return rows.finish(text=True, left_out=[column for column in header if not column])
+    return rows
 
 
 class _TextChunk:

@@ -13,9 +13,9 @@ from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.extras import require
 from .cells import CellError
-from .columns import Gatherer, Name, Names, assign
+from .columns import Gatherer, Name, Names, Roles, assign
 
-__all__ = ["read_parquet"]
+__all__ = ["gather_parquet", "parquet_columns", "read_parquet"]
 
 _ROWS = 1 << 16  # rows of a chunk
 
@@ -72,28 +72,42 @@ def read_parquet(
     ...     read_parquet(path, sensitive="sex")
     RankingData(2 rows, 1 query, score, sex (2 groups))
     """
-    parquet = require("pyarrow.parquet", "data")
+    require("pyarrow.parquet", "data")
     choose("missing_sensitive", missing_sensitive, ("error", "category"))
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
+    roles = assign(
+        os.fspath(path), parquet_columns(path), query=query, relevance=relevance, score=score,
+        position=position, cost=cost, ids=ids, sensitive=sensitive, features=features,
+    )  # fmt: skip
+    rows = gather_parquet(
+        path, roles, missing_sensitive=missing_sensitive, missing_relevance=missing_relevance
+    )
+    return rows.finish(text=False)
+
+
+def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
+    """Give the names of the columns."""
+    parquet = require("pyarrow.parquet", "data")
+    return list(_open(parquet, _files(path)[0], ()).schema_arrow.names)
+
+
+def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -> Gatherer:
+    """Gather the columns that have a role, some thousand rows at a time."""
+    parquet = require("pyarrow.parquet", "data")
     name, paths = os.fspath(path), _files(path)
     schema = _open(parquet, paths[0], ()).schema_arrow
-    roles = assign(
-        name, schema.names, query=query, relevance=relevance, score=score, position=position,
-        cost=cost, ids=ids, sensitive=sensitive, features=features,
-    )  # fmt: skip
     kinds = {field.name: _kind(field.type) for field in schema}
     left_out = [n for n in roles.features if roles.others and kinds[n] not in _NUMBERS]
     kept = tuple(n for n in roles.features if n not in left_out)
-    roles = replace(roles, features=kept)
     single = bool(kept) and all(kinds[n] == "single" for n in kept)
     rows = Gatherer(
         name,
         roles,
         dtype=np.float32 if single else np.float64,
-        missing_sensitive=missing_sensitive,
-        missing_relevance=missing_relevance,
+        left_out=left_out,
+        **missing,
     )
-    wanted = list(roles.needed)
+    wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
     for one in paths:
         file = _open(parquet, one, texts)
@@ -102,7 +116,7 @@ def read_parquet(
         for batch in file.iter_batches(_ROWS, columns=wanted):
             rows.add(_BatchChunk(os.fspath(one), batch, begin))
             begin += batch.num_rows
-    return rows.finish(text=False, left_out=left_out)
+    return rows
 
 
 def _files(path: str | os.PathLike[str]) -> list[Path]:

@@ -47,15 +47,26 @@ class _Needs:
     def __get__(self, model: Any, kind: type) -> frozenset[str]:
         if model is None:
             return self.of_class
-        inner: frozenset[str] = getattr(type(_last(model.estimator)), self.when, frozenset())
+        last = _last(model.estimator)
+        inner: frozenset[str] = getattr(last, self.when, frozenset())
+        if self.when == "fit_takes":
+            return inner
         if self.when == "fit_needs":
-            return inner | {"qid"}
+            return _fit_needs(last) | {"qid"}
         groups = {"sensitive_features"} if "sensitive" in model.reranker.needs else set()
         return inner | {"qid"} | groups
 
 
 def _last(estimator: Any) -> Any:
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+
+
+def _fit_needs(last: Any) -> frozenset[str]:
+    """Give what this very estimator needs to fit, its pair cost's needs among it."""
+    if isinstance(last, Ranker):
+        return last._needs()
+    needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
+    return needs
 
 
 class Reranked(Ranker):
@@ -90,6 +101,7 @@ class Reranked(Ranker):
     """
 
     fit_needs = _Needs("fit_needs", frozenset({"qid"}))
+    fit_takes = _Needs("fit_takes", frozenset())
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
     params: ClassVar[Mapping[str, Constraint]] = {
         "estimator": _AnEstimator(),
@@ -184,7 +196,7 @@ class Reranked(Ranker):
         """State what to pass on: what the estimator fits with, and groups for the re-ranker."""
         request = super().get_metadata_routing()
         for name in METADATA:
-            request.fit.add_request(param=name, alias=name in self.fit_needs)
+            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
         for name in ("qid", "sensitive_features"):
             request.predict.add_request(param=name, alias=name in self.predict_needs)
             request.score.add_request(param=name, alias=name in self.predict_needs)
@@ -195,7 +207,8 @@ class Reranked(Ranker):
         if isinstance(self.estimator_, Ranker):
             self.estimator_.fit(data)
             return
-        needs: frozenset[str] = getattr(type(_last(self.estimator_)), "fit_needs", frozenset())
+        last = _last(self.estimator_)
+        needs = _fit_needs(last) | getattr(last, "fit_takes", frozenset())
         people = {name: np.array(a.categories)[a.codes] for name, a in data.sensitive.items()}
         known = {
             "qid": data.qids[data.query_of_rows()],

@@ -1,1 +1,1 @@
-"""What the page is made of: its template, style and script, and how numbers are written."""
+"""What is the audit page's own, beside the shell that all pages share: template, style, script."""

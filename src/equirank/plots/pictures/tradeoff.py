@@ -221,9 +221,11 @@ def _mixture(alt: Any, line: list[dict[str, Any]], axes: dict[str, Any]) -> Iter
         .mark_line(strokeDash=[6, 4], strokeWidth=1.5, color=MUTED)
         .encode(**axes)
     )
+    # In the middle, since points stand at the ends.
+    middle = {key: (line[0][key] + line[-1][key]) / 2 for key in ("x", "y")}
     yield (
-        alt.Chart(data(line[:1]))
-        .mark_text(align="left", dx=6, dy=14, color=MUTED, fontStyle="italic")
+        alt.Chart(data([middle]))
+        .mark_text(align="left", dx=8, dy=10, color=MUTED, fontStyle="italic")
         .encode(**axes, text=alt.value("random mixture"))
     )
 

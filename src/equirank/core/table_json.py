@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.table import Table
+from .table import Table
 
 __all__ = ["table_from_json", "table_to_json"]
 

@@ -1,0 +1,210 @@
+"""``equirank compare``: all models of a configuration on the same folds.
+
+``--json`` gives ``equirank`` (the version), ``data`` (file, rows, queries), ``unit`` (what the
+tests count), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, fit_seconds,
+failed), ``tests`` (what `Comparison.versus` gives), ``chance`` (metric to the value of a random
+order), ``errors`` (method, fold, seed, error) and ``verdict`` (sentences). Undefined numbers are
+null.
+"""
+
+import os
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .failing import CommandError, errors_in_one_line, printable
+from .json_option import JsonOption, write_json
+from .showing import show_table
+
+if TYPE_CHECKING:
+    from ..comparison.result import Comparison
+    from ..core.data import RankingData
+    from .config import Config
+
+__all__ = ["compare"]
+
+#: Where the file says neither a share nor folds.
+FOLDS = 5
+#: The folder of finished cells inside the folder of results.
+CELLS = "cells"
+
+
+def compare(
+    config: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG.toml",
+            help="Data, split, models and metrics; `equirank init` writes one.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Write report.html, results.csv and more there."),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep finished cells there, so that a killed run continues; "
+            "otherwise in the folder of --out.",
+        ),
+    ] = None,
+    n_jobs: Annotated[
+        int, typer.Option(metavar="N", help="Cells at the same time; -1 for all cores.")
+    ] = -1,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Compute every cell anew, whatever is stored.")
+    ] = False,
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The model to test against; otherwise the first."),
+    ] = None,
+    n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
+    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    json: JsonOption = None,
+) -> None:
+    """Compare the models of a configuration on the same folds, with paired tests.
+
+    [split] says how: folds = 5 cuts the lists into folds, test = 0.25 holds out a share, seed = [0,
+    1, 2] does so anew for each seed. A model that fails leaves its error, and the others go on.
+
+    The exit code is 0 where at least one model finished, 1 where all failed, 2 for bad input.
+    """
+    failed = False
+    with errors_in_one_line():
+        from .config import read_config
+
+        settings = read_config(config)
+        name = settings.model(baseline).name
+        _check_out(out)
+        if store is None and out is not None:
+            store = os.path.join(out, CELLS)
+        data, columns = settings.read_data()
+        if json != "-":
+            _say_what(settings, data, columns.notes)
+        result = _compare(settings, data, n_jobs, store, fresh, n_draws, level)
+        if out is not None:
+            _save(result, out, name)
+        if json is not None:
+            write_json(json, _document(settings, data, result, name))
+        if json != "-":
+            _show(result, name, out)
+        failed = len(result.first_errors()) == len(result.methods)
+        for method, error in result.first_errors().items():
+            typer.echo(f"equirank: {printable(method)} failed: {printable(error)}", err=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _check_out(out: str | None) -> None:
+    """Refuse a place that cannot be written, before the work."""
+    if out is None:
+        return
+    if os.path.exists(out) and not os.path.isdir(out):
+        raise CommandError(f"--out must be a folder, and {out} is a file")
+    from ..core.extras import require
+
+    for package in ("altair", "jinja2", "vl_convert"):
+        require(package, "report")
+
+
+def _compare(
+    settings: "Config",
+    data: "RankingData",
+    n_jobs: int,
+    store: str | None,
+    fresh: bool,
+    n_draws: int | None,
+    level: float,
+) -> "Comparison":
+    from ..comparison.compare import compare
+    from ..core.errors import DataError
+    from .evaluate import default_metrics
+
+    if n_jobs == 0:
+        raise CommandError("--n-jobs must be a number of workers or -1 for all cores, got 0")
+    split = settings.split
+    cv: Any = split.test if split.test is not None else split.folds or FOLDS
+    try:
+        return compare(
+            settings.estimators,
+            data,
+            list(settings.metrics) or default_metrics(data),
+            cv=cv,
+            by=split.by,  # type: ignore[arg-type]
+            seeds=split.seeds,
+            n_jobs=n_jobs,
+            store=store,
+            fresh=fresh,
+            n_draws=n_draws,
+            level=level,
+        )
+    except DataError as error:
+        raise CommandError(f"{settings.file}: {error}") from None
+
+
+def _save(result: "Comparison", out: str, baseline: str) -> None:
+    try:
+        result.save(out, baseline=baseline)
+    except OSError as error:
+        raise CommandError(f"{out}: cannot be written: {error.strerror}") from None
+
+
+def _say_what(settings: "Config", data: "RankingData", notes: Any) -> None:
+    """Say what is about to be compared, before the long work."""
+    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
+    typer.echo(f"{printable(settings.data.path)}: {counts}, {data.n_features} features")
+    typer.echo(f"comparing {', '.join(printable(model.name) for model in settings.models)}")
+    for note in notes:
+        typer.echo(f"note: {printable(note)}")
+
+
+def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
+    import json
+
+    from equirank import __version__
+
+    from ..comparison.wording import verdict
+
+    errors = [
+        {key: row[key] for key in ("method", "fold", "seed", "error")} for row in result.errors
+    ]
+    document = {
+        "equirank": __version__,
+        "data": {
+            "file": os.path.basename(settings.data.path),
+            "rows": data.n_rows,
+            "queries": data.n_queries,
+        },
+        "unit": result.unit,
+        "baseline": baseline,
+        "summary": json.loads(result.summary().to_json()),
+        "tests": json.loads(result.versus(baseline).to_json()),
+        "chance": {name: None if v != v else v for name, v in result.chance.items()},
+        "errors": errors,
+        "verdict": verdict(result),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def _show(result: "Comparison", baseline: str, out: str | None) -> None:
+    """Print one line per model, the tests, the sentences, and where everything is."""
+    from ..comparison.wording import verdict
+    from ..core.table import Table
+
+    show_table(result.wide(), f"Held out, counted by {result.unit}")
+    tests = result.versus(baseline)
+    if len(tests):
+        p = "p_t_holm" if result.unit == "folds" else "p_random_holm"
+        columns = {name: tests[name] for name in ("method", "metric", "difference", "low", "high")}
+        columns |= {"p (Holm)": tests[p], "n": tests["n"]}
+        show_table(Table(columns), f"Against {printable(baseline)}")
+    typer.echo()
+    for sentence in verdict(result):
+        typer.echo(f"- {printable(sentence)}")
+    if out is None:
+        typer.echo("\nThe whole report, with pictures: add --out FOLDER")
+    else:
+        report = os.path.join(os.path.abspath(out), "report.html")
+        typer.echo(f"\nThe whole report: {printable(report)}")

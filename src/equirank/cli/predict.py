@@ -1,0 +1,149 @@
+"""``equirank predict``: a trained model applied to a file.
+
+``--json`` gives one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
+``file``, ``rows``, ``queries``, ``written`` (rows), ``out`` and ``notes``.
+"""
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .failing import errors_in_one_line, printable
+from .json_option import JsonOption, write_json
+
+if TYPE_CHECKING:
+    from .data_columns import DataColumns
+    from .predicting import NewFile
+
+__all__ = ["predict"]
+
+COLUMN = "COLUMN"
+
+
+def predict(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="FOLDER", help="What `equirank train` wrote.", show_default=False),
+    ],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="SCORES.csv", help="Write there: CSV, TSV (.gz may follow), Parquet or JSON."
+        ),
+    ],
+    top: Annotated[
+        int | None, typer.Option(min=1, help="Write only the rows in the first places of a list.")
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(metavar=COLUMN, help="Column of lists, where its name differs from training."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar=COLUMN, help="Carry this column along; may be repeated."),
+    ] = None,
+    file_format: Annotated[
+        Literal["csv", "tsv", "parquet", "letor"] | None,
+        typer.Option("--format", help="The format, where the ending does not tell it."),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Rank the lists in a file with a trained model.
+
+    Columns are found by their names, in any order. A feature that lacks, or a category the model
+    has not seen, is an error; columns it does not know are ignored. Rows come out in the order of
+    the file: the list, the id and the columns of --keep under their own names, then score and
+    position (from 1; equal scores share a place; 0 is not shown). Behind a re-ranker the score is
+    the ranker's own, and the position is where the re-ranker put the row.
+    """
+    with errors_in_one_line():
+        from ..core.saving import load
+        from .model_facts import sees_groups
+        from .predicting import read_new_file, scored, stored_columns
+        from .table_writing import check_target, write_table
+        from .training import check_features
+
+        check_target(out, [file])
+        columns = stored_columns(model)
+        ranker = load(model)
+        read = read_new_file(
+            file,
+            file_format,
+            columns,
+            sensitive=sees_groups(ranker),
+            query=query,
+            keep=tuple(dict.fromkeys(keep or ())),
+        )
+        check_features(read.data, ranker, file)
+        score, position = scored(ranker, read.data, model)
+        table: dict[str, Any] = {**read.carried, "score": score, "position": position}
+        if top is not None:
+            shown = (position > 0) & (position <= top)
+            table = {name: values[shown] for name, values in table.items()}
+        write_table(out, table)
+        if json is not None:
+            write_json(json, _document(model, ranker, file, read, table, out))
+        if json != "-":
+            _show(model, ranker, file, read, table, out, columns)
+
+
+def _document(
+    model: str, ranker: Any, file: str, read: "NewFile", table: dict[str, Any], out: str
+) -> str:
+    import json
+
+    from equirank import __version__
+
+    from .model_facts import in_words
+
+    document = {
+        "equirank": __version__,
+        "model": model,
+        "class": in_words(ranker),
+        "file": file,
+        "rows": read.data.n_rows,
+        "queries": read.data.n_queries,
+        "written": len(table["score"]),
+        "out": out,
+        "notes": read.notes,
+    }
+    return json.dumps(document, ensure_ascii=False)
+
+
+def _show(
+    model: str,
+    ranker: Any,
+    file: str,
+    read: "NewFile",
+    table: dict[str, Any],
+    out: str,
+    columns: "DataColumns",
+) -> None:
+    """Print what was ranked, what was ignored, where it is and what comes next."""
+    from .model_facts import in_words
+
+    data = read.data
+    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
+    typer.echo(f"{printable(file)}: {counts}, ranked with {in_words(ranker)}")
+    for note in read.notes:
+        typer.echo(f"note: {printable(note)}")
+    typer.echo(f"written: {printable(out)}, {len(table['score'])} rows")
+    people = [name for name in columns.sensitive if name in table]
+    if people and not out.lower().endswith(".json"):
+        words = ["equirank", "audit", out, "--score", "score"]
+        words += ["--query", next(iter(table))] if columns.query else []
+        for name in people:
+            words += ["--sensitive", name]
+        typer.echo(f"next: {printable(shlex.join(words))} --out report.html")
+    elif columns.sensitive:
+        more = " ".join(f"--keep {shlex.quote(name)}" for name in columns.sensitive)
+        typer.echo(f"to audit the result: add {printable(more)}, then equirank audit")

@@ -1,0 +1,264 @@
+"""compare: split, fit, rank and evaluate any set of methods on the same folds."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.extras import progress
+from ..core.metric import Metric
+from ..core.names import parse_metrics
+from ..core.params import Choice, Flag, Integer, Number, Optional, check_params
+from .cell import Cell, run_cell
+from .chance import chance_values
+from .describing import data_digest, describe, versions
+from .result import Comparison
+from .seeding import seeded_clone
+from .splits import Fold, make_folds, seed_numbers, units
+from .store import Store, cell_key
+
+__all__ = ["compare"]
+
+
+def compare(
+    estimators: Mapping[str, Any],
+    data: RankingData,
+    metrics: Any,
+    *,
+    cv: Any = 5,
+    by: Literal["query", "item"] = "query",
+    seeds: Any = 1,
+    n_jobs: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    fresh: bool = False,
+    n_draws: int | None = None,
+    level: float = 0.95,
+) -> Comparison:
+    """Fit and evaluate several methods on the same folds of the same data.
+
+    Each method is cloned, its seeds are set, it is fitted on the train rows of a fold, ranks the
+    test rows and is evaluated. A method that raises leaves its error in the table, and the others
+    go on. The same seeds give the same numbers, whatever ``n_jobs``.
+
+    Parameters
+    ----------
+    estimators : dict of str to estimator
+        Rankers, `Reranked`, scikit-learn pipelines ending in one, searches over one (their parts
+        get lists and groups by metadata routing, which is switched on for the call only), or plain
+        regressors and classifiers, whose predictions are taken as scores. None is changed.
+    data : RankingData
+        With features and relevance.
+    metrics : str, Metric, or list of them
+        What to evaluate; the first is the one that tables and pictures begin with.
+    cv : int, float, splitter or list of (train, test)
+        Number of folds, cut anew by each seed; or a share held out, drawn anew by each seed; or a
+        splitter or rows, the same for every seed.
+    by : {"query", "item"}
+        Whole queries; or, for data that is one list of people, its rows, stratified by group.
+    seeds : int or list of int
+        How many (3 is 0, 1 and 2), or which. Each cuts the folds anew and is set into every
+        ``random_state``, also those of parts.
+    n_jobs : int, optional
+        Cells at the same time, by joblib: -1 for all cores. Its other backends are chosen with
+        ``joblib.parallel_config``, Dask among them.
+    store : path, optional
+        A folder of finished cells. A run that was killed continues there; a changed method,
+        parameter, metric, fold or version, or changed data, is computed anew. Errors are not kept.
+        A change in the code of a class of your own is not seen.
+    fresh : bool
+        Compute every cell anew, and replace those in the store.
+    n_draws : int, optional
+        Draws of stochastic rankers; without, they rank by their scores.
+    level : float
+        Level of the intervals.
+
+    Returns
+    -------
+    Comparison
+
+    Notes
+    -----
+    **Unit of the tests.** Split by query, a method's values are averaged over the seeds query by
+    query, and the paired tests count queries: they ask whether the methods as fitted differ on new
+    queries. Split by item, each fold is one list, and folds share most of their training rows; the
+    corrected resampled t-test [1]_ counts folds and widens their variance by test over train size.
+    Metrics that are no mean over queries are counted by folds, too.
+
+    An empty set of estimators is an error. Ties are left to the metrics.
+
+    References
+    ----------
+    .. [1] C. Nadeau and Y. Bengio, Inference for the generalization error, Machine Learning 52,
+       2003.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from equirank import compare, make_ranking
+    >>> from equirank.rerankers import DetGreedy, Reranked
+    >>> data = make_ranking(n_queries=30, n_items=20, random_state=0)
+    >>> methods = {"plain": Ridge(), "fair": Reranked(Ridge(), DetGreedy())}
+    >>> result = compare(methods, data, ["NDCG@10", "RND(step=5)@15"], cv=3)
+    >>> len(result.table), result.unit
+    (12, 'queries')
+    >>> result.pick("NDCG@10 >= 0.5 * best", minimise="RND(step=5)@15")
+    'fair'
+    """
+    check_params(
+        "compare",
+        {"by": by, "fresh": fresh, "n_draws": n_draws, "level": level},
+        {
+            "by": Choice("query", "item"),
+            "fresh": Flag(),
+            "n_draws": Optional(Integer(1)),
+            "level": Number(0, 1, open_low=True, open_high=True),
+        },
+    )
+    methods = _checked(estimators)
+    chosen = _measurable(metrics, data)
+    numbers = seed_numbers(seeds)
+    folds = make_folds(data, cv, by, numbers)
+    unit = units(data, folds, cv, by)
+    queries = [np.unique(data.query_of_rows()[fold.test]) for fold in folds]
+    kept = None if store is None else Store(store)
+    keys = _keys(methods, data, folds, chosen, n_draws) if kept is not None else {}
+    cells: dict[tuple[str, int], Cell] = {}
+    if kept is not None and not fresh:
+        for at, (key, _) in keys.items():
+            found = kept.read(key)
+            if found is not None and _fits(found, len(queries[at[1]]), chosen):
+                cells[at] = found
+    wanted = [(name, i) for i in range(len(folds)) for name in methods if (name, i) not in cells]
+    ran = _run(wanted, methods, data, folds, chosen, n_draws, n_jobs)
+    for at, cell in progress(ran, "comparing", len(wanted)):
+        cells[at] = cell
+        if kept is not None and at in keys:
+            kept.write(keys[at][0], cell, keys[at][1])
+    return Comparison(
+        estimators=methods,
+        metrics=chosen,
+        folds=folds,
+        queries=queries,
+        cells={name: [cells[name, i] for i in range(len(folds))] for name in methods},
+        unit=unit,
+        chance=chance_values(data, folds, chosen, unit),
+        level=level,
+        data=data,
+    )
+
+
+def _run(
+    wanted: Sequence[tuple[str, int]],
+    methods: Mapping[str, Any],
+    data: RankingData,
+    folds: Sequence[Fold],
+    metrics: Sequence[Metric],
+    n_draws: int | None,
+    n_jobs: int | None,
+) -> Iterator[tuple[tuple[str, int], Cell]]:
+    """Compute cells in parallel and give each as soon as it is done."""
+
+    def start(some: Sequence[tuple[str, int]], workers: int | None) -> Any:
+        # Large arrays of the data go to the workers once, as memory maps, which joblib sees to.
+        soon = getattr(get_active_backend()[0], "supports_return_generator", False)
+        order = "generator_unordered" if soon else "list"
+        return Parallel(n_jobs=workers, batch_size=1, return_as=order)(
+            delayed(_one)(at, methods[at[0]], data, folds[at[1]], metrics, n_draws) for at in some
+        )
+
+    left = list(wanted)
+    try:
+        for at, cell in start(left[:], n_jobs) if left else ():
+            left.remove(at)
+            yield at, cell
+        return
+    except BrokenExecutor:
+        pass  # a worker died (out of memory, say), and nobody knows of which cell
+    for at in left:
+        try:
+            yield from start([at], 2)
+        except BrokenExecutor as error:
+            said = f"{type(error).__name__}: the worker died"
+            yield at, Cell({}, {}, {}, float("nan"), float("nan"), said, str(error))
+
+
+def _one(
+    at: tuple[str, int],
+    estimator: Any,
+    data: RankingData,
+    fold: Fold,
+    metrics: Sequence[Metric],
+    n_draws: int | None,
+) -> tuple[tuple[str, int], Cell]:
+    return at, run_cell(estimator, data, fold, metrics, n_draws)
+
+
+def _checked(estimators: Any) -> dict[str, Any]:
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise DataError("estimators must be a dict of names to estimators, at least one")
+    for name, estimator in estimators.items():
+        if not isinstance(name, str) or not name.strip():
+            raise DataError(f"estimators must have names that are texts, got {name!r}")
+        able = all(hasattr(estimator, word) for word in ("fit", "get_params"))
+        if isinstance(estimator, type) or not able:
+            kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
+            what = "a class: call it first" if isinstance(estimator, type) else "no estimator"
+            raise DataError(f"estimators[{name!r}] must be an estimator, and {kind} is {what}")
+    return dict(estimators)
+
+
+def _measurable(metrics: Any, data: Any) -> list[Metric]:
+    """Read the metrics and hold them against the data before any work is done."""
+    if not isinstance(data, RankingData):
+        raise DataError(
+            f"data must be a RankingData (as_ranking_data makes one), got {type(data).__name__}"
+        )
+    if data.X is None or data.y is None:
+        raise DataError("data must have features (X) and relevance (y) to be fitted on")
+    chosen = parse_metrics(metrics)
+    scored = replace(data, score=np.zeros(data.n_rows))
+    for metric in chosen:
+        metric.check(scored)
+    return chosen
+
+
+def _keys(
+    methods: Mapping[str, Any],
+    data: RankingData,
+    folds: Sequence[Fold],
+    metrics: Sequence[Metric],
+    n_draws: int | None,
+) -> dict[tuple[str, int], tuple[str, dict[str, Any]]]:
+    """Give each cell's key, and what is written beside it; none for what cannot be cloned."""
+    digest, rows = data_digest(data), [fold.digest() for fold in folds]
+    keys = {}
+    for name, estimator in methods.items():
+        described: dict[int, Any] = {}
+        for i, fold in enumerate(folds):
+            if fold.seed not in described:
+                try:
+                    model = seeded_clone(estimator, fold.seed)
+                except (TypeError, RuntimeError, ValueError, AttributeError):
+                    break  # the cell will say so
+                described[fold.seed] = describe(model, f"estimators[{name!r}]")
+            method = described[fold.seed]
+            about = {"method": method, "data": digest, "fold": fold.number, "seed": fold.seed}
+            about |= {"rows": rows[i], "n_draws": n_draws, "versions": versions(method)}
+            about |= {"metrics": [repr(metric) for metric in metrics]}
+            keys[name, i] = cell_key(about), about | {"name": name}
+    return keys
+
+
+def _fits(cell: Cell, n_queries: int, metrics: Sequence[Metric]) -> bool:
+    """Say whether a stored cell holds what is asked for."""
+    return all(
+        metric.name in cell.summary and len(cell.values.get(metric.name, ())) == n_queries
+        for metric in metrics
+    )

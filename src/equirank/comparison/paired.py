@@ -1,0 +1,203 @@
+"""Means and differences on shared folds: intervals and tests, by query or by fold."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..core import inference
+from ..core.metric import Metric
+from ..core.random import generator
+from ..kernels.resampling import weighted_means
+from .cell import Cell
+from .splits import Fold
+
+__all__ = ["Sample", "means_and_intervals", "paired_tests", "samples"]
+
+#: Replicates of the bootstrap over queries, and sign flips of the randomisation test.
+N_BOOT, N_PERMUTATIONS = 1000, 10_000
+#: Beyond so many queries Student's interval of a mean is as good as the bootstrap's, and quicker.
+MANY = 2000
+#: Numbers drawn at once.
+BLOCK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One method's values of one metric, cell after cell, in an order that all methods share.
+
+    Attributes
+    ----------
+    values : ndarray
+        One per query and cell (unit ``"queries"``) or one per cell (unit ``"folds"``); NaN where
+        the metric is undefined or the cell failed.
+    owner : ndarray of int
+        Number of the query, or of the cell, that each value belongs to.
+    ratio : float
+        Mean of test size over train size, which corrects the variance between folds.
+    unit : {"queries", "folds"}
+        What is counted as independent.
+    """
+
+    values: np.ndarray
+    owner: np.ndarray
+    ratio: float
+    unit: str
+
+    def per_unit(self) -> np.ndarray:
+        """Give the mean per query (or cell) over the seeds where it is defined, else NaN."""
+        known = ~np.isnan(self.values)
+        size = int(self.owner.max()) + 1
+        count = np.bincount(self.owner[known], minlength=size)
+        total = np.bincount(self.owner[known], self.values[known], minlength=size)
+        return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+    def where(self, chosen: np.ndarray, values: np.ndarray | None = None) -> "Sample":
+        """Keep some values, or others in their place; the rest is unknown."""
+        kept = np.where(chosen, self.values if values is None else values, np.nan)
+        return Sample(kept, self.owner, self.ratio, self.unit)
+
+
+def samples(
+    cells: Sequence[Cell],
+    folds: Sequence[Fold],
+    queries: Sequence[np.ndarray],
+    metric: Metric,
+    unit: str,
+) -> Sample:
+    """Line up one method's values of a metric.
+
+    Parameters
+    ----------
+    cells, folds, queries
+        Per fold: what the method found, the fold, and the numbers of its test queries.
+    metric : Metric
+        One whose summary is not a mean over queries is counted by folds.
+    unit : {"queries", "folds"}
+        What the cut allows.
+    """
+    ratio = float(np.mean([len(fold.test) / len(fold.train) for fold in folds]))
+    if unit == "folds" or type(metric).summarize is not Metric.summarize:
+        values = np.array([cell.summary.get(metric.name, np.nan) for cell in cells])
+        return Sample(values, np.arange(len(cells)), ratio, "folds")
+    parts = [
+        cell.values.get(metric.name, np.full(len(there), np.nan))
+        for cell, there in zip(cells, queries, strict=True)
+    ]
+    return Sample(np.concatenate(parts), np.concatenate(list(queries)), ratio, "queries")
+
+
+def means_and_intervals(found: Sequence[Sample], level: float) -> list[dict[str, Any]]:
+    """Give each sample's mean (``value``), its interval (``low``, ``high``) and ``n``.
+
+    Over queries the interval is a bootstrap's (Student's beyond 2000), whose replicates all samples
+    share; over folds Student's, with the variance that Nadeau and Bengio correct for the overlap of
+    the folds. One query or fold leaves it undefined, and without one the mean, too.
+    """
+    columns = [sample.per_unit() for sample in found]
+    rows = []
+    for sample, column in zip(found, columns, strict=True):
+        known = column[~np.isnan(column)]
+        row: dict[str, Any] = {"value": float("nan"), "low": float("nan"), "high": float("nan")}
+        row |= {"n": len(known)}
+        if len(known):
+            row["value"] = float(known.mean())
+        if len(known) > 1 and (sample.unit == "folds" or len(known) > MANY):
+            from scipy.special import stdtrit
+
+            ratio = sample.ratio if sample.unit == "folds" else 0.0
+            reach = float(stdtrit(len(known) - 1, (1 + level) / 2)) * _error(known, ratio)
+            row |= {"low": row["value"] - reach, "high": row["value"] + reach}
+        rows.append(row)
+    drawn = [i for i, s in enumerate(found) if s.unit == "queries" and 1 < rows[i]["n"] <= MANY]
+    if drawn:
+        table = np.stack([columns[i] for i in drawn], axis=1)
+        table = table[~np.isnan(table).all(axis=1)]
+        parts = inference.query_counts(generator(0, 11), N_BOOT, len(table))
+        replicates = np.concatenate([weighted_means(table, counts) for counts in parts])
+        for at, i in enumerate(drawn):
+            low, high = inference.interval(replicates[:, at], level, rows[i]["n"])
+            rows[i] |= {"low": float(low), "high": float(high)}
+    return rows
+
+
+def paired_tests(pairs: Sequence[tuple[Sample, Sample]], level: float) -> list[dict[str, Any]]:
+    """Test that two methods do equally well, pair by pair, where both finished and are defined.
+
+    Over queries: random sign flips of the differences per query, which all pairs share, and
+    Student's t. Over folds: the corrected resampled t-test alone, since flips would take
+    overlapping folds for independent.
+    """
+    known = [~(np.isnan(a.values) | np.isnan(b.values)) for a, b in pairs]
+    gaps = [a.where(both, a.values - b.values) for (a, b), both in zip(pairs, known, strict=True)]
+    rows = means_and_intervals(gaps, level)
+    sides = [
+        [float(np.nanmean(each.where(both).per_unit())) if both.any() else np.nan for each in pair]
+        for pair, both in zip(pairs, known, strict=True)
+    ]
+    flipped = _by_flips([gap.per_unit() for gap in gaps if gap.unit == "queries"])
+    found = []
+    for gap, row, (mine, theirs) in zip(gaps, rows, sides, strict=True):
+        difference = gap.per_unit()
+        folds = gap.unit == "folds"
+        p_random = float("nan") if folds else next(flipped)
+        p_t = _t_test(difference[~np.isnan(difference)], gap.ratio if folds else 0.0)
+        found.append(
+            {"value": mine, "other": theirs, "difference": row["value"], "low": row["low"],
+             "high": row["high"], "p_random": p_random, "p_t": p_t, "unit": gap.unit, "n": row["n"]}
+        )  # fmt: skip
+    return found
+
+
+def _by_flips(differences: Sequence[np.ndarray]) -> Iterator[float]:
+    """Give the p-value of each column of differences under random signs; all are tried if few.
+
+    A query where a difference is unknown counts as 0, which no sign changes.
+    """
+    if not differences:
+        return
+    table = np.nan_to_num(np.stack(differences, axis=1))
+    several = np.array([(~np.isnan(each)).sum() > 1 for each in differences])
+    table = table[(table != 0).any(axis=1)]
+    n = len(table)
+    close = np.abs(table.sum(axis=0)) - 1e-12 * np.abs(table).sum(axis=0)
+    exact = 2**n <= N_PERMUTATIONS
+    hits, draws = np.zeros(table.shape[1]), 0
+    for signs in _all_signs(n) if exact else _random_signs(n):
+        hits += (np.abs(signs @ table) >= close).sum(axis=0)
+        draws += len(signs)
+    p = hits / draws if exact else (1 + hits) / (1 + draws)
+    yield from np.where(several, p, np.nan).tolist()
+
+
+def _all_signs(n: int) -> Iterator[np.ndarray]:
+    yield np.array(list(product((-1.0, 1.0), repeat=n))).reshape(2**n, n)
+
+
+def _random_signs(n: int) -> Iterator[np.ndarray]:
+    rng, block = generator(0, 13), max(1, BLOCK // n)
+    for begin in range(0, N_PERMUTATIONS, block):
+        shape = (min(block, N_PERMUTATIONS - begin), n)
+        yield rng.integers(0, 2, size=shape, dtype=np.int8) * 2.0 - 1.0
+
+
+def _error(values: np.ndarray, ratio: float) -> float:
+    """Give the standard error of a mean; between folds the variance is times (1/n + test/train)."""
+    return sqrt((1.0 / len(values) + ratio) * float(values.var(ddof=1)))
+
+
+def _t_test(difference: np.ndarray, ratio: float) -> float:
+    """Give Student's p-value; 1 where nothing differs, 0 where all differ alike."""
+    from scipy.special import stdtr
+
+    if len(difference) < 2:
+        return float("nan")
+    if not difference.any():
+        return 1.0
+    error = _error(difference, ratio)
+    if error == 0:
+        return 0.0
+    return float(2 * stdtr(len(difference) - 1, -abs(difference.mean()) / error))

@@ -1,0 +1,1 @@
+"""The template of the comparison page."""

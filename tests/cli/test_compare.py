@@ -1,0 +1,147 @@
+"""``equirank compare``: a configuration in, tables, a report and finished cells out."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from equirank import make_ranking
+from equirank.cli.app import app
+
+CONFIG = """
+metrics = ["NDCG@5", "ExposureGap"]
+[data]
+path = "people.csv"
+query = "vacancy"
+relevance = "merit"
+sensitive = ["sex"]
+features = ["a", "b"]
+[split]
+folds = 2
+seed = [0, 1]
+[[models]]
+name = "boost"
+class = "RankBoost"
+params = { n_estimators = 3 }
+[[models]]
+name = "fair"
+class = "RankBoost"
+params = { n_estimators = 3 }
+rerank = "DetGreedy"
+"""
+WRONG = """
+[[models]]
+name = "infeasible"
+class = "RankBoost"
+params = { n_estimators = 3 }
+rerank = { class = "DetGreedy", params = { by = "age" } }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    data = make_ranking(n_queries=8, n_items=10, random_state=0)
+    sex = np.where(next(iter(data.sensitive.values())).codes == 0, "f", "m")
+    lines = ["vacancy,merit,sex,a,b"]
+    for at in range(data.n_rows):
+        row = [data.query_of_rows()[at], data.y[at], sex[at], *data.X[at, :2]]
+        lines.append(",".join(map(str, row)))
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "c.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def run(*words):
+    return CliRunner().invoke(app, ["compare", *map(str, words), "--n-jobs", "1"])
+
+
+def test_tables_tests_and_sentences(folder):
+    done = run(folder / "c.toml")
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+    assert "80 items in 8 lists, 2 features" in done.stdout
+    assert "comparing boost, fair" in done.stdout
+    assert "Held out, counted by queries" in done.stdout
+    assert "Against boost" in done.stdout
+    assert "- 2 methods were compared on 8 lists (80 rows): 2 folds, 2 seeds." in done.stdout
+    assert "add --out FOLDER" in done.stdout
+
+
+def test_a_folder_and_its_cells(folder):
+    out = folder / "results"
+    first = run(folder / "c.toml", "--out", out, "--json", folder / "1.json")
+    assert first.exit_code == 0, first.output
+    names = {path.name for path in out.iterdir()}
+    assert names == {"report.html", "results.csv", "summary.csv", "tests.csv", "cells"}
+    cells = {path: path.read_bytes() for path in (out / "cells").iterdir()}
+    assert len(cells) == 8
+    again = run(folder / "c.toml", "--out", out, "--baseline", "fair", "--json")
+    assert {path: path.read_bytes() for path in (out / "cells").iterdir()} == cells
+    document = json.loads(again.stdout)
+    earlier = json.loads((folder / "1.json").read_text())
+    assert document["summary"] == earlier["summary"]
+    assert (earlier["baseline"], document["baseline"]) == ("boost", "fair")
+    assert {row["method"] for row in document["tests"]} == {"boost"}
+    assert document["data"] == {"file": "people.csv", "rows": 80, "queries": 8}
+    assert set(document["chance"]) == {"NDCG@5", "ExposureGap"}
+    assert document["errors"] == []
+    run(folder / "c.toml", "--out", out, "--fresh", "--store", folder / "elsewhere")
+    assert len(list((folder / "elsewhere").iterdir())) == 8
+
+
+def test_a_model_that_fails_is_said_and_the_others_go_on(folder):
+    path = folder / "c.toml"
+    path.write_text(CONFIG + WRONG)
+    done = run(path, "--json", folder / "1.json")
+    assert done.exit_code == 0
+    assert "equirank: infeasible failed: " in done.stderr
+    assert "age" in done.stderr
+    assert len(json.loads((folder / "1.json").read_text())["errors"]) == 4
+    head = CONFIG.split("[[models]]")[0]
+    path.write_text(head + WRONG)
+    assert run(path).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "said"),
+    [
+        (("folds = 2", "fold = 2"), [], "c.toml: [split] fold: is not a known key"),
+        (('"NDCG@5"', '"NDGC@5"'), [], "c.toml: metrics[1]: metric 'NDGC@5' is not known"),
+        (('"ExposureGap"', '"CSDCG"'), [], "c.toml: CSDCG needs costs"),
+        (("folds = 2", "folds = 20"), [], "c.toml: n_splits must be at most"),
+        (("", ""), ["--baseline", "bost"], "did you mean"),
+        (("", ""), ["--n-jobs", "0"], "--n-jobs must be"),
+        (("", ""), ["--out", "people.csv"], "--out must be a folder"),
+        (("", ""), ["--level", "2"], "level"),
+    ],
+)
+def test_bad_input_is_one_line(folder, monkeypatch, change, words, said):
+    monkeypatch.chdir(folder)
+    (folder / "c.toml").write_text(CONFIG.replace(*change) if change[0] else CONFIG)
+    done = CliRunner().invoke(app, ["compare", "c.toml", *words])
+    assert done.exit_code == 2, done.output
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_share_held_out_and_one_list(folder):
+    path = folder / "c.toml"
+    text = CONFIG.replace("folds = 2", "test = 0.25").replace('query = "vacancy"\n', "")
+    path.write_text(text)
+    done = run(path)
+    assert done.exit_code == 2
+    assert 'by must be "item"' in done.stderr
+    path.write_text(text.replace("[split]", '[split]\nby = "item"'))
+    done = run(path)
+    assert done.exit_code == 0, done.output
+    assert "counted by folds" in done.stdout
+
+
+def test_without_metrics_some_are_chosen(folder):
+    path = folder / "c.toml"
+    path.write_text(CONFIG.split("\n", 2)[2])
+    done = run(path)
+    assert done.exit_code == 0, done.output
+    assert "NDCG@10" in done.stdout
+    assert "RND" in done.stdout

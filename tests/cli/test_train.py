@@ -1,0 +1,480 @@
+"""``equirank train`` and ``equirank predict``: a model learned from a file, applied to another."""
+
+import csv
+import gzip
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+from typer.testing import CliRunner
+
+import equirank
+from equirank import query_train_test_split
+from equirank.cli import training
+from equirank.cli.app import app
+from equirank.cli.config import read_config
+from equirank.cli.failing import CommandError
+from equirank.rankers import RankBoost
+from equirank.rerankers import Reranked
+
+CONFIG = """
+metrics = ["NDCG@10", "ExposureGap"]
+[data]
+path = "people.csv"
+sensitive = ["sex"]
+features = ["age", "home", "test"]
+[split]
+test = 0.25
+seed = 3
+[[models]]
+name = "boost"
+class = "RankBoost"
+params = { n_estimators = 5 }
+[[models]]
+name = "balanced"
+class = "RankBoost"
+params = { n_estimators = 5 }
+rerank = "DetGreedy"
+"""
+HEADER = ["query", "id", "sex", "age", "home", "test", "relevance", "remark"]
+
+
+def people(n_lists=8, size=9, seed=0):
+    """Rows of a file: relevance follows the test and the home, never the sex."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for at in range(n_lists * size):
+        home = ["own", "rent", "other"][rng.integers(3)]
+        test = round(float(rng.normal()), 3)
+        grade = int(np.clip(round(test + (home == "own")), 0, 3))
+        row = [f"q{at % n_lists}", f"p{at}", "fm"[rng.integers(2)], int(rng.integers(20, 60))]
+        rows.append([*row, home, test, grade, "fine, thanks"])
+    return rows
+
+
+def write(path, rows, header=HEADER):
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def run(*words):
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def done(*words):
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == ""
+    return result.stdout
+
+
+def fails(*words):
+    """Run, and give the one line on standard error."""
+    result = run(*words)
+    assert result.exit_code == 2, result.output
+    (line,) = result.stderr.splitlines()
+    assert line.startswith("equirank: ")
+    return line.removeprefix("equirank: ")
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A folder with data, a configuration and the two trained models."""
+    folder = tmp_path_factory.mktemp("work")
+    write(folder / "people.csv", people())
+    (folder / "c.toml").write_text(CONFIG)
+    done("train", folder / "c.toml", "--out", folder / "boost", "--n-boot", 20)
+    words = ["--model", "balanced", "--n-boot", 0]
+    done("train", folder / "c.toml", "--out", folder / "balanced", *words)
+    return folder
+
+
+# train
+
+
+def test_the_saved_model_is_the_one_that_was_measured(work, tmp_path):
+    config = read_config(str(work / "c.toml"))
+    data, columns = config.read_data()
+    assert columns.feature_names == ("age", "home=other", "home=own", "home=rent", "test")
+    train, test = query_train_test_split(data, test_size=0.25, random_state=3)
+    expected = RankBoost(n_estimators=5).fit(train)
+    model = equirank.load(work / "boost")
+    np.testing.assert_array_equal(model.predict(test), expected.predict(test))
+    metrics = json.loads((work / "boost" / "metrics.json").read_text())
+    found = equirank.evaluate(expected.rank(test), "NDCG@10, ExposureGap", n_boot=0)
+    values = {row["metric"]: row["value"] for row in metrics["summary"] if row["group"] is None}
+    assert values == {name: found[name] for name in ("NDCG@10", "ExposureGap")}
+    assert metrics["held_out"] == {"rows": 18, "queries": 2}
+    assert metrics["data"]["fingerprint"] == model.data_fingerprint_
+    assert {row["group"] for row in metrics["by_group"]["sex"]} == {"f", "m"}
+    assert (work / "boost" / "config.toml").read_text() == CONFIG
+
+
+def test_what_is_printed(work, tmp_path):
+    said = done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
+    lines = said.splitlines()
+    assert lines[0] == f"{work}/people.csv: 72 items in 8 lists, 5 features"
+    assert lines[1] == "training boost: RankBoost"
+    assert lines[2] == "note: the first model is trained; --model takes 'balanced'"
+    assert "Held out: 25 % of the lists (2 of 8)" in lines
+    assert any(line.startswith("NDCG@10      higher") for line in lines)
+    assert "By sex" in lines
+    assert lines[-2] == f"model card: {tmp_path}/m/card.html"
+    assert lines[-1] == f"next: equirank predict {tmp_path}/m FILE --out scores.csv"
+
+
+def test_json_is_the_file_of_metrics(work, tmp_path):
+    said = done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0, "--json")
+    assert json.loads(said) == json.loads((tmp_path / "m" / "metrics.json").read_text())
+
+
+def test_compare_measures_the_same(work):
+    said = json.loads(done("compare", work / "c.toml", "--n-jobs", 1, "--json"))
+    metrics = json.loads((work / "boost" / "metrics.json").read_text())
+    expected = {row["metric"]: row["value"] for row in metrics["summary"] if row["group"] is None}
+    found = {row["metric"]: row["value"] for row in said["summary"] if row["method"] == "boost"}
+    assert found == pytest.approx(expected, abs=0, rel=1e-12)
+
+
+def test_folds_measure_every_row_and_fit_on_all(work, tmp_path):
+    path = work / "folds.toml"
+    path.write_text(CONFIG.replace("test = 0.25", "folds = 4"))
+    config = read_config(str(path))
+    data, _ = config.read_data()
+    trained = training.train_model(config, config.model("boost"), data, n_boot=0)
+    assert trained.ranking.data.n_queries == 8
+    np.testing.assert_array_equal(
+        trained.model.predict(data), RankBoost(n_estimators=5).fit(data).predict(data)
+    )
+    score = np.empty(data.n_rows)
+    for train, test, held in training._parts(config, data):
+        score[held] = RankBoost(n_estimators=5).fit(train).predict(test)[test.caller_rank]
+        assert not set(train.qids) & set(test.qids)
+    twin = equirank.Ranking.from_scores(data, data.to_original(score))
+    np.testing.assert_array_equal(trained.ranking.position, twin.position)
+    assert trained.evaluation["NDCG@10"] == equirank.evaluate(twin, "NDCG@10", n_boot=0)["NDCG@10"]
+
+
+def test_folds_of_one_list_are_lists_of_their_own(work):
+    path = work / "items.toml"
+    text = CONFIG.replace("test = 0.25", 'by = "item"\nfolds = 3').replace("people", "one")
+    path.write_text(text)
+    write(work / "one.csv", people(1, 30))
+    config = read_config(str(path))
+    data, _ = config.read_data()
+    for name in config.estimators:
+        trained = training.train_model(config, config.model(name), data, n_boot=0)
+        held = trained.ranking
+        assert held.data.n_queries == 3
+        assert np.diff(held.data.offsets).tolist() == [10, 10, 10]
+        assert sorted(held.data.y.tolist()) == sorted(data.y.tolist())
+        first = held.data.offsets[:-1]
+        assert all(1 in held.position[a : a + 10] for a in first)
+    path.write_text(text.replace('by = "item"', 'by = "query"'))
+    words = fails("train", path, "--out", work / "never")
+    assert words == f'{path}: [split] by: must be "item" for data that is one list, got "query"'
+    assert not (work / "never").exists()
+
+
+def test_the_reranker_is_part_of_the_model(work):
+    model = equirank.load(work / "balanced")
+    assert isinstance(model, Reranked)
+    assert "re-ranked with DetGreedy" in done(
+        "predict", work / "balanced", work / "people.csv", "--out", work / "b.csv"
+    )
+    data, _ = read_config(str(work / "c.toml")).read_data()
+    ranking = model.rank(data)
+    rows = rows_of(work / "b.csv")
+    assert [int(row["position"]) for row in rows] == data.to_original(ranking.position).tolist()
+    own = data.to_original(ranking.before.data.score).tolist()
+    assert [float(row["score"]) for row in rows] == own
+
+
+def test_what_cannot_be_trained_is_said_with_its_place(work, tmp_path):
+    def trained(text):
+        path = work / "bad.toml"
+        path.write_text(text)
+        line = fails("train", path, "--out", tmp_path / "m")
+        assert not (tmp_path / "m").exists()
+        return line.removeprefix(f"{path}: ")
+
+    blind = CONFIG.replace('sensitive = ["sex"]', "")
+    assert trained(blind).startswith("metrics: ")
+    groups = '{ class = "GroupPairCost", params = { matrix = [[1, 2], [1, 1]] } }'
+    needy = blind.replace(', "ExposureGap"', "").replace("= 5 }", f"= 5, pair_cost = {groups} }}")
+    assert trained(needy) == (
+        '[[models]] 1 ("boost"): sensitive_features must be given: RankBoost needs it to fit; '
+        "[data] sensitive names it"
+    )
+    line = fails("train", work / "c.toml", "--out", tmp_path / "m", "--model", "bost")
+    assert line == (
+        f"{work}/c.toml: [[models]]: has no model called \"bost\"; did you mean 'boost'? "
+        '(it has "boost", "balanced")'
+    )
+
+
+def test_text_with_too_many_values_is_no_category(work, tmp_path, monkeypatch):
+    monkeypatch.setattr("equirank.cli.data_columns.MOST_CATEGORIES", 50)
+    path = work / "bad.toml"
+    path.write_text(CONFIG.replace('"home"', '"id"'))
+    assert fails("train", path, "--out", tmp_path / "m") == (
+        f'{path}: [data] features: "id" must hold numbers or at most 50 categories, got 72 '
+        "different texts"
+    )
+
+
+def test_a_folder_that_is_no_model_is_left_alone(work, tmp_path):
+    (tmp_path / "mine.txt").write_text("keep")
+    line = fails("train", work / "c.toml", "--out", tmp_path)
+    assert line.startswith("--out must be a new folder or a model's")
+    assert os.listdir(tmp_path) == ["mine.txt"]
+    assert fails("train", work / "c.toml", "--out", tmp_path / "mine.txt").endswith("is a file")
+
+
+def test_an_earlier_model_is_replaced(work, tmp_path):
+    (tmp_path / "m").mkdir()
+    done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
+    first = (tmp_path / "m" / "model.json").read_text()
+    words = ["--model", "balanced", "--n-boot", 0]
+    done("train", work / "c.toml", "--out", tmp_path / "m", *words)
+    assert (tmp_path / "m" / "model.json").read_text() != first
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_a_missing_number_is_named(work):
+    rows = people()
+    rows[4][5] = ""
+    write(work / "gaps.csv", rows)
+    (work / "gaps.toml").write_text(CONFIG.replace("people.csv", "gaps.csv"))
+    data, _ = read_config(str(work / "gaps.toml")).read_data()
+    training.check_features(data, RankBoost(), "gaps.csv")  # which learns from them
+    with pytest.raises(CommandError) as caught:
+        training.check_features(data, Ridge(), "gaps.csv")
+    assert str(caught.value) == (
+        "gaps.csv: feature 'test' must not be missing for Ridge, and is in row 5"
+    )
+
+
+# predict
+
+
+def predicted(work, rows, header=HEADER, model="boost", *words):
+    path = write(work / "new.csv", rows, header)
+    out = work / "scores.csv"
+    said = done("predict", work / model, path, "--out", out, *words)
+    return rows_of(out), said
+
+
+def test_scores_in_the_order_of_the_file(work):
+    found, said = predicted(work, people())
+    data, _ = read_config(str(work / "c.toml")).read_data()
+    model = equirank.load(work / "boost")
+    assert list(found[0]) == ["query", "id", "score", "position"]
+    assert [row["id"] for row in found] == [f"p{at}" for at in range(72)]
+    assert [float(row["score"]) for row in found] == model.predict(data).tolist()
+    places = data.to_original(model.rank(data).position).tolist()
+    assert [int(row["position"]) for row in found] == places
+    assert "ignored, not known to the model: remark" in said
+    assert said.splitlines()[-1] == ("to audit the result: add --keep sex, then equirank audit")
+
+
+def test_columns_are_matched_by_name(work):
+    rows = people(seed=5)
+    expected, _ = predicted(work, rows)
+    order = [5, 2, 4, 7, 0, 3, 1]  # relevance left out as well
+    shuffled = [[row[at] for at in order] for row in rows]
+    found, said = predicted(work, shuffled, [HEADER[at] for at in order], "boost", "--keep", "sex")
+    assert [row.pop("sex") for row in found] == [row[2] for row in rows]
+    assert found == expected
+    assert said.splitlines()[-1].startswith("next: equirank audit ")
+    assert "--query query --sensitive sex" in said
+
+
+def test_one_category_alone_is_coded_as_in_training(work):
+    rows = people(seed=6)
+    every, _ = predicted(work, rows)
+    rent = [row for row in rows if row[4] == "rent"]
+    some, _ = predicted(work, rent)
+    score = {row["id"]: row["score"] for row in every}
+    assert {row["id"]: row["score"] for row in some} == {row[1]: score[row[1]] for row in rent}
+
+
+def test_one_group_alone_is_coded_as_in_training(work, tmp_path):
+    path = tmp_path / "c.toml"
+    protect = (
+        '{ class = "FAStarIR", params = { p = 0.5, protected = "f", on_infeasible = "best" } }'
+    )
+    text = CONFIG.replace('"DetGreedy"', protect).replace("people.csv", f"{work}/people.csv")
+    path.write_text(text)
+    model = tmp_path / "m"
+    done("train", path, "--out", model, "--model", "balanced", "--n-boot", 0)
+    men = write(tmp_path / "men.csv", [row for row in people() if row[2] == "m"])
+    result = run("predict", model, men, "--out", tmp_path / "s.csv")
+    assert result.exit_code == 0, result.output  # also without anybody of the protected group
+    assert "the closest ranking is given" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("home", "house"), "must have a column 'home', which the model was trained with, and has "
+         "none"),
+        (("query", "vacancy"), "must have a column 'query', the list of each row, and has none; "
+         "--query names another"),
+    ],
+)  # fmt: skip
+def test_a_column_that_lacks(work, change, said):
+    header = [change[1] if name == change[0] else name for name in HEADER]
+    path = write(work / "new.csv", people(), header)
+    line = fails("predict", work / "boost", path, "--out", work / "s.csv")
+    assert line.startswith(f"{path}: {said}")
+    if change[0] == "query":
+        done("predict", work / "boost", path, "--out", work / "s.csv", "--query", "vacancy")
+        assert list(rows_of(work / "s.csv")[0]) == ["vacancy", "id", "score", "position"]
+
+
+def test_a_misspelt_column_is_guessed(work):
+    path = write(work / "new.csv", people(), [n.replace("home", "homes") for n in HEADER])
+    line = fails("predict", work / "boost", path, "--out", work / "s.csv")
+    assert line.endswith("did you mean to call 'homes' so?")
+
+
+def test_groups_are_needed_by_a_reranker_only(work):
+    rows = [[*row[:2], *row[3:]] for row in people()]
+    header = [name for name in HEADER if name != "sex"]
+    predicted(work, rows, header)
+    path = work / "new.csv"
+    assert fails("predict", work / "balanced", path, "--out", work / "s.csv") == (
+        f"{path}: must have a column 'sex', which the model needs for people's groups, and has none"
+    )
+    other = [[*row[:2], "x" if at == 3 else row[2], *row[3:]] for at, row in enumerate(people())]
+    write(path, other)
+    line = fails("predict", work / "balanced", path, "--out", work / "s.csv")
+    assert "'sex' must be one of the groups the model was trained with ('f', 'm'), got 'x'" in line
+
+
+def test_a_new_category(work):
+    rows = people()
+    rows[7][4] = "ownn"
+    path = write(work / "new.csv", rows)
+    assert fails("predict", work / "boost", path, "--out", work / "s.csv") == (
+        f"{path}: feature 'home' must be one of the categories the model was trained with "
+        "('other', 'own', 'rent'), got 'ownn' in row 8; did you mean 'own'?"
+    )
+
+
+def test_text_where_numbers_were(work):
+    rows = people()
+    rows[7][3] = "old"
+    path = write(work / "new.csv", rows)
+    assert fails("predict", work / "boost", path, "--out", work / "s.csv") == (
+        f"{path}: feature 'age' must hold numbers, as in training, got 'old'"
+    )
+
+
+def test_formats_of_the_output(work, tmp_path):
+    import pyarrow.parquet
+
+    source = work / "people.csv"
+    for name in ("s.csv", "s.tsv.gz", "s.json", "s.parquet"):
+        done("predict", work / "boost", source, "--out", tmp_path / name)
+    expected = rows_of(tmp_path / "s.csv")
+    with gzip.open(tmp_path / "s.tsv.gz", "rt") as file:
+        assert list(csv.DictReader(file, delimiter="\t")) == expected
+    stored = pyarrow.parquet.read_table(tmp_path / "s.parquet").to_pylist()
+    assert stored == json.loads((tmp_path / "s.json").read_text())
+    assert [{k: str(v) for k, v in row.items()} for row in stored] == expected
+    assert sorted(os.listdir(tmp_path)) == ["s.csv", "s.json", "s.parquet", "s.tsv.gz"]
+    line = fails("predict", work / "boost", source, "--out", tmp_path / "s.xls")
+    assert line.startswith("--out must end in .csv")
+    line = fails("predict", work / "boost", source, "--out", source)
+    assert line.endswith("it is the file that is read")
+    line = fails("predict", work / "boost", source, "--out", tmp_path / "none" / "s.csv")
+    assert "there is no folder" in line
+
+
+def test_the_top_of_each_list(work):
+    found, said = predicted(work, people(), HEADER, "boost", "--top", "2")
+    everybody, _ = predicted(work, people())
+    assert found == [row for row in everybody if int(row["position"]) <= 2]
+    assert f"{len(found)} rows" in said
+
+
+def test_json_of_predict(work):
+    out = work / "s.csv"
+    said = json.loads(done("predict", work / "boost", work / "people.csv", "--out", out, "--json"))
+    assert said["rows"] == said["written"] == 72
+    assert said["class"] == "RankBoost"
+
+
+def test_a_folder_that_is_not_of_train(work, tmp_path):
+    equirank.load(work / "boost").save(tmp_path / "plain")
+    words = ["predict", tmp_path / "plain", work / "people.csv", "--out", tmp_path / "s.csv"]
+    assert "was not made by equirank train" in fails(*words)
+    words[1] = tmp_path / "nothing"
+    assert "is not a saved model" in fails(*words)
+
+
+def test_letor_by_the_numbers_of_the_features(work, tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{rng.integers(3)} qid:{at // 6} 1:{rng.normal():.3f} 2:{rng.integers(2)} 4:{at % 5}"
+        for at in range(48)
+    ]
+    (tmp_path / "d.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "c.toml").write_text(
+        '[data]\npath = "d.txt"\nsensitive = ["2"]\n'
+        '[[models]]\nclass = "RankBoost"\nparams = { n_estimators = 3 }\nrerank = "DetGreedy"\n'
+    )
+    done("train", tmp_path / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
+    assert equirank.load(tmp_path / "m").feature_names_in_.tolist() == ["1", "3", "4"]
+    (tmp_path / "new.txt").write_text("0 qid:7 1:0.5 2:1\n0 qid:7 1:-0.5\n")
+    done("predict", tmp_path / "m", tmp_path / "new.txt", "--out", tmp_path / "s.csv")
+    assert [row["qid"] for row in rows_of(tmp_path / "s.csv")] == ["7", "7"]
+    line = fails("predict", tmp_path / "m", work / "people.csv", "--out", tmp_path / "s.csv")
+    assert "must be letor, as the training file was" in line
+
+
+def test_parquet_gives_the_same_model_as_csv(work, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pandas.read_csv(work / "people.csv").to_parquet(tmp_path / "people.parquet")
+    (tmp_path / "c.toml").write_text(CONFIG.replace("people.csv", "people.parquet"))
+    done("train", tmp_path / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
+    done("predict", tmp_path / "m", tmp_path / "people.parquet", "--out", tmp_path / "a.csv")
+    done("predict", work / "boost", work / "people.csv", "--out", tmp_path / "b.csv")
+    assert rows_of(tmp_path / "a.csv") == rows_of(tmp_path / "b.csv")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_an_interrupt_leaves_nothing_half_written(work, tmp_path):
+    slow = CONFIG.replace("n_estimators = 5", "n_estimators = 2000000")
+    (tmp_path / "c.toml").write_text(slow.replace("people.csv", f"{work}/people.csv"))
+    program = "from equirank.cli.app import main; main()"
+    words = ["train", str(tmp_path / "c.toml"), "--out", str(tmp_path / "m")]
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    for line in process.stdout:
+        if line.startswith("training"):
+            break
+    time.sleep(0.3)
+    process.send_signal(2)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said.endswith("equirank: interrupted\n")
+    assert os.listdir(tmp_path) == ["c.toml"]
