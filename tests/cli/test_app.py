@@ -94,7 +94,7 @@ def complete(words, index):
 
 def test_completion():
     commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
-    commands |= {"init", "train", "predict", "compare", "reproduce"}
+    commands |= {"init", "train", "predict", "compare", "reproduce", "explain"}
     assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]

@@ -9,6 +9,7 @@ from .compare import compare
 from .conformance import conformance
 from .datasets import datasets
 from .evaluate import evaluate
+from .explain import explain
 from .init import init
 from .json_option import JsonCommand
 from .metrics import metrics
@@ -56,6 +57,7 @@ app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rer
 app.command(short_help="Write a configuration to begin with.")(init)
 app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
 app.command(cls=JsonCommand, short_help="Rank a file with a trained model.")(predict)
+app.command(cls=JsonCommand, short_help="Say why one item stands above another.")(explain)
 app.command(cls=JsonCommand, short_help="Compare the models of a configuration.")(compare)
 app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
+from ...core.explaining import Parts
 from ...core.extras import progress
 from ...core.metric import Metric
 from ...core.params import AnyOf, Constraint, Flag, Instance, Integer, Number, Optional
@@ -186,6 +187,9 @@ class AdaRank(Ranker):
 
     def _scores(self, data: RankingData) -> np.ndarray:
         return np.asarray(data.X @ self.coef_)
+
+    def _parts(self, data: RankingData) -> Parts:
+        return Parts.linear(data.X, self.coef_)
 
     @property
     def learning_curve_(self) -> Table:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.explaining import Parts
 from ...core.params import Constraint, Flag, Integer
 from ...core.random import generator
 from ...core.ranker import Ranker
@@ -104,6 +105,9 @@ class PRank(Ranker):
 
     def _scores(self, data: RankingData) -> np.ndarray:
         return np.asarray(data.X @ self.coef_)
+
+    def _parts(self, data: RankingData) -> Parts:
+        return Parts.linear(data.X, self.coef_)
 
     def predict_grade(self, X: Any) -> np.ndarray:
         """Predict the grade of each row, in the caller's order.

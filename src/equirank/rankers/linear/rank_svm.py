@@ -10,6 +10,7 @@ from joblib import effective_n_jobs
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
+from ...core.explaining import Parts
 from ...core.pair_cost import PairCost, warn_uneven_costs
 from ...core.params import (
     AnyOf,
@@ -288,6 +289,10 @@ class RankSVM(GeneralizationBounds, Ranker):
         if self.kernel == "linear":
             return np.asarray(data.X @ self.coef_)
         return self._kernel()(as_float(data.X), self.landmarks_) @ self.dual_coef_
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Give the terms of a linear score; a kernel has none."""
+        return Parts.linear(data.X, self.coef_) if self.kernel == "linear" else None
 
     def _bound_facts(self, data: RankingData) -> KernelFacts:
         """Say what the bounds need to know."""

@@ -1,0 +1,169 @@
+"""``equirank explain``: why a trained model puts one item of a file above another.
+
+``--json`` gives one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
+``file``, ``a``, ``b``, ``score_a``, ``score_b``, ``method``, ``n_draws``, ``features`` (the rows of
+the table: feature, value_a, value_b, contribution, standard_error, and what SHAP values add),
+``sentences`` and ``reasons`` (the facts of a re-ranker about a and b).
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from .failing import CommandError, errors_in_one_line, printable
+from .json_option import JsonOption, write_json
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..core.data import RankingData
+    from ..core.pair_explanation import PairExplanation
+    from .data_columns import DataColumns
+    from .predicting import NewFile
+
+__all__ = ["explain"]
+
+
+def explain(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="FOLDER", help="What `equirank train` wrote.", show_default=False),
+    ],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
+            show_default=False,
+        ),
+    ],
+    a: Annotated[
+        str,
+        typer.Option(metavar="ID", help="The item in question: its id, else its row from 0."),
+    ],
+    b: Annotated[str, typer.Option(metavar="ID", help="The item it is compared with.")],
+    of: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Which list, where an id occurs in several."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="CHART", help="Draw it there: .png, .svg, .pdf, .html or .json."),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of lists, where its name differs from training."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed, where contributions are sampled.")] = 0,
+    file_format: Annotated[
+        Literal["csv", "tsv", "parquet", "letor"] | None,
+        typer.Option("--format", help="The format, where the ending does not tell it."),
+    ] = None,
+    json: JsonOption = None,
+) -> None:
+    """Say why a trained model puts one item above another, feature by feature.
+
+    The contributions add up to the difference of the two scores. Columns are found as in `equirank
+    predict`. Behind a re-ranker its reasons for both items follow.
+    """
+    with errors_in_one_line():
+        from dataclasses import replace
+
+        from ..core.saving import load
+        from .model_facts import in_words, sees_groups
+        from .predicting import read_new_file, stored_columns
+        from .training import check_features
+
+        columns, ranker = stored_columns(model), load(model)
+        read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
+        check_features(read.data, ranker, file)
+        ids, lists = _ids(read, columns), _lists(read.data)
+        rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]
+        data = read.data
+        if ids is not None:
+            data = replace(data, ids=ids[data.caller_rank])
+        found = ranker.explain_pair(data, *rows, random_state=seed)
+        _name_categories(found, columns)
+        if out is not None:
+            from ..plots.saving import save_chart
+
+            save_chart(found.plot(), out)
+        if json is not None:
+            write_json(json, _document(model, in_words(ranker), file, found))
+        if json != "-":
+            _show(found, out)
+
+
+def _ids(read: "NewFile", columns: "DataColumns") -> "np.ndarray | None":
+    """Give the column of ids, in the order of the file, where there is one."""
+    names = [name for name in read.carried if name != columns.query]
+    return read.carried[columns.id if columns.id in names else names[-1]] if names else None
+
+
+def _lists(data: "RankingData") -> "np.ndarray":
+    return data.to_original(data.qids[data.query_of_rows()])
+
+
+def _row(
+    option: str, item: str, ids: "np.ndarray | None", lists: "np.ndarray", of: str | None
+) -> int:
+    """Find the row of an id, or of a row's number where the file has no ids."""
+    if ids is None:
+        if not item.isdecimal() or int(item) >= len(lists):
+            raise CommandError(
+                f"{option} must be a row from 0 to {len(lists) - 1}, since the file has no column "
+                f"of ids, got {item!r}"
+            )
+        return int(item)
+    found = [
+        row
+        for row, label in enumerate(ids.tolist())
+        if str(label) == item and of in (None, str(lists[row]))
+    ]
+    if not found:
+        where = "" if of is None else f" of list {of!r}"
+        raise CommandError(f"{option} must be the id of an item{where} of the file, got {item!r}")
+    if len(found) > 1:
+        raise CommandError(f"--of must name the list, since {item!r} occurs {len(found)} times")
+    return found[0]
+
+
+def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
+    """Show categories by their names, where the model has numbers for them."""
+    import numpy as np
+
+    coded = [name for name in columns.categories if name in found["feature"].tolist()]
+    for side in ("value_a", "value_b") if coded else ():
+        shown = found[side].astype(object)
+        for name in coded:
+            at = found["feature"].tolist().index(name)
+            number = float(shown[at])
+            shown[at] = None if np.isnan(number) else columns.categories[name][int(number)]
+        found.columns[side] = shown
+
+
+def _document(model: str, words: str, file: str, found: "PairExplanation") -> str:
+    import json
+
+    from equirank import __version__
+
+    document: dict[str, Any] = {"equirank": __version__, "model": model, "class": words}
+    document |= {"file": file, "a": found.a, "b": found.b, "score_a": found.score_a}
+    document |= {"score_b": found.score_b, "method": found.method, "n_draws": found.n_draws}
+    document["features"] = json.loads(found.to_json())
+    document["sentences"] = list(found.sentences)
+    document["reasons"] = [reason.facts for reason in found.reasons]
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def _show(found: "PairExplanation", out: str | None) -> None:
+    """Print the words, then the table."""
+    from .showing import show_table
+
+    for sentence in found.sentences:
+        typer.echo(printable(sentence))
+    show_table(found, "Contributions to the difference of the scores")
+    if out is not None:
+        typer.echo(f"written: {printable(out)}")
