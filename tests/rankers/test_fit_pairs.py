@@ -14,12 +14,6 @@ KINDS = [
     and hasattr(kind, "fit_pairs")
 ]
 ALL = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-#: DirectRanker learns from a 0 that neither row is preferred, and its start depends on the pairs.
-EXACT = pytest.mark.parametrize(
-    "kind",
-    [kind for kind in KINDS if kind.__name__ != "DirectRanker"],
-    ids=lambda kind: kind.__name__,
-)
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(40, 3))
 PAIRS = RNG.permuted(np.array([(a, b) for a in range(40) for b in range(a)]), axis=1)
@@ -38,8 +32,7 @@ def share_in_order(scores):
 
 
 def test_the_walk_finds_them():
-    wanted = {"RankBoost", "RankBoostPlus", "PreferenceRanker"}
-    wanted |= {"RankSVM", "DirectRanker"} & set(rankers.__all__)
+    wanted = {"RankBoost", "RankBoostPlus", "PreferenceRanker", "RankSVM", "DirectRanker"}
     assert wanted <= {kind.__name__ for kind in KINDS}
 
 
@@ -53,20 +46,20 @@ def test_contradictory_and_circular_pairs_are_learned_from(kind):
     assert share_in_order(model.predict(X)) > 0.7
 
 
-@EXACT
+@ALL
 def test_zero_leaves_a_pair_out_and_minus_turns_it_round(kind):
     wanted = make(kind).fit_pairs(X, PAIRS, SIGN).predict(X)
     turned = np.where(SIGN[:, None] > 0, PAIRS, PAIRS[:, ::-1])
-    np.testing.assert_allclose(make(kind).fit_pairs(X, turned).predict(X), wanted, atol=1e-9)
+    np.testing.assert_allclose(make(kind).fit_pairs(X, turned).predict(X), wanted, atol=1e-6)
     more = np.concatenate([PAIRS, PAIRS[:, ::-1]])
     none = np.concatenate([SIGN, np.zeros(300, dtype=int)])
-    np.testing.assert_allclose(make(kind).fit_pairs(X, more, none).predict(X), wanted, atol=1e-9)
+    np.testing.assert_allclose(make(kind).fit_pairs(X, more, none).predict(X), wanted, atol=1e-6)
     weight = np.repeat([1.0, 0.0], 300)
     model = make(kind).fit_pairs(X, more, np.concatenate([SIGN, SIGN]), weight)
-    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-9)
+    np.testing.assert_allclose(model.predict(X), wanted, atol=1e-6)
 
 
-@EXACT
+@ALL
 def test_nothing_but_zeros_is_refused(kind):
     with pytest.raises(DataError, match="at least one pair"):
         make(kind).fit_pairs(X, [[0, 1]], [0])

@@ -87,7 +87,8 @@ def _in_python(name: str) -> bool:
     except ImportError:
         return False
     kind = getattr(source, word, None)
-    return isinstance(kind, type) and str(getattr(source, "__file__", "")).endswith(".py")
+    here = isinstance(kind, type) and kind.__module__ == module
+    return here and str(getattr(source, "__file__", "")).endswith(".py")
 
 
 def _trees(models: Any) -> Iterator[tuple[Any, int]]:

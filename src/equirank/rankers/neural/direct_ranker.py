@@ -232,7 +232,8 @@ class DirectRanker(RepresentationRanker):
         pairs : array-like of int of shape (n_pairs, 2)
             Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
         preference : array-like, optional
-            Per pair: 1 where the first row is preferred, -1 where the second is, 0 where neither.
+            Per pair: 1 where the first row is preferred, -1 where the second is, 0 where neither
+            is, which leaves the pair out.
         weight : array-like, optional
             Weight per pair, >= 0.
         sensitive_features : array-like, optional
@@ -251,8 +252,12 @@ class DirectRanker(RepresentationRanker):
         if not np.isin(sign, (-1.0, 0.0, 1.0)).all():
             at = int(np.flatnonzero(~np.isin(sign, (-1.0, 0.0, 1.0)))[0])
             raise DataError(f"preference must be -1, 0 or 1, got {float(sign[at])} in pair {at}")
+        extra = np.where(sign == 0.0, 0.0, extra)
         if not extra.any():
-            raise DataError("weight must leave at least one pair that weighs something")
+            raise DataError(
+                "preference and weight must leave at least one pair that weighs something"
+            )
+        table, sign, extra = (part[extra > 0.0] for part in (table, sign, extra))
         stored = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
         listed = (stored[table].T, sign, extra / extra.mean())
         self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
