@@ -95,7 +95,9 @@ def deltr():
     naive = clock(lambda: rows_in_python(X, y, protected, np.zeros(X.shape[1]), some))
     naive *= len(y) / some
     print(
-    print(f"  a Python loop over rows ({some} rows, scaled): {naive:.1f} s, {naive / each:,.0f}x")
+        print(
+            f"  a Python loop over rows ({some} rows, scaled): {naive:.1f} s, {naive / each:,.0f}x"
+        )
     )
     package = package_per_iteration(X, y)
     if package is None:

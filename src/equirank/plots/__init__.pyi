@@ -7,8 +7,8 @@ from .pictures.exposure import exposure as exposure
 from .pictures.exposure_merit import exposure_merit as exposure_merit
 from .pictures.fair_angles import fair_angles as fair_angles
 from .pictures.impact_ratios import impact_ratios as impact_ratios
-from .pictures.pair_explanation import pair_explanation as pair_explanation
 from .pictures.margin_bounds import margin_bounds as margin_bounds
+from .pictures.pair_explanation import pair_explanation as pair_explanation
 from .pictures.pairwise_accuracy import pairwise_accuracy as pairwise_accuracy
 from .pictures.position_difference import position_difference as position_difference
 from .pictures.position_strip import position_strip as position_strip

@@ -22,6 +22,11 @@ from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mcrank import McRank as McRank
+from .linear.ada_rank import AdaRank as AdaRank
+from .linear.classifier_ranker import ClassifierRanker as ClassifierRanker
+from .linear.prank import PRank as PRank
+from .linear.rank_svm import RankSVM as RankSVM
+from .linear.regression_ranker import RegressionRanker as RegressionRanker
 from .neural.constrained_pairwise import ConstrainedPairwise as ConstrainedPairwise
 from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
 from .neural.deltr import DELTR as DELTR
@@ -31,11 +36,6 @@ from .neural.list_net import ListNet as ListNet
 from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
 from .neural.rank_net import RankNet as RankNet
 from .neural.soft_rank import SoftRank as SoftRank
-from .linear.ada_rank import AdaRank as AdaRank
-from .linear.classifier_ranker import ClassifierRanker as ClassifierRanker
-from .linear.prank import PRank as PRank
-from .linear.rank_svm import RankSVM as RankSVM
-from .linear.regression_ranker import RegressionRanker as RegressionRanker
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .preference.order_by_preference import order_by_preference as order_by_preference
 from .preference.ordering import PreferenceOrder as PreferenceOrder

@@ -53,7 +53,11 @@ def margin_bounds(
     hue = alt.Color("ranker:N").scale(**colours(names))
     hue = hue.legend(None) if len(names) == 1 else hue
     x = alt.X("rho:Q", title="margin rho").scale(type="log", nice=False)
-    y = alt.Y("value:Q", title="share of pairs").scale(domain=[0, TOP], nice=False).axis(format=".0%")
+    y = (
+        alt.Y("value:Q", title="share of pairs")
+        .scale(domain=[0, TOP], nice=False)
+        .axis(format=".0%")
+    )
     kinds = ["bound", "margin loss", "error"]
     dash = alt.StrokeDash("kind:N", sort=kinds).scale(
         domain=kinds, range=[list(DASHES[0]), list(DASHES[1]), list(DASHES[2])]
