@@ -1,0 +1,269 @@
+"""What all reproductions share: options, the table of verdicts, files and pictures.
+
+A study is a script ``<name>/run.py`` with a `Study`: its parts (functions that give tables of
+rows), what it makes of them (verdicts) and what it draws. Published figures are read from
+``expected.toml`` beside it. Results are written after each part, so that a run can be cut into
+parts and pictures drawn elsewhere, later.
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from equirank import MissingExtraError, __version__
+
+CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
+CONTRADICTED, NOT_TESTABLE = "contradicted", "not testable here"
+VERDICTS = (CONFIRMED, NOT_CONFIRMED, CONTRADICTED, NOT_TESTABLE)
+COLUMNS = ("claim", "published", "ours", "verdict", "note")
+#: Student's t at 97.5 % by degrees of freedom; beyond, the normal value.
+T_975 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
+
+
+@dataclass(frozen=True)
+class Study:
+    """One reproduction.
+
+    Attributes
+    ----------
+    file, doc : str
+        The script, beside which ``expected.toml`` lies, and what it says of itself.
+    parts : dict
+        Name to a function of the options that gives a dict of tables, each a list of rows.
+    verdicts : callable
+        From the results of all parts that were run, and what is expected, to rows of `COLUMNS`.
+    pictures : callable
+        From the same results to a dict of charts.
+    seeds : int
+        How many seeds a full run takes; a quick one takes two.
+    needs_data : bool
+        Whether the claims speak of real data: a quick run, on made-up data, tests none of them.
+    """
+
+    file: str
+    doc: str
+    parts: dict[str, Callable]
+    verdicts: Callable
+    pictures: Callable
+    seeds: int
+    needs_data: bool = False
+
+    @property
+    def name(self):
+        return Path(self.file).resolve().parent.name
+
+    @property
+    def expected(self):
+        return tomllib.loads(Path(self.file).with_name("expected.toml").read_text("utf-8"))
+
+
+def interval(values):
+    """Give the mean and half the width of its 95 % interval, NaN for fewer than two values."""
+    values = np.asarray(values, dtype=np.float64)
+    values = values[~np.isnan(values)]
+    if len(values) < 2:
+        return (float(values[0]) if len(values) else math.nan), math.nan
+    t = T_975[len(values) - 2] if len(values) <= 16 else 1.96 + 2.5 / (len(values) - 1)
+    return float(values.mean()), float(t * values.std(ddof=1) / math.sqrt(len(values)))
+
+
+def written(values, digits=3, scale=1.0):
+    """Write a mean with its interval."""
+    mean, half = interval(np.asarray(values, dtype=np.float64) * scale)
+    return f"{mean:.{digits}f}" + ("" if math.isnan(half) else f" ± {half:.{digits}f}")
+
+
+def figure(values, published, tolerance, exact=False):
+    """Judge a figure: near enough; not near; or so far that our interval rules it out.
+
+    An exact figure has no interval: it is near enough, or contradicted.
+    """
+    mean, half = interval(values)
+    if abs(mean - published) <= tolerance + 1e-9:
+        return CONFIRMED
+    half = 0.0 if exact else half
+    ruled_out = not math.isnan(half) and abs(mean - published) > tolerance + half
+    return CONTRADICTED if ruled_out else NOT_CONFIRMED
+
+
+def ordering(differences):
+    """Judge 'this is larger than that' from paired differences, one per seed.
+
+    Confirmed where the 95 % interval lies above 0, contradicted where it lies below.
+    """
+    mean, half = interval(differences)
+    if math.isnan(half):
+        return NOT_CONFIRMED
+    return CONFIRMED if mean - half > 0 else CONTRADICTED if mean + half < 0 else NOT_CONFIRMED
+
+
+def altogether(verdicts):
+    """Join the verdicts on the cases of one claim: it holds where it holds in all of them."""
+    verdicts = list(verdicts)
+    if CONTRADICTED in verdicts:
+        return CONTRADICTED
+    return CONFIRMED if set(verdicts) == {CONFIRMED} else NOT_CONFIRMED
+
+
+def counted(verdicts):
+    """Say how many cases of a claim are confirmed and how many contradicted."""
+    verdicts = list(verdicts)
+    said = f"{verdicts.count(CONFIRMED)} of {len(verdicts)} clearly so"
+    against = verdicts.count(CONTRADICTED)
+    return said + (f", {against} clearly not" if against else "")
+
+
+def claim(text, published, ours, verdict, note=""):
+    """Make a row of the table."""
+    if verdict not in VERDICTS:
+        raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}")
+    row = (text, published, ours, verdict, note)
+    return dict(zip(COLUMNS, map(str, row), strict=True))
+
+
+def on_stand_in(row, name, *, seen=True):
+    """Take a verdict back that was found on a stand-in; the note may say what was seen there."""
+    if row["verdict"] == NOT_TESTABLE:
+        return row
+    words = f"{name}: there {row['verdict']}" if seen else name
+    return row | {"verdict": NOT_TESTABLE, "note": "; ".join(filter(None, (words, row["note"])))}
+
+
+def rows_where(rows, **wanted):
+    """Choose the rows that hold these values."""
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def values(rows, column, **wanted):
+    """Give a column of the rows that hold these values, as an array."""
+    return np.array([row[column] for row in rows_where(rows, **wanted)], dtype=np.float64)
+
+
+def progress(steps, description):
+    """Pass on steps behind a bar on a terminal; say nothing elsewhere."""
+    if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
+        return steps
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(steps, description, console=Console(stderr=True), transient=True)
+
+
+def main(study, argv=None):
+    """Run a study from the command line; give its results, verdicts included."""
+    given = _options(study, argv)
+    if given.draw is not None:
+        results = json.loads((given.draw / "results.json").read_text(encoding="utf-8"))
+        return _finish(study, results, given.draw)
+    given.out.mkdir(parents=True, exist_ok=True)
+    file = given.out / "results.json"
+    results = {"name": study.name, "version": __version__, "quick": given.quick, "parts": {}}
+    if file.exists():
+        before = json.loads(file.read_text(encoding="utf-8"))
+        if before.get("name") == study.name and before.get("quick") == given.quick:
+            results["parts"] = before["parts"]
+    for part in given.part or study.parts:
+        begin = time.perf_counter()
+        tables = study.parts[part](given)
+        seconds = round(time.perf_counter() - begin, 1)
+        results["parts"][part] = {"seconds": seconds, "seeds": given.seeds, "tables": tables}
+        _write(file, _json(results))
+        print(f"{study.name} {part}: {seconds:.0f} s", file=sys.stderr)
+    return _finish(study, json.loads(file.read_text(encoding="utf-8")), given.out)
+
+
+def _options(study, argv):
+    parser = argparse.ArgumentParser(description=study.doc)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--quick", action="store_true", help="made-up data, under a minute")
+    parser.add_argument("--seeds", type=int, help=f"{study.seeds} without it, 2 with --quick")
+    parser.add_argument("--part", action="append", choices=list(study.parts))
+    parser.add_argument("--n-jobs", type=int, help="threads; all without it, 1 with --quick")
+    default = Path("build/reproductions") / study.name
+    parser.add_argument("--out", type=Path, default=default, help=f"folder, {default} without it")
+    parser.add_argument("--draw", type=Path, metavar="FOLDER", help="only table and pictures anew")
+    given = parser.parse_args(argv)
+    if given.n_jobs is None:
+        given.n_jobs = 1 if given.quick else -1
+    if given.seeds is None:
+        given.seeds = 2 if given.quick else study.seeds
+    return given
+
+
+def _finish(study, results, out):
+    """Write tables, then pictures where they can be drawn."""
+    found = {part: done["tables"] for part, done in results["parts"].items()}
+    results["verdicts"] = study.verdicts(found, study.expected)
+    if study.needs_data and results["quick"]:
+        results["verdicts"] = [
+            on_stand_in(row, "made-up data", seen=False) for row in results["verdicts"]
+        ]
+    _write(out / "results.json", _json(results))
+    table = markdown(results["verdicts"])
+    _write(out / "table.md", table + "\n")
+    for name in dict.fromkeys(name for tables in found.values() for name in tables):
+        rows = [
+            {"part": part, **row}
+            for part, tables in found.items()
+            for row in tables.get(name, ())
+        ]  # fmt: skip
+        _write_csv(out / f"{name}.csv", rows)
+    print(table)
+    try:
+        from equirank.plots import save_chart
+
+        for name, chart in study.pictures(found).items():
+            save_chart(chart, out / f"{name}.svg")
+    except (MissingExtraError, ModuleNotFoundError) as error:
+        print(f"no pictures: {error}; draw them later with --draw {out}", file=sys.stderr)
+    print(f"results: {out}", file=sys.stderr)
+    return results
+
+
+def markdown(rows):
+    """Write rows of verdicts as a table; a column in which nothing stands is left out."""
+    columns = [name for name in COLUMNS if any(row[name] for row in rows)]
+    lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
+    lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _json(value):
+    return json.dumps(_plain(value), indent=1, allow_nan=False)
+
+
+def _plain(value):
+    """Make NumPy's numbers Python's, and what is not finite null."""
+    if isinstance(value, dict):
+        return {key: _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _write(path, text):
+    """Write a file under another name first, so that none is left half-written."""
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
+def _write_csv(path, rows):
+    partial = path.with_name(f".{path.name}.partial")
+    with open(partial, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(dict.fromkeys(key for row in rows for key in row)))
+        writer.writeheader()
+        writer.writerows(rows)
+    partial.replace(path)
