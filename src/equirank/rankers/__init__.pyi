@@ -23,10 +23,12 @@ from .neural.constrained_pairwise import ConstrainedPairwise as ConstrainedPairw
 from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
 from .neural.deltr import DELTR as DELTR
 from .neural.direct_ranker import DirectRanker as DirectRanker
+from .neural.evaluate_representation import evaluate_representation as evaluate_representation
 from .neural.lambda_rank import LambdaRank as LambdaRank
 from .neural.list_net import ListNet as ListNet
 from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
 from .neural.rank_net import RankNet as RankNet
 from .neural.soft_rank import SoftRank as SoftRank
+from .neural.tradeoff_scorer import TradeoffScorer as TradeoffScorer
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .tradeoff_path import TradeoffPath as TradeoffPath
