@@ -1,0 +1,181 @@
+"""What the fair pairwise study says about the published figures and claims, and its pictures."""
+
+import numpy as np
+import verdicts as v
+
+SETS = {
+    "compas": "COMPAS",
+    "law_sex": "Law, sex",
+    "law_race": "Law, race",
+    "adult": "Adult",
+    "wiki": "Wiki",
+}
+STAND_IN = "1,492 of 127,820 comments"
+FAIR = ("adversarial", "flipped", "both")
+#: The rivals of the claim, each with and without noise.
+RIVALS = {"DELTR": ("deltr",), "debias classifier": ("debias_classifier",), "plain": ("plain",)}
+COLUMNS = ("adrg", "one_minus_rnd", "ndcg")
+
+
+def verdicts(found, expected):
+    """The published table, then the claims, set by set."""
+    table = []
+    for claims in (figures, tradeoffs, hidden_groups, further_claims):
+        for part, words in SETS.items():
+            rows = []
+            if part in found:
+                rows = list(claims(found[part]["figures"], part, words, expected))
+            table += [v.on_stand_in(row, STAND_IN) for row in rows] if part == "wiki" else rows
+    return table
+
+
+def figures(rows, part, words, expected):
+    """One row per model: three figures of what is learned on top of its representation."""
+    for model, published in expected[part].items():
+        ours = [v.values(rows, f"on_{name}", model=model) for name in COLUMNS]
+        yield v.claim(
+            f"{words}, {model}: ADRG / 1 - rND / NDCG on the representation",
+            " / ".join(f"{p:.2f}" for p in published),
+            " / ".join(v.written(o, 2) for o in ours),
+            v.altogether(
+                v.figure(o, p, expected["tolerance"]) for o, p in zip(ours, published, strict=True)
+            ),
+        )
+
+
+def distance(row):
+    """The trade-off distance on the test part."""
+    return abs(1.0 - row["ndcg"]) + abs(row["rnd"])
+
+
+def of_best(rows, names, value=distance):
+    """Give a value per seed, of the model that was best on the validation part, and its name."""
+    mine = [row for row in rows if row["model"].partition("+")[0] in names]
+    best = {}
+    for row in mine:
+        if row["seed"] not in best or row["validation"] > best[row["seed"]]["validation"]:
+            best[row["seed"]] = row
+    taken = [best[seed] for seed in sorted(best)]
+    return np.array([value(row) for row in taken]), [row["model"] for row in taken]
+
+
+def nearest(rows, names):
+    """Name the model whose distance is smallest in the mean, and give its distances."""
+    models = [
+        m for m in dict.fromkeys(row["model"] for row in rows) if m.partition("+")[0] in names
+    ]
+    by_model = {m: np.array(list(map(distance, v.rows_where(rows, model=m)))) for m in models}
+    best = min(by_model, key=lambda model: by_model[model].mean())
+    return best, by_model[best]
+
+
+def tradeoffs(rows, part, words, expected):
+    """Whether the family, chosen on the validation part, is nearer to the ideal than each rival."""
+    ours, taken = of_best(rows, FAIR)
+    names, cases = [f"family {v.written(ours)}"], []
+    for name, models in RIVALS.items():
+        theirs, _ = of_best(rows, models)
+        names.append(f"{name} {v.written(theirs)}")
+        cases.append(v.ordering(theirs - ours))
+    best, values = nearest(rows, FAIR)
+    rival, beaten = nearest(rows, sum(RIVALS.values(), ()))
+    note = (
+        f"taken: {', '.join(sorted(set(taken)))}; smallest mean of the family: {best} "
+        f"{v.written(values)}, of the rivals: {rival} {v.written(beaten)}"
+    )
+    yield v.claim(f"{words}: a member of the family has a smaller 1 - NDCG + rND than each rival",
+                  "yes", "; ".join(names), v.altogether(cases),
+                  f"{v.counted(cases)}; {note}")  # fmt: skip
+
+
+def hidden_groups(rows, part, words, expected):
+    """Which fair members hide groups: ADRG under the limit."""
+    limit = expected["hidden"]
+    models = [model for model in expected[part] if model.partition("+")[0] in FAIR]
+    said, seen, cases = [], [], []
+    for model in models:
+        published, ours = expected[part][model][0] < limit, v.values(rows, "on_adrg", model=model)
+        mean, half = v.interval(ours)
+        said += [model] if published else []
+        seen += [model] if mean < limit else []
+        clear = not np.isnan(half) and abs(mean - limit) > half
+        same = (mean < limit) == published
+        cases.append(v.NOT_CONFIRMED if not clear else v.CONFIRMED if same else v.CONTRADICTED)
+    yield v.claim(f"{words}: fair members with ADRG under {limit}", _listed(said, models),
+                  _listed(seen, models), v.altogether(cases), v.counted(cases))  # fmt: skip
+
+
+def _listed(names, all_names):
+    return "all" if len(names) == len(all_names) else ", ".join(names) or "none"
+
+
+def further_claims(rows, part, words, expected):
+    """The adversary is best overall; noise makes DELTR fairer; the constrained model on Wiki."""
+    ours, _ = of_best(rows, ("adversarial", "both"))
+    others, _ = of_best(rows, ("flipped", *sum(RIVALS.values(), ())))
+    yield v.claim(f"{words}: models with the adversary are best (1 - NDCG + rND)", "yes",
+                  f"{v.written(ours)}, best of the others {v.written(others)}",
+                  v.ordering(others - ours))  # fmt: skip
+    if part in ("compas", "law_race"):
+        plain, noise = (v.values(rows, "rnd", model=m) for m in ("deltr", "deltr+noise"))
+        yield v.claim(f"{words}: noise makes DELTR fairer (rND)", "yes",
+                      f"{v.written(noise)} with, {v.written(plain)} without",
+                      v.ordering(plain - noise))  # fmt: skip
+    if part == "wiki":
+
+        def far(row):
+            return 1.0 - row["auc"] + row["gpa"]
+
+        ours, _ = of_best(rows, ("constrained_pairwise",), far)
+        others, _ = of_best(rows, (*FAIR, *sum(RIVALS.values(), ())), far)
+        yield v.claim(f"{words}: the constrained model is best in AUC against the GPA gap", "yes",
+                      f"1 - AUC + gap {v.written(ours)}, best of the others {v.written(others)}",
+                      v.ordering(others - ours))  # fmt: skip
+
+
+def pictures(found):
+    """Means over seeds, with iso-lines of equal distance."""
+    drawn = {}
+    for part, tables in found.items():
+        pairs = {"rnd": ("NDCG@500", "ndcg", "1 - rND", "rnd"),
+                 "gpa": ("NDCG@500", "ndcg", "1 - GPA gap", "gpa")}  # fmt: skip
+        if part == "wiki":
+            pairs["auc"] = ("AUC", "auc", "1 - GPA gap", "gpa")
+        for name, (height, good, width, bad) in pairs.items():
+            points = []
+            for model in dict.fromkeys(row["model"] for row in tables["figures"]):
+                mine = v.rows_where(tables["figures"], model=model)
+                points.append({"model": model.partition("+")[0], "noise": "+" in model,
+                               "name": model, "y": v.values(mine, good).mean(),
+                               "x": 1.0 - v.values(mine, bad).mean()})  # fmt: skip
+            title = f"{SETS[part]}: {height} against {width}"
+            drawn[f"{name}_{part}"] = iso_chart(points, width, height, title)
+    return drawn
+
+
+def iso_chart(points, x, y, title):
+    """Draw points with the lines of equal distance: dashed best rival, dotted best."""
+    import altair as alt
+
+    for point in points:
+        point["distance"] = abs(1.0 - point["x"]) + abs(1.0 - point["y"])
+    rivals = [point for point in points if point["model"] not in FAIR]
+    low, high = min(point["x"] for point in points), max(point["x"] for point in points)
+    low, high = low - 0.02, min(1.0, high + 0.02)
+    lines = []
+    for kind, best in (("best rival", min(p["distance"] for p in rivals)),
+                       ("best of all", min(p["distance"] for p in points))):  # fmt: skip
+        lines += [{"line": kind, "x": end, "y": 2.0 - best - end}
+                  for end in np.linspace(low, high, 20) if 2.0 - best - end <= 1.0]  # fmt: skip
+    axes = {
+        "x": alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
+        "y": alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+    }
+    dashes = alt.Scale(domain=["best rival", "best of all"], range=[[8, 4], [2, 3]])
+    dash = alt.StrokeDash("line:N", title="equal distance", scale=dashes)
+    iso = alt.Chart(alt.InlineData(values=lines)).mark_line(color="grey", clip=True)
+    iso = iso.encode(**axes, strokeDash=dash)
+    shown = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=80).encode(
+        **axes, color=alt.Color("model:N"), shape=alt.Shape("noise:N"),
+        tooltip=["name:N", "x:Q", "y:Q", "distance:Q"])  # fmt: skip
+    return (iso + shown).properties(width=420, height=300, title=title)
