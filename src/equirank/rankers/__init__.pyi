@@ -24,6 +24,7 @@ from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
 from .neural.deltr import DELTR as DELTR
 from .neural.direct_ranker import DirectRanker as DirectRanker
 from .neural.evaluate_representation import evaluate_representation as evaluate_representation
+from .neural.fit_together import fit_together as fit_together
 from .neural.lambda_rank import LambdaRank as LambdaRank
 from .neural.list_net import ListNet as ListNet
 from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
