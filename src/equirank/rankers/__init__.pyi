@@ -31,5 +31,6 @@ from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegulari
 from .neural.rank_net import RankNet as RankNet
 from .neural.soft_rank import SoftRank as SoftRank
 from .neural.tradeoff_scorer import TradeoffScorer as TradeoffScorer
+from .neural.tradeoff_search import TradeoffSearch as TradeoffSearch
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .tradeoff_path import TradeoffPath as TradeoffPath

@@ -30,7 +30,7 @@ def cells(table):
 
 
 def test_a_representation_of_merit_ranks_well_and_tells_no_group():
-    found = cells(evaluate_representation(ONLY_MERIT, *people()))
+    found = cells(evaluate_representation(ONLY_MERIT, *people(), n_splits=2))
     assert {model for model, _, _ in found} == {"linear", "forest"}
     for model in ("linear", "forest"):
         assert found[model, "ADRG", "sensitive"] < 0.1
@@ -76,10 +76,6 @@ def test_lists_stay_whole_and_the_order_of_rows_does_not_matter():
     given = evaluate_representation(scaler, *arrays, models=["linear"])
     held = evaluate_representation(scaler, mixed, models=["linear"])
     np.testing.assert_allclose(given["value"], held["value"])
-    ranked = held["value"][1]
-    assert ranked == pytest.approx(
-        cells(evaluate_representation(scaler, data))["linear", "NDCG", ""], abs=0.1
-    )
 
 
 def test_each_attribute_by_itself_or_crossed():

@@ -75,7 +75,7 @@ class TradeoffScorer:
     ) -> float:
         """Score the estimator's predictions on X, which may be a `RankingData`."""
         found = self.values(estimator, X, y, qid=qid, sensitive_features=sensitive_features)
-        return tradeoff_score(*found, self.weight)
+        return float(tradeoff_score(*found, self.weight))
 
     def values(
         self,
@@ -117,7 +117,7 @@ class TradeoffScorer:
         return f"TradeoffScorer('{self.relevance}', '{self.unfairness}', {self.weight})"
 
 
-def tradeoff_score(relevance: float, unfairness: float, weight: float = 0.5) -> float:
+def tradeoff_score(relevance: Any, unfairness: Any, weight: float = 0.5) -> Any:
     """Weigh relevance against fairness: higher is better.
 
     Examples
@@ -128,7 +128,7 @@ def tradeoff_score(relevance: float, unfairness: float, weight: float = 0.5) -> 
     return weight * relevance + (1.0 - weight) * (1.0 - unfairness)
 
 
-def tradeoff_distance(relevance: float, unfairness: float) -> float:
+def tradeoff_distance(relevance: Any, unfairness: Any) -> Any:
     """Give the distance to perfect relevance and fairness, |1 - relevance| + |unfairness|.
 
     Examples
