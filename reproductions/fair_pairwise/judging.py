@@ -134,48 +134,31 @@ def further_claims(rows, part, words, expected):
 
 
 def pictures(found):
-    """Means over seeds, with iso-lines of equal distance."""
+    """Means over seeds, with lines of equal distance and the line of random mixtures."""
     drawn = {}
     for part, tables in found.items():
         pairs = {"rnd": ("NDCG@500", "ndcg", "1 - rND", "rnd"),
                  "gpa": ("NDCG@500", "ndcg", "1 - GPA gap", "gpa")}  # fmt: skip
         if part == "wiki":
             pairs["auc"] = ("AUC", "auc", "1 - GPA gap", "gpa")
-        for name, (height, good, width, bad) in pairs.items():
-            points = []
-            for model in dict.fromkeys(row["model"] for row in tables["figures"]):
-                mine = v.rows_where(tables["figures"], model=model)
-                points.append({"model": model.partition("+")[0], "noise": "+" in model,
-                               "name": model, "y": v.values(mine, good).mean(),
-                               "x": 1.0 - v.values(mine, bad).mean()})  # fmt: skip
-            title = f"{SETS[part]}: {height} against {width}"
-            drawn[f"{name}_{part}"] = iso_chart(points, width, height, title)
+        for name, (y, good, x, bad) in pairs.items():
+            drawn[f"{name}_{part}"] = picture(tables, x, y, good, bad, SETS[part])
     return drawn
 
 
-def iso_chart(points, x, y, title):
-    """Draw points with the lines of equal distance: dashed best rival, dotted best."""
-    import altair as alt
+def picture(tables, x, y, good, bad, words):
+    """Draw the models' trade-offs; dashed is the best rival, dotted the best of all."""
+    from equirank.plots import tradeoff
 
-    for point in points:
-        point["distance"] = abs(1.0 - point["x"]) + abs(1.0 - point["y"])
-    rivals = [point for point in points if point["model"] not in FAIR]
-    low, high = min(point["x"] for point in points), max(point["x"] for point in points)
-    low, high = low - 0.02, min(1.0, high + 0.02)
-    lines = []
-    for kind, best in (("best rival", min(p["distance"] for p in rivals)),
-                       ("best of all", min(p["distance"] for p in points))):  # fmt: skip
-        lines += [{"line": kind, "x": end, "y": 2.0 - best - end}
-                  for end in np.linspace(low, high, 20) if 2.0 - best - end <= 1.0]  # fmt: skip
-    axes = {
-        "x": alt.X("x:Q", title=x, scale=alt.Scale(zero=False)),
-        "y": alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-    }
-    dashes = alt.Scale(domain=["best rival", "best of all"], range=[[8, 4], [2, 3]])
-    dash = alt.StrokeDash("line:N", title="equal distance", scale=dashes)
-    iso = alt.Chart(alt.InlineData(values=lines)).mark_line(color="grey", clip=True)
-    iso = iso.encode(**axes, strokeDash=dash)
-    shown = alt.Chart(alt.InlineData(values=points)).mark_point(filled=True, size=80).encode(
-        **axes, color=alt.Color("model:N"), shape=alt.Shape("noise:N"),
-        tooltip=["name:N", "x:Q", "y:Q", "distance:Q"])  # fmt: skip
-    return (iso + shown).properties(width=420, height=300, title=title)
+    points = {"name": [], x: [], y: [], "rival": []}
+    for model in dict.fromkeys(row["model"] for row in tables["figures"]):
+        mine = v.rows_where(tables["figures"], model=model)
+        place = 1.0 - v.values(mine, bad).mean(), v.values(mine, good).mean()
+        rival = model.partition("+")[0] not in FAIR
+        for column, value in zip(points, (model, *place, rival), strict=True):
+            points[column].append(value)
+        if model == "plain":
+            plain = place
+    chance = [v.values(tables["chance"], name).mean() for name in (bad, good)]
+    ends = (*plain, 1.0 - chance[0], chance[1])
+    return tradeoff(points, x, y, mixture=ends, title=f"{words}: {y} against {x}")

@@ -25,8 +25,8 @@ def study(given, load, names=MODELS):
 
     jobs = [delayed(one_seed)(load, seed, names, given.quick) for seed in range(given.seeds)]
     steps = Parallel(n_jobs=given.n_jobs, return_as="generator")(jobs)
-    rows = [row for found in v.progress(steps, load.__name__) for row in found]
-    return {"figures": rows}
+    rows, chances = zip(*v.progress(steps, load.__name__), strict=True)
+    return {"figures": [row for found in rows for row in found], "chance": list(chances)}
 
 
 PARTS = {

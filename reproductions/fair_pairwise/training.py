@@ -102,13 +102,14 @@ def chosen(name, train, valid, protected, target, seed, quick):
 
 
 def measured(score, data, protected):
-    """Give NDCG@500, rND (Z: the protected all last) and the gap of pairwise accuracies."""
+    """Give NDCG@500, rND (Z: the protected all last), the gap of pairwise accuracies, and AUC."""
     groups = np.array(data.attribute().categories, dtype=object)[data.attribute().codes]
-    return {
+    figures = {
         "ndcg": ndcg(data.y, score, k=500),
         "rnd": rnd(score, groups, protected=protected, normalizer="last"),
         "gpa": group_pairwise_accuracy(data.y, score, groups),
     }
+    return figures | ({"auc": auc(data.y, score)} if data.y.max() == 1.0 else {})
 
 
 def represented(model, train, rest, test, protected, seed):
@@ -129,7 +130,10 @@ def _representation(model, X):
 
 
 def one_seed(load, seed, names, quick):
-    """Split 60/20/20, choose every model on the validation part, measure it on the test part."""
+    """Split 60/20/20, choose every model on the validation part, measure it on the test part.
+
+    Gives the rows of the models, and what a random order of the test part is worth.
+    """
     data, protected, target = load(seed, quick)
     cut = {"by": "item", "random_state": seed}
     train, rest = query_train_test_split(data, test_size=0.4, **cut)
@@ -139,9 +143,13 @@ def one_seed(load, seed, names, quick):
         best = chosen(name, train, valid, protected, target, seed, quick)
         row = {"seed": seed, "model": name, "gamma": best.point.gamma, "width": best.point.width,
                "steps": best.steps, "validation": best.validation}  # fmt: skip
-        score = best.model.predict(test.X)
-        row |= measured(score, test, protected)
-        if len(np.unique(data.y)) == 2:
-            row["auc"] = auc(test.y, score)
+        row |= measured(best.model.predict(test.X), test, protected)
         rows.append(row | represented(best.model, train, rest, test, protected, seed))
-    return rows
+    return rows, {"seed": seed} | chance(test, protected, seed)
+
+
+def chance(test, protected, seed):
+    """Give the mean figures of random orders."""
+    rng = np.random.default_rng([13, seed])
+    drawn = [measured(rng.random(test.n_rows), test, protected) for _ in range(20)]
+    return {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}
