@@ -64,15 +64,18 @@ def _reach(values: list[float], perfect: float) -> tuple[float, float]:
 
 
 def draw_lines(alt: Any, lines: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
-    """Draw the lines, each with its name and distance at its upper left end."""
+    """Draw the lines, named with their distances, the rival's below and the other above."""
     for line in lines:
         yield (
             alt.Chart(data(line["ends"]))
             .mark_line(strokeDash=line["dash"], strokeWidth=1.5, color=INK, opacity=0.75)
             .encode(**axes)
         )
+        low, high = sorted(line["ends"], key=lambda end: end["y"])
+        above = line["name"] != "best rival"
+        place = {"align": "left", "dx": 5, "dy": -5} if above else {"align": "right", "dy": 12}
         yield (
-            alt.Chart(data([max(line["ends"], key=lambda end: end["y"])]))
-            .mark_text(align="left", dx=5, dy=-5, color=INK, fontStyle="italic")
+            alt.Chart(data([high if above else low]))
+            .mark_text(**place, color=INK, fontStyle="italic")
             .encode(**axes, text=alt.value(f"{line['name']}: {line['distance']:.3f}"))
         )

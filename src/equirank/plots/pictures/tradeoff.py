@@ -39,7 +39,8 @@ def tradeoff(
         One row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
         ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
         True for members of the Pareto front (filled points); ``path``, a label that joins its rows
-        by a line, in the order given; ``mixture``, True for rows that make up the mixture line;
+        by a line, in the order given; ``label``, what is written beside a point in place of its
+        name; ``mixture``, True for rows that make up the mixture line;
         ``rival``, True for methods that others are compared with: lines of equal trade-off distance
         |1 - x| + |1 - y| (0 for 1 where lower is better) then pass through the best rival, dashed,
         and through the best of all, dotted.
@@ -97,11 +98,12 @@ def tradeoff(
         for filled in (False, True)
         if any(row["front"] is filled for row in rows)
     ]
-    if len(rows) <= LABELS:
+    labelled = [row for row in rows if row["label"]]
+    if len(labelled) <= LABELS:
         layers.append(
-            alt.Chart(data(rows))
+            alt.Chart(data(labelled))
             .mark_text(align="left", dx=9, dy=-8, limit=160)
-            .encode(**axes, text="name:N")
+            .encode(**axes, text="label:N")
         )
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
@@ -144,7 +146,8 @@ def _rows(
             raise DataError(f"points must have a column {shorten(name)!r}, got {listed}")
     count = len(columns["name"])
     names = {"name": "name", "x": x, "y": y} | {
-        key: key for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture", "rival")
+        key: key
+        for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture", "rival", "label")
     }
     none = [None] * count
     rows = [
@@ -157,6 +160,7 @@ def _rows(
         for key in ("x", "y", "low", "high", "x_low", "x_high"):
             row[key] = _number(row[key])
         row["name"] = str(row["name"])
+        row["label"] = row["name"] if row["label"] is None else str(row["label"])
         row["path"] = "" if row["path"] is None or row["path"] != row["path"] else str(row["path"])
         row["front"] = row["front"] is None or bool(row["front"])
     line = [{"x": row["x"], "y": row["y"]} for row in rows if row["mixture"] is True]
