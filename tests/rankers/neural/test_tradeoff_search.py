@@ -188,7 +188,8 @@ def test_the_picture_has_all_points_and_the_best_one_s_line():
         for row in layer["data"]["values"]
     ]
     assert len(points) == 10
-    named = [row["name"] for row in points if row["name"]]
-    assert 1 <= len(named) < 10
+    assert {row["name"] for row in points} == {f"column {at}" for at in range(10)}
+    (best,) = [row for row in points if row["label"]]
+    assert best["name"] == f"column {search.best_params_['column']}"
     texts = [layer["encoding"].get("text", {}).get("value", "") for layer in spec["layer"]]
     assert f"best of all: {min(search.table['distance']):.3f}" in texts

@@ -256,20 +256,22 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """Draw relevance against 1 - unfairness of all points, with the best one's distance.
 
         The dotted line joins all trade-offs as far from perfect as the nearest point. Of many
-        points only those of the Pareto front are named. Needs the extra ``report``; options go to
+        points only the best is named; tooltips name all. Needs the extra ``report``; options go to
         `equirank.plots.tradeoff`.
         """
         plots = import_module("equirank.plots")  # a room above this one, met only when asked for
         table = self.table
         known = np.flatnonzero(~np.isnan(table["relevance"]))
         good, bad = table["relevance"][known], table["unfairness"][known]
-        front, words = table["pareto"][known], [_words(self._params()[at]) for at in known]
+        words = [_words(self._params()[at]) for at in known]
+        chosen = known == self.best_index_
         x, y = f"1 - {self.scorer_.unfairness}", str(self.scorer_.relevance)
         points = {
-            "name": words if len(known) <= NAMED else _once(words, good, bad, front),
+            "name": words,
+            "label": words if len(known) <= NAMED else ["best" if b else "" for b in chosen],
             x: 1.0 - bad,
             y: good,
-            "front": front,
+            "front": table["pareto"][known],
             "rival": np.zeros(len(known), dtype=bool),
         }
         best = int(np.argmax(good))
@@ -339,12 +341,3 @@ def _chance(scorer: TradeoffScorer, data: RankingData) -> tuple[float, float]:
 
 def _words(point: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in point.items())
-
-
-def _once(words: list[str], good: np.ndarray, bad: np.ndarray, front: np.ndarray) -> list[str]:
-    """Keep the names of points on the front, the first of those that lie on each other."""
-    places = list(zip(good.tolist(), bad.tolist(), strict=True))
-    return [
-        word if front[at] and places.index(places[at]) == at else ""
-        for at, word in enumerate(words)
-    ]
