@@ -17,7 +17,7 @@ from equirank.rankers import (
     SoftRank,
     fit_together,
 )
-from equirank.rankers.neural import fit_together as room
+from equirank.rankers.neural import stacked_run as room
 from equirank.rankers.neural.fit_together import fit_all, stacks
 
 DATA = make_ranking(n_queries=12, n_items=(5, 9), feature_bias=1.0, random_state=0)
@@ -81,15 +81,23 @@ def test_single_precision_differs_in_the_last_digits_only():
 
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 def test_step_counts_are_checkpoints_of_one_run(schedule, monkeypatch):
-    runs = []
-    monkeypatch.setattr(room, "train", lambda *a, **k: runs.append(a) or train(*a, **k))
-    train = __import__("equirank.rankers.neural.training", fromlist=["train"]).train
+    runs, train = [], room.train
+    monkeypatch.setattr(
+        room, "train", lambda *a, **k: runs.append(len(a[0].weights)) or train(*a, **k)
+    )
     counts = [{"max_steps": steps} for steps in (0, 1, 4, 7, 100)]
     if schedule == "constant":
         counts += [{"n_epochs": epochs} for epochs in (0, 1, 2)]
     given = SMALL | {"schedule": schedule, "clip": 0.1, "random_state": 0}
-    check([DirectRanker("flipped", **given | count) for count in counts], 1)
-    assert len(runs) == 1
+    rates = [{"learning_rate": rate} for rate in (0.003, 0.01)]
+    check([DirectRanker("flipped", **given | n | r) for n in counts for r in rates], 1)
+    assert runs == [2]  # one run, of two rows
+
+
+def test_very_many_are_cut_into_several_runs(monkeypatch):
+    monkeypatch.setattr(room, "MOST", 2)
+    given = SMALL | {"random_state": 0}
+    check([DirectRanker("flipped", gamma, **given) for gamma in (0.0, 0.1, 0.2, 0.3, 0.4)], 1)
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,12 @@
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +21,8 @@ from ...core.splitting import QueryKFold, query_train_test_split
 from ...core.table import Table
 from ..tradeoff_path import pareto_points
 from .fit_together import fit_all
-from .tradeoff_scorer import TradeoffScorer, tradeoff_distance, tradeoff_score
+from .search_results import grid_points, search_results
+from .tradeoff_scorer import TradeoffScorer
 
 __all__ = ["TradeoffSearch"]
 
@@ -150,7 +150,7 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(X, RankingData):
             refuse_beside(given | {"y": y})
         data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
-        points = _points(self.param_grid)
+        points = grid_points(self.param_grid)
         runs = []
         for train, test in self._splits(data):
             for metric in (scorer.relevance, scorer.unfairness):
@@ -171,7 +171,7 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 first = rankers
                 self.chance_ = _chance(scorer, test)
         self.scorer_, self.n_splits_ = scorer, len(runs)
-        self.cv_results_ = _results(points, runs, self.weight)
+        self.cv_results_ = search_results(points, runs, self.weight)
         score = self.cv_results_["mean_test_score"]
         if np.isnan(score).all():
             raise DataError("every point of param_grid must have a score, and none has one")
@@ -284,19 +284,6 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return plots.tradeoff(Table(points), x, y, mixture=mixture, **options)
 
 
-def _points(grid: Any) -> list[dict[str, Any]]:
-    """List the points of a grid, of several, or of what gives points one by one."""
-    if isinstance(grid, Mapping):
-        return list(ParameterGrid(dict(grid)))
-    if isinstance(grid, list) and all(isinstance(part, Mapping) for part in grid) and grid:
-        return list(ParameterGrid(grid))
-    if isinstance(grid, Iterable) and not isinstance(grid, (str, list)):
-        found = [dict(point) for point in grid]
-        if found:
-            return found
-    raise DataError(f"param_grid must be a dict, a list of dict or points, got {grid!r}")
-
-
 def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
     failed = [at for at, error in enumerate(errors) if error is not None]
     if failed:
@@ -306,30 +293,6 @@ def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
             EquirankWarning,
             stacklevel=3,
         )
-
-
-def _results(
-    points: list[dict[str, Any]], runs: list[tuple[np.ndarray, float]], weight: float
-) -> dict[str, Any]:
-    """Lay out what was measured as scikit-learn does."""
-    found: dict[str, Any] = {"mean_fit_time": np.full(len(points), np.mean([t for _, t in runs]))}
-    for name in dict.fromkeys(name for point in points for name in point):
-        column = np.empty(len(points), dtype=object)
-        column[:] = [point.get(name) for point in points]
-        found[f"param_{name}"] = np.ma.array(column, mask=[name not in p for p in points])
-    found["params"] = points
-    values = np.stack([values for values, _ in runs])  # split x point x (relevance, unfairness)
-    score = tradeoff_score(values[..., 0], values[..., 1], weight)
-    for split, own in enumerate(score):
-        found[f"split{split}_test_score"] = own
-    mean = score.mean(axis=0)
-    known = np.where(np.isnan(mean), -np.inf, mean)
-    found["mean_test_score"], found["std_test_score"] = mean, score.std(axis=0)
-    found["rank_test_score"] = np.array([1 + int((known > own).sum()) for own in known])
-    found["mean_test_relevance"] = values[..., 0].mean(axis=0)
-    found["mean_test_unfairness"] = values[..., 1].mean(axis=0)
-    found["mean_test_distance"] = tradeoff_distance(values[..., 0], values[..., 1]).mean(axis=0)
-    return found
 
 
 def _chance(scorer: TradeoffScorer, data: RankingData) -> tuple[float, float]:
