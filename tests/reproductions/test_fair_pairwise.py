@@ -52,9 +52,27 @@ def test_family_must_be_nearer_than_each_rival(study, family, verdict):
     rivals = {"deltr": 0.4, "debias_classifier+noise": 0.3, "plain": 0.45}
     rows = rows_of({name: value + wobble for name, value in rivals.items()})
     rows += rows_of({"both": family + wobble[::-1], "flipped+noise": 0.9 + wobble})
-    (row,) = tradeoffs(rows, "compas", "COMPAS", {})
+    tables = {"figures": rows, "chance": rows_of({"random": [0.6, 0.6]})}
+    (row,) = tradeoffs(tables, "compas", "COMPAS", {})
     assert row["verdict"] == verdict
     assert "taken: both;" in row["note"]
+    assert row["note"].endswith("a random order: 0.600 ± 0.000")
+
+
+@pytest.mark.parametrize(
+    ("adrg", "verdict"), [(0.02, "confirmed"), (0.05, "not confirmed"), (0.2, "contradicted")]
+)
+def test_groups_must_be_hidden_where_they_were_published_as_hidden(study, adrg, verdict):
+    from fair_pairwise.judging import hidden_groups
+
+    expected = {"hidden": 0.05, "compas": {"both": [0.01], "flipped": [0.07], "deltr": [0.01]}}
+    rows = [
+        {"model": model, "on_adrg": value + shift}
+        for model, value in (("both", adrg), ("flipped", 0.01))
+        for shift in (0.0, 0.01, -0.01)
+    ]
+    (row,) = hidden_groups({"figures": rows}, "compas", "COMPAS", expected)
+    assert (row["published"], row["verdict"]) == ("both", verdict)
 
 
 def test_member_is_taken_on_validation_not_on_test(study):
