@@ -68,7 +68,7 @@ def test_groups_must_be_hidden_where_they_were_published_as_hidden(study, adrg, 
     expected = {"hidden": 0.05, "compas": {"both": [0.01], "flipped": [0.07], "deltr": [0.01]}}
     rows = [
         {"model": model, "on_adrg": value + shift}
-        for model, value in (("both", adrg), ("flipped", 0.01))
+        for model, value in (("both", adrg), ("flipped", 0.2))
         for shift in (0.0, 0.01, -0.01)
     ]
     (row,) = hidden_groups({"figures": rows}, "compas", "COMPAS", expected)
