@@ -32,6 +32,12 @@ def test_distances_and_who_is_best():
             assert end["y"] <= 1.0
 
 
+def test_no_line_goes_beyond_what_is_perfect():
+    near = POINTS | {"fair": [0.5, 0.7, 0.99, 0.8], "good": [0.999, 0.8, 0.5, 0.75]}
+    for line in distance_lines(rows(near), [], "higher", "higher"):
+        assert max(max(end["x"], end["y"]) for end in line["ends"]) <= 1.0
+
+
 def test_an_axis_of_which_lower_is_better():
     turned = distance_lines(rows(x=lambda v: 1 - v), [], "lower", "higher")
     assert [line["distance"] for line in turned] == pytest.approx([0.5, 0.35])

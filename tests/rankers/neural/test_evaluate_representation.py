@@ -10,7 +10,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from equirank import DataError, as_ranking_data, make_ranking
 from equirank.metrics import ndcg, representation_leakage, rnd
 from equirank.rankers import evaluate_representation
-from equirank.rankers.neural.evaluate_representation import _table
+from equirank.rankers.neural.evaluate_representation import _splits, _table
 
 ONLY_MERIT = FunctionTransformer(lambda X: X[:, :1])
 ONLY_GROUP = FunctionTransformer(lambda X: X[:, 1:])
@@ -76,6 +76,9 @@ def test_lists_stay_whole_and_the_order_of_rows_does_not_matter():
     given = evaluate_representation(scaler, *arrays, models=["linear"])
     held = evaluate_representation(scaler, mixed, models=["linear"])
     np.testing.assert_allclose(given["value"], held["value"])
+    for train, test in _splits(mixed, 5, 0):
+        assert (train.n_queries, test.n_queries) == (8, 2)
+        assert not set(train.qids) & set(test.qids)
 
 
 def test_each_attribute_by_itself_or_crossed():

@@ -23,6 +23,8 @@ from equirank.rankers.neural.fit_together import fit_all, stacks
 DATA = make_ranking(n_queries=12, n_items=(5, 9), feature_bias=1.0, random_state=0)
 SMALL = {"layers": (4, 3), "n_epochs": 3, "batch_size": 16, "precision": "float64"}
 
+OTHER = {"layers": (4,), "random_state": 0}
+
 
 class ByColumn(Ranker):
     """A ranker that is no network."""
@@ -92,6 +94,13 @@ def test_step_counts_are_checkpoints_of_one_run(schedule, monkeypatch):
     rates = [{"learning_rate": rate} for rate in (0.003, 0.01)]
     check([DirectRanker("flipped", **given | n | r) for n in counts for r in rates], 1)
     assert runs == [2]  # one run, of two rows
+
+
+def test_another_schedule_is_another_run():
+    falling = [DirectRanker(schedule="linear", n_epochs=n, **OTHER) for n in (1, 2)]
+    assert stacks(falling) == [[0], [1]]
+    constant = [DirectRanker(n_epochs=n, **OTHER) for n in (1, 2)]
+    assert stacks(constant) == [[0, 1]]
 
 
 def test_very_many_are_cut_into_several_runs(monkeypatch):

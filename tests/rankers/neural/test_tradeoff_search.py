@@ -5,10 +5,17 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV, ParameterSampler
+from sklearn.model_selection import GridSearchCV, ParameterSampler
 
-from equirank import DataError, EquirankWarning, QueryKFold, Ranker, evaluate, make_ranking
-from equirank.metrics import NDCG, RND
+from equirank import (
+    DataError,
+    EquirankWarning,
+    QueryKFold,
+    Ranker,
+    as_ranking_data,
+    evaluate,
+    make_ranking,
+)
 from equirank.rankers import DirectRanker, TradeoffScorer, TradeoffSearch
 from equirank.rankers.neural import tradeoff_search as room
 
@@ -76,39 +83,6 @@ def test_it_agrees_with_scikit_learn_s_search_fold_by_fold():
     np.testing.assert_allclose(ours.predict(DATA.X), theirs.predict(DATA.X), atol=1e-4)
 
 
-def test_the_scorer_works_in_a_halving_search():
-    given = {"qid": DATA.query_of_rows(), "sensitive_features": DATA.attribute("group").codes}
-    with config_context(enable_metadata_routing=True):
-        search = HalvingGridSearchCV(
-            RANKER,
-            {"gamma": [0.0, 0.5, 1.0]},
-            scoring=TradeoffScorer("NDCG", "RND(step=4)"),
-            cv=QueryKFold(2),
-            resource="n_epochs",
-            min_resources=1,
-            max_resources=3,
-            random_state=0,
-        ).fit(DATA.X, DATA.y, **given)
-    assert 0.0 < search.best_score_ < 1.0
-
-
-def test_the_scorer_weighs_and_says_what_it_is():
-    ranker = clone(RANKER).fit(DATA)
-    good, bad = worth(ranker, OTHER)
-    for weight in (0.0, 0.3, 1.0):
-        scorer = TradeoffScorer(NDCG(), RND(step=4), weight)
-        assert scorer(ranker, OTHER) == pytest.approx(weight * good + (1 - weight) * (1 - bad))
-    arrays = (OTHER.X, OTHER.y)
-    given = {"qid": OTHER.query_of_rows(), "sensitive_features": OTHER.attribute("group").codes}
-    scorer = TradeoffScorer("NDCG", "RND(step=4)")
-    assert scorer.values(ranker, *arrays, **given) == pytest.approx((good, bad))
-    assert repr(scorer) == "TradeoffScorer('NDCG', 'RND(step=4)', 0.5)"
-    with pytest.raises(DataError, match="relevance must be a metric of which higher is better"):
-        TradeoffScorer("RND")
-    with pytest.raises(DataError, match="weight of TradeoffScorer must be"):
-        TradeoffScorer(weight=2.0)
-
-
 def test_each_split_trains_all_points_at_once(monkeypatch):
     runs = []
     fit_all = room.fit_all
@@ -144,6 +118,16 @@ def test_grids_lists_of_grids_and_points():
     for wrong in ("gamma", [], [1], 3):
         with pytest.raises(DataError, match="param_grid must be"):
             TradeoffSearch(ByColumn(), wrong, cv=OTHER, **BY).fit(DATA)
+
+
+def test_folds_hold_whole_lists_whatever_the_order_of_rows():
+    rows = np.random.default_rng(0).permutation(DATA.n_rows)
+    qid = DATA.query_of_rows()[rows]
+    group = DATA.attribute("group").codes[rows]
+    mixed = as_ranking_data(DATA.X[rows], DATA.y[rows], qid=qid, sensitive_features=group)
+    for train, test in TradeoffSearch(ByColumn(), {}, cv=4)._splits(mixed):
+        assert (train.n_queries, test.n_queries) == (12, 4)
+        assert not set(train.qids) & set(test.qids)
 
 
 def test_data_that_is_one_list_is_split_by_person():
