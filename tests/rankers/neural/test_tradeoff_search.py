@@ -1,9 +1,12 @@
 """The search finds the best combined score, whichever way the points of its grid are trained."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.model_selection import GridSearchCV, ParameterSampler
 
@@ -177,3 +180,13 @@ def test_the_picture_has_all_points_and_the_best_one_s_line():
     assert best["name"] == f"column {search.best_params_['column']}"
     texts = [layer["encoding"].get("text", {}).get("value", "") for layer in spec["layer"]]
     assert f"best of all: {min(search.table['distance']):.3f}" in texts
+
+
+def test_it_is_a_scikit_learn_estimator():
+    search = TradeoffSearch(RANKER, GRID, cv=OTHER, **BY)
+    assert search.get_params()["ranker__gamma"] == 0.5
+    copy = pickle.loads(pickle.dumps(clone(search).fit(DATA)))
+    assert not hasattr(search, "best_params_")
+    np.testing.assert_array_equal(copy.predict(OTHER), copy.best_estimator_.predict(OTHER))
+    with pytest.raises(NotFittedError):
+        search.predict(OTHER)
