@@ -9,7 +9,8 @@ Both sides go through `TradeoffSearch`: one point, or 16 values of gamma x 4 lea
 on 3,000 rows of two groups and measured on 1,000 by NDCG and rND. A stack saves what a step costs
 beside its arithmetic, so narrow layers and small batches gain the most; wide ones are bound by the
 arithmetic of 64 networks. Seconds are of the processor (with several threads, or on a GPU, of the
-clock), the smallest of several runs, so that other work on the machine counts little.
+clock), the smallest of several runs, so that other work on the machine counts little. The last line
+is a grid as published, in small: step counts are checkpoints, so 300 points are a stack of 30.
 """
 
 import argparse
@@ -29,6 +30,8 @@ SHAPES = [
     ("published grid, middle", (20, 20), (10, 10), 128),
     ("default layers", (64, 8), (16,), 128),
 ]
+#: The published strengths.
+GAMMAS = [0.1, 1.0, 2.0, 5.0, 10.0, 100.0]
 GRID = {
     "gamma": np.geomspace(0.1, 100.0, 16).tolist(),
     "learning_rate": np.geomspace(0.0005, 0.005, 4).tolist(),
@@ -85,6 +88,17 @@ def main():
             f"one {alone:.2f} s, {count} together {together:.2f} s = "
             f"{together / alone:.1f}x (one after another: {count}x)",
             flush=True,
+        )
+    if not given.quick:
+        steps = np.linspace(given.steps // 10, given.steps, 10).astype(int).tolist()
+        model = ranker((20, 20), (10, 10), 32, None, given.device, given.jobs)
+        wide = {"gamma": GAMMAS, "random_state": [0, 1, 2, 3, 4], "max_steps": steps}
+        single = {name: values[-1:] for name, values in wide.items()}
+        alone, _ = seconds(model, single, train, test, clock, 3)
+        together, count = seconds(model, wide, train, test, clock, 2)
+        print(
+            f"6 gammas x 5 seeds x 10 step counts: one run {alone:.2f} s, {count} points "
+            f"{together:.2f} s = {together / alone:.1f}x"
         )
 
 
