@@ -65,6 +65,10 @@ def test_dashed_for_the_rival_dotted_for_all_and_the_mixture_stays():
     assert [row["x"] for row in lines[0]["data"]["values"]] == [0.5, 0.9]
     texts = [layer["encoding"].get("text", {}).get("value") for layer in spec["layer"]]
     assert {"best rival: 0.500", "best of all: 0.350", "random mixture"} <= set(texts)
+    assert spec["title"]["subtitle"][1:] == [
+        "Dashed: as far from perfect as the best rival.",
+        "Dotted: as far from perfect as the best of all.",
+    ]
     plain = {name: values for name, values in POINTS.items() if name != "rival"}
     spec = tradeoff(plain, "fair", "good", mixture=(0.9, 0.5, 0.5, 0.9)).to_dict()
     assert len([layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]) == 1

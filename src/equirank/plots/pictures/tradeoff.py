@@ -107,10 +107,7 @@ def tradeoff(
         )
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
-    if lines:
-        reading.append(
-            "Dashed and dotted: as far from perfect as the best rival and the best of all."
-        )
+    reading += [f"{_stroke(at)}: as far from perfect as the {at['name']}." for at in lines]
     if any(row["front"] for row in rows) and not all(row["front"] for row in rows):
         reading.append("Filled points are on the Pareto front; hollow ones are dominated.")
     return dress(
@@ -226,6 +223,10 @@ def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
         if any(row[key] is not None for row in rows)
     ]
     return tips
+
+
+def _stroke(line: dict[str, Any]) -> str:
+    return "Dotted" if line["name"] == "best of all" else "Dashed"
 
 
 def _mixture(
