@@ -102,14 +102,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         qid, sensitive_features, cost, query_weight : array-like, optional
             As in `as_ranking_data`.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
-        data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
-        for need, there in _present(data).items():
-            if need in self._needs() and not there:
-                raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
-        self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
-        self.data_fingerprint_ = data.fingerprint()
-        self._fit(data)
+        self._fit(self._begin(X, y, qid, sensitive_features, cost, query_weight))
         self.is_fitted_ = True
         return self
 
@@ -247,6 +240,19 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", data.feature_names)
         count = data.n_features
         return [f"x{at}" for at in range(count)] if names is None else [str(n) for n in names]
+
+    def _begin(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
+    ) -> RankingData:
+        """Check parameters and data, remember what was seen, and give the data to learn from."""
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        for need, there in _present(data).items():
+            if need in self._needs() and not there:
+                raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
+        self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
+        self.data_fingerprint_ = data.fingerprint()
+        return data
 
     def _training_data(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any

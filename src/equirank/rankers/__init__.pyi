@@ -31,11 +31,15 @@ from .neural.constrained_pairwise import ConstrainedPairwise as ConstrainedPairw
 from .neural.debias_classifier import DebiasClassifier as DebiasClassifier
 from .neural.deltr import DELTR as DELTR
 from .neural.direct_ranker import DirectRanker as DirectRanker
+from .neural.evaluate_representation import evaluate_representation as evaluate_representation
+from .neural.fit_together import fit_together as fit_together
 from .neural.lambda_rank import LambdaRank as LambdaRank
 from .neural.list_net import ListNet as ListNet
 from .neural.pairwise_regularised import PairwiseRegularised as PairwiseRegularised
 from .neural.rank_net import RankNet as RankNet
 from .neural.soft_rank import SoftRank as SoftRank
+from .neural.tradeoff_scorer import TradeoffScorer as TradeoffScorer
+from .neural.tradeoff_search import TradeoffSearch as TradeoffSearch
 from .policy.fair_pg_rank import FairPGRank as FairPGRank
 from .preference.order_by_preference import order_by_preference as order_by_preference
 from .preference.ordering import PreferenceOrder as PreferenceOrder

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...core.errors import DataError
 from ..theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
+from .iso_lines import distance_lines, draw_lines
 
 __all__ = ["tradeoff"]
 
@@ -38,7 +39,11 @@ def tradeoff(
         One row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
         ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
         True for members of the Pareto front (filled points); ``path``, a label that joins its rows
-        by a line, in the order given; ``mixture``, True for rows that make up the mixture line.
+        by a line, in the order given; ``label``, what is written beside a point in place of its
+        name; ``mixture``, True for rows that make up the mixture line;
+        ``rival``, True for methods that others are compared with: lines of equal trade-off distance
+        |1 - x| + |1 - y| (0 for 1 where lower is better) then pass through the best rival, dashed,
+        and through the best of all, dotted.
     x, y : str
         The columns, also the titles of the axes.
     mixture : (x0, y0, x1, y1), optional
@@ -77,7 +82,8 @@ def tradeoff(
     paths = list(dict.fromkeys(row["path"] for row in rows if row["path"]))
     hue = _hue(alt, paths)
     tips = _tips(alt, rows, x, y)
-    layers = [*_mixture(alt, line, axes)]
+    lines = distance_lines(rows, line, x_better, y_better)
+    layers = [*_mixture(alt, line, axes, solid=bool(lines)), *draw_lines(alt, lines, axes)]
     if paths:
         layers.append(
             alt.Chart(data(row for row in rows if row["path"]))
@@ -92,14 +98,16 @@ def tradeoff(
         for filled in (False, True)
         if any(row["front"] is filled for row in rows)
     ]
-    if len(rows) <= LABELS:
+    labelled = [row for row in rows if row["label"]]
+    if len(labelled) <= LABELS:
         layers.append(
-            alt.Chart(data(rows))
+            alt.Chart(data(labelled))
             .mark_text(align="left", dx=9, dy=-8, limit=160)
-            .encode(**axes, text="name:N")
+            .encode(**axes, text="label:N")
         )
     chart = alt.layer(*layers).properties(width=width, height=height)
-    reading = ["Dashed: mixtures of the ranking with a random one."]
+    reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
+    reading += [f"{_stroke(at)}: as far from perfect as the {at['name']}." for at in lines]
     if any(row["front"] for row in rows) and not all(row["front"] for row in rows):
         reading.append("Filled points are on the Pareto front; hollow ones are dominated.")
     return dress(
@@ -135,7 +143,8 @@ def _rows(
             raise DataError(f"points must have a column {shorten(name)!r}, got {listed}")
     count = len(columns["name"])
     names = {"name": "name", "x": x, "y": y} | {
-        key: key for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture")
+        key: key
+        for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture", "rival", "label")
     }
     none = [None] * count
     rows = [
@@ -148,6 +157,7 @@ def _rows(
         for key in ("x", "y", "low", "high", "x_low", "x_high"):
             row[key] = _number(row[key])
         row["name"] = str(row["name"])
+        row["label"] = row["name"] if row["label"] is None else str(row["label"])
         row["path"] = "" if row["path"] is None or row["path"] != row["path"] else str(row["path"])
         row["front"] = row["front"] is None or bool(row["front"])
     line = [{"x": row["x"], "y": row["y"]} for row in rows if row["mixture"] is True]
@@ -215,10 +225,17 @@ def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
     return tips
 
 
-def _mixture(alt: Any, line: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
+def _stroke(line: dict[str, Any]) -> str:
+    return "Dotted" if line["name"] == "best of all" else "Dashed"
+
+
+def _mixture(
+    alt: Any, line: list[dict[str, Any]], axes: dict[str, Any], solid: bool
+) -> Iterable[Any]:
+    dash = [1, 0] if solid else [6, 4]
     yield (
         alt.Chart(data(line))
-        .mark_line(strokeDash=[6, 4], strokeWidth=1.5, color=MUTED)
+        .mark_line(strokeDash=dash, strokeWidth=1.5, color=MUTED)
         .encode(**axes)
     )
     # In the middle, since points stand at the ends.

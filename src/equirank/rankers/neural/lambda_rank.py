@@ -72,6 +72,7 @@ class LambdaRank(NeuralRanker):
         "sigma": Number(0.0, open_low=True),
         "gain": Choice("exp2", "linear"),
     }
+    stackable: ClassVar[bool] = False
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
 
     def __init__(

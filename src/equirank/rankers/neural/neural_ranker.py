@@ -62,6 +62,8 @@ class NeuralRanker(Ranker):
     momentum: ClassVar[float] = 0.9
     #: What a batch holds: "queries", "pairs" or "rows".
     batches_of: ClassVar[str] = "queries"
+    #: Whether the loss may run over stacked weights (`fit_together`): it uses tensors only.
+    stackable: ClassVar[bool] = True
     #: Whether the weights after each epoch are kept, for rankers that choose among them.
     keep_epochs: ClassVar[bool] = False
 

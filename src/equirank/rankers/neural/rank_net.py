@@ -57,6 +57,7 @@ class RankNet(NeuralRanker):
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {**COMMON, "sigma": Number(0.0, open_low=True)}
+    stackable: ClassVar[bool] = False
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
 
     def __init__(

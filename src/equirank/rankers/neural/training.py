@@ -10,7 +10,7 @@ from ...core.errors import DataError
 from ...core.extras import progress, require
 from .problem import Batches
 
-__all__ = ["SCHEDULES", "Plan", "State", "begin", "train"]
+__all__ = ["NOT_FINITE", "SCHEDULES", "Plan", "State", "begin", "train"]
 
 #: How the learning rate falls over an epoch's worth of steps times ``n_epochs``.
 SCHEDULES: dict[str, Callable[[float], float]] = {
@@ -19,6 +19,9 @@ SCHEDULES: dict[str, Callable[[float], float]] = {
     "cosine": lambda done: 0.5 + 0.5 * math.cos(math.pi * done),
 }
 SECOND, TINY = 0.999, 1e-8
+NOT_FINITE = (
+    "learning_rate must be smaller here, or clip given: the loss is no longer finite in epoch {}"
+)
 
 
 @dataclass(frozen=True)
@@ -136,10 +139,7 @@ def _epoch(
     state.losses.append(float(total.mean()) / count if count else 0.0)
     state.epoch = number + 1
     if not math.isfinite(state.losses[-1]):
-        raise DataError(
-            f"learning_rate must be smaller here, or clip given: the loss is no longer finite in "
-            f"epoch {number + 1}"
-        )
+        raise DataError(NOT_FINITE.format(number + 1))
     return count == n_steps
 
 
