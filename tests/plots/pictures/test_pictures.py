@@ -49,7 +49,14 @@ def drawn(spec):
 
 
 #: Pictures of other results, each tested in a file of its own.
-OTHERS = {"before_after", "causal_dag", "fair_angles", "pair_explanation", "tradeoff"}
+OTHERS = {
+    "before_after",
+    "causal_dag",
+    "fair_angles",
+    "margin_bounds",
+    "pair_explanation",
+    "tradeoff",
+}
 
 
 def test_every_picture_is_tested():
