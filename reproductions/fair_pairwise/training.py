@@ -80,7 +80,7 @@ def chosen(name, train, valid, protected, target, seed, quick):
     all points at all step counts is taken.
     """
     rungs = RUNGS_OF_LISTS if name.startswith("deltr") else RUNGS
-    rungs = tuple(steps // 20 for steps in rungs[:2]) if quick else rungs
+    rungs = tuple(steps // 50 for steps in rungs[:2]) if quick else rungs
     per_epoch = 1 if name.startswith("deltr") else max(1, train.n_rows // BATCH)
     alive, best = grid(name, seed, quick), None
     with TemporaryDirectory() as folder:
