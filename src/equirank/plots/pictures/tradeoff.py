@@ -42,8 +42,8 @@ def tradeoff(
         by a line, in the order given; ``label``, what is written beside a point in place of its
         name; ``mixture``, True for rows that make up the mixture line;
         ``rival``, True for methods that others are compared with: lines of equal trade-off distance
-        |1 - x| + |1 - y| (0 for 1 where lower is better) then pass through the best rival, dashed,
-        and through the best of all, dotted.
+        ``|1 - x| + |1 - y|`` (0 for 1 where lower is better) then pass through the best rival,
+        dashed, and through the best of all, dotted.
     x, y : str
         The columns, also the titles of the axes.
     mixture : (x0, y0, x1, y1), optional

@@ -113,7 +113,8 @@ class DirectRanker(RepresentationRanker):
     weights_ : dict of str to ndarray
         All weights, means and deviations of the features, and the noise.
     curve_ : dict of str to list
-        Per epoch: mean loss, and the metric on the validation data (`learning_curve_` as a table).
+        Per epoch: mean loss, and the metric on the validation data; ``learning_curve_`` is it as a
+        table.
 
     References
     ----------

@@ -42,8 +42,9 @@ class ListNet(NeuralRanker):
 
     Attributes
     ----------
-    learning_curve_ : Table
-        The mean loss of each epoch and the metric on validation data.
+    curve_ : dict of str to list
+        Per epoch: mean loss, and the metric on the validation data; ``learning_curve_`` is it as a
+        table.
 
     References
     ----------

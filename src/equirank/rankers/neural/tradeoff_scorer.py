@@ -21,9 +21,9 @@ class TradeoffScorer:
 
         w \cdot \mathrm{relevance} + (1 - w) (1 - \mathrm{unfairness})
 
-    With w = 1/2 this is 1 less half the trade-off distance |1 - relevance| + |unfairness|, so the
-    best score is the shortest distance. A value that is undefined, as for lists of one group, makes
-    the score NaN.
+    With w = 1/2 this is 1 less half the trade-off distance ``|1 - relevance| + |unfairness|``, so
+    the best score is the shortest distance. A value that is undefined, as for lists of one group,
+    makes the score NaN.
 
     It works as ``scoring`` of any of scikit-learn's searches with metadata routing switched on: it
     asks for ``qid`` and the groups, which the ranker does not see unless it needs them.
@@ -129,7 +129,7 @@ def tradeoff_score(relevance: Any, unfairness: Any, weight: float = 0.5) -> Any:
 
 
 def tradeoff_distance(relevance: Any, unfairness: Any) -> Any:
-    """Give the distance to perfect relevance and fairness, |1 - relevance| + |unfairness|.
+    """Give the distance to perfect relevance and fairness, ``|1 - relevance| + |unfairness|``.
 
     Examples
     --------

@@ -78,7 +78,7 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         As in scikit-learn: ``params``, ``param_<name>``, ``split<i>_test_score``,
         ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_fit_time`` (an equal
         share of the time of all) and, beside these, ``mean_test_relevance``,
-        ``mean_test_unfairness`` and ``mean_test_distance``, |1 - relevance| + |unfairness|.
+        ``mean_test_unfairness`` and ``mean_test_distance``: ``|1 - relevance| + |unfairness|``.
 
     References
     ----------
