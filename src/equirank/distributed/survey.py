@@ -112,7 +112,7 @@ def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarra
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)
-    missing = np.isnan(values.sum(axis=0)) & np.isnan(values).any(axis=0)  # few columns need both
+    missing = np.isnan(values).any(axis=0)
     at = [list(X.columns).index(name) for name in numbers.columns]
     result = (np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf), np.zeros(X.shape[1], bool))
     result[0][at], result[1][at], result[2][at] = low, high, missing
