@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from equirank.core.errors import FormatError, MissingExtraError
-from equirank.rankers.sklearn_part import ScikitModel, read_models, write_models
+from equirank.rankers.sklearn_part import ScikitModel, _in_python, read_models, write_models
 
 pytest.importorskip("skops.io")
 rng = np.random.default_rng(0)
@@ -64,6 +64,13 @@ def test_classes_of_others_and_functions_are_refused(bad, tmp_path):
     write_models(tmp_path, {"fitted": bad})
     with pytest.raises(FormatError, match="not trusted by themselves; name them in classes="):
         read_models(tmp_path, [])
+
+
+def test_a_class_that_scikit_learn_only_imports_is_not_its_own():
+    assert _in_python("sklearn.svm._classes.LinearSVC")
+    assert not _in_python("sklearn.base.defaultdict")  # of collections
+    assert not _in_python("collections.defaultdict")
+    assert not _in_python("sklearn.nowhere.LinearSVC")
 
 
 def test_classes_that_are_named_are_taken(tmp_path):

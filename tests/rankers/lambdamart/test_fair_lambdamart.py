@@ -65,6 +65,21 @@ def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
     assert np.mean(found) <= np.mean(least) + 0.05
 
 
+@pytest.mark.parametrize(
+    ("given", "brake"),
+    [
+        ({}, 20.0),
+        ({"steady": False}, 1.0),
+        ({"strategy": "fair_first"}, 1.0),
+        ({"strategy": "relevance_first"}, 1.0),
+    ],
+)
+def test_only_swap_begins_with_small_steps(given, brake):
+    data = make_ranking(n_queries=3, n_items=20, feature_bias=1.0, random_state=0)
+    objective = FairLambdaMART(0.5, step=5, n_jobs=1, **given)._objective(data)
+    assert objective.brake.tolist() == [brake] * 3
+
+
 def test_without_the_brake_groups_jump_over_each_other():
     """Why `steady` exists: a feature tells the groups apart, and each tree moves a whole group."""
     rng = np.random.default_rng(0)
