@@ -20,7 +20,8 @@ RANDOM = np.random.default_rng(0)
 PUBLISHED = {"n_samples": 10, "n_epochs": 20, "learning_rate": 0.001, "entropy": 1.0}
 
 
-def test_ndcg(model, test):
+def held_out_ndcg(model, test):
+    """NDCG of the model's scores on lists it has not seen."""
     metric = parse_metric("NDCG")
     ranking = Ranking.from_scores(test, model.predict(test))
     return float(metric.summarize(metric.per_query(ranking))[0])
@@ -90,10 +91,10 @@ def cpu(share):
     plain = time_plain(train)
     print(f"{train.n_queries} lists, {train.n_rows} documents, {train.n_features} features")
     print(f"plain PyTorch with a loop per sample: {plain * 1e3:.1f} ms per step")
-    untrained = test_ndcg(timed(train, **PUBLISHED | {"n_epochs": 0})[1], test)
+    untrained = held_out_ndcg(timed(train, **PUBLISHED | {"n_epochs": 0})[1], test)
     taken, model = timed(train, gradient="reinforce", **PUBLISHED)
     step = taken / 20 / train.n_queries
-    sequential = test_ndcg(model, test)
+    sequential = held_out_ndcg(model, test)
     print(f"one list per step, reinforce, 20 epochs: {taken:.1f} s, {step * 1e6:.0f} us per step")
     print(f"  {plain / step:.0f}x faster per step than the plain script")
     print(f"  test NDCG {untrained:.4f} untrained, {sequential:.4f} trained")
@@ -116,13 +117,12 @@ def cpu(share):
     taken, model = timed(train, batch_size=64, gradient="plrank",
                          **PUBLISHED | {"learning_rate": 0.01})  # fmt: skip
     ratio = plain * 20 * train.n_queries / taken
-    print(
-        f"batches of 64, plrank, 20 epochs: {taken:.1f} s, test NDCG {test_ndcg(model, test):.4f}"
-    )
+    found = held_out_ndcg(model, test)
+    print(f"batches of 64, plrank, 20 epochs: {taken:.1f} s, test NDCG {found:.4f}")
     print(f"  {ratio:.0f}x faster than 20 epochs of the plain script")
     for epochs in (1, 2, 3, 5, 7):
         _, model = timed(train, gradient="plrank", **PUBLISHED | {"n_epochs": epochs})
-        reached = test_ndcg(model, test)
+        reached = held_out_ndcg(model, test)
         print(f"one list per step, plrank, {epochs} epochs: test NDCG {reached:.4f}")
         if reached >= sequential:
             print(f"  as good as reinforce after 20: {epochs / 20:.2f}x the steps")
