@@ -2,12 +2,12 @@
 
 import tracemalloc
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 import torch
 
-from equirank.core.random import generator
 from equirank.rankers.neural.pair_batches import ListedPairs, SampledPairs
 from equirank.rankers.neural.rows import Rows
 
@@ -21,13 +21,19 @@ def sampled(y, sizes, weight=None, batch_size=4):
     return SampledPairs(rows, y, offsets, weight, batch_size, 0)
 
 
+def drawn(made, number=0):
+    """Give the pairs of an epoch as arrays: row numbers, targets, weights."""
+    parts = made.pairs(*(made.rows.tensor(values) for values in made.draw(number)))
+    return tuple(part.numpy() for part in parts)
+
+
 def test_pairs_lie_within_lists_and_differ_in_relevance():
     rng = np.random.default_rng(0)
     sizes = rng.integers(1, 9, size=30)
     y = rng.integers(0, 4, size=sizes.sum())
     query = np.repeat(np.arange(30), sizes)
     made = sampled(y, sizes, np.arange(1.0, 31.0))
-    pairs, target, weight = made.draw(generator(0, 1))
+    pairs, target, weight = drawn(made)
     assert (query[pairs[0]] == query[pairs[1]]).all()
     assert (y[pairs[0]] != y[pairs[1]]).all()
     np.testing.assert_allclose(target, (y[pairs[0]] - y[pairs[1]]) / (y.max() - y.min()), rtol=1e-6)
@@ -39,7 +45,7 @@ def test_pairs_lie_within_lists_and_differ_in_relevance():
 
 def test_large_relevances_are_told_apart():
     made = sampled([1e9, 1e9 + 1, 1e9 + 2], [3], [2.0])
-    _, target, weight = made.draw(generator(0, 1))
+    _, target, weight = drawn(made)
     assert set(np.abs(target)) <= {0.5, 1.0}
     assert weight.tolist() == [2.0, 2.0, 2.0]
 
@@ -49,7 +55,7 @@ def test_every_row_meets_every_partner_about_equally_often():
     made = sampled(y, [5])
     met = Counter()
     for epoch in range(3000):
-        pairs, _, _ = made.draw(generator(5, epoch))
+        pairs, _, _ = drawn(made, epoch)
         met.update(map(tuple, pairs.T.tolist()))
     # row i chooses j with 1 / (rows unlike i), either may choose, and half of the pairs are turned
     unlike = [sum(a != b for b in y) for a in y]
@@ -78,7 +84,7 @@ def test_memory_does_not_grow_with_the_number_of_pairs():
     y = np.random.default_rng(0).integers(0, 5, size=20_000)
     made = sampled(y, [20_000])  # 200 million pairs
     tracemalloc.start()
-    made.draw(generator(0, 1))
+    drawn(made)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 200 * len(y)
@@ -104,3 +110,24 @@ def test_listed_pairs_come_back_turned_but_true():
                 seen += 1
         assert seen == 4
     assert np.array_equal(pairs, [[0, 1, 2, 0], [1, 2, 3, 3]])
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_thread_that_draws_ahead_changes_nothing(listed):
+    """As on a GPU; epochs may come in any order, as after a resumed run."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 3, size=40).astype(float)
+    rows = Rows({"x": np.arange(40.0)[:, None]}, torch.device("cpu"))
+    pairs = rng.permutation(40).reshape(2, 20)
+
+    def made():
+        if listed:
+            return ListedPairs(rows, pairs, np.ones(20), np.arange(20.0), 6, 7)
+        return SampledPairs(rows, y, np.array([0, 15, 40]), np.array([1.0, 3.0]), 6, 7)
+
+    plain, threaded = made(), made()
+    threaded.ahead = ThreadPoolExecutor(1)
+    for number in (0, 1, 2, 5, 6, 1):
+        for one, other in zip(plain.epoch(number), threaded.epoch(number), strict=True):
+            assert one.keys() == other.keys()
+            assert all(torch.equal(one[name], other[name]) for name in one)

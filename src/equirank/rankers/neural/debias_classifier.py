@@ -92,6 +92,7 @@ class DebiasClassifier(RepresentationRanker):
     }
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     batches_of: ClassVar[str] = "rows"
+    recordable: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -154,6 +154,7 @@ class DirectRanker(RepresentationRanker):
     }
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     batches_of: ClassVar[str] = "pairs"
+    recordable: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -64,6 +64,8 @@ class NeuralRanker(Ranker):
     batches_of: ClassVar[str] = "queries"
     #: Whether the loss may run over stacked weights (`fit_together`): it uses tensors only.
     stackable: ClassVar[bool] = True
+    #: Whether a GPU may record the loss and replay it: batches have few shapes, too.
+    recordable: ClassVar[bool] = False
     #: Whether the weights after each epoch are kept, for rankers that choose among them.
     keep_epochs: ClassVar[bool] = False
 
@@ -219,6 +221,7 @@ class NeuralRanker(Ranker):
             sections=tuple(problem.model.sections()),
             opponent_rate=float(getattr(self, "adversary_rate", 1.0)),
             kept_epochs=self.keep_epochs,
+            recorded=self.recordable,
         )
 
     def _keep(self, problem: Problem, state: State, stopped: bool) -> None:

@@ -134,12 +134,6 @@ def _train(rows: list[Member], stops: set[int], device: Any) -> tuple[State, np.
     over = (0, None if len(seeds) == 1 else 0, 0 if hyper else None, 0 if fixed else None)
     together = torch.func.vmap(value, in_dims=over)
     losses: list[Any] = []
-
-    def values(weights: Any, batch: Any) -> Any:
-        found = together(weights, batch, hyper, fixed)
-        losses.append(found.detach())
-        return found.nan_to_num(0.0, 0.0, 0.0)  # whoever is lost must not stop the others
-
     batches = SideBySide([own.batches for own in seeds], owner)
     plan: Plan = replace(
         ranker._plan(problem),
@@ -152,5 +146,11 @@ def _train(rows: list[Member], stops: set[int], device: Any) -> tuple[State, np.
     if not any(member.ranker.weight_decay for member in rows):
         plan = replace(plan, weight_decay=0.0)
     state.kept[0] = state.weights.clone()
-    train(state, batches, values, plan)
+    train(
+        state,
+        batches,
+        lambda weights, batch: together(weights, batch, hyper, fixed),
+        plan,
+        each=lambda loss: losses.append(loss.clone()),
+    )
     return state, torch.stack(losses).cpu().numpy() if losses else np.zeros((0, len(rows)))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...core.errors import DataError
 from ...core.extras import progress, require
+from .gradients import Computed, Recorded, without_lost
 from .problem import Batches
 
 __all__ = ["NOT_FINITE", "SCHEDULES", "Plan", "State", "begin", "train"]
@@ -35,7 +36,8 @@ class Plan:
     are clipped apart. ``momentum`` is Adam's first decay. With ``plain_rate`` the opponents take
     plain gradient steps of that rate, for players who must go in proportion to what they see.
     ``kept_steps`` are the steps, ``kept_epochs`` says whether all epochs' ends, after which the
-    weights are copied to ``State.kept``.
+    weights are copied to ``State.kept``. With ``recorded`` a GPU replays the loss and its gradient
+    (`Recorded`), which then must be tensor operations alone.
     """
 
     n_epochs: int
@@ -50,6 +52,7 @@ class Plan:
     plain_rate: float | None = None
     kept_steps: frozenset[int] = frozenset()
     kept_epochs: bool = False
+    recorded: bool = False
 
 
 @dataclass
@@ -80,6 +83,7 @@ def train(
     value: Callable[[Any, dict[str, Any]], Any],
     plan: Plan,
     *,
+    each: Callable[[Any], None] | None = None,
     watch: Callable[[State], bool] | None = None,
     store: Callable[[State], None] | None = None,
     context: Callable[[], AbstractContextManager[Any]] = nullcontext,
@@ -96,6 +100,8 @@ def train(
         The loss at weights of a batch: a scalar, or one per stacked configuration.
     plan : Plan
         How long and how.
+    each : callable, optional
+        Called with the loss of each step.
     watch : callable, optional
         Called after an epoch; says whether to stop.
     store : callable, optional
@@ -103,9 +109,12 @@ def train(
     context : callable, optional
         Makes the context of each loss, such as mixed precision.
     """
+    plain = Computed(value, context)
+    recorded = plan.recorded and state.weights.device.type == "cuda"
+    gradient = Recorded(plain) if recorded else plain
     steps = range(state.epoch, plan.n_epochs)
     for number in progress(steps, "training", total=len(steps)):
-        if not _epoch(state, number, batches, value, plan, context):
+        if not _epoch(state, number, batches, gradient, plan, each):
             break  # within an epoch: no state to go on from
         if plan.kept_epochs:
             state.kept[state.step] = state.weights.clone()
@@ -118,22 +127,20 @@ def train(
 
 
 def _epoch(
-    state: State, number: int, batches: Batches, value: Any, plan: Plan, context: Any
+    state: State, number: int, batches: Batches, gradient: Any, plan: Plan, each: Any
 ) -> bool:
     """Go through one epoch; say whether all of it was done."""
-    torch = require("torch", "neural")
     total: Any = 0.0
     count, n_steps = 0, batches.n_steps
     for batch in batches.epoch(number):
         if plan.max_steps is not None and state.step >= plan.max_steps:
             break
-        weights = state.weights.detach().requires_grad_(True)
-        with context():
-            loss = value(weights, batch)
-        (gradient,) = torch.autograd.grad(loss.sum(), weights)
+        loss, slope = gradient(state.weights, batch)
         done = state.step / max(1, n_steps * plan.n_epochs)
-        descend(state, gradient, SCHEDULES[plan.schedule](done), plan)
-        total, count = total + loss.detach(), count + 1
+        descend(state, slope, SCHEDULES[plan.schedule](done), plan)
+        total, count = total + without_lost(loss), count + 1
+        if each is not None:
+            each(loss)
         if state.step in plan.kept_steps:
             state.kept[state.step] = state.weights.clone()
     state.losses.append(float(total.mean()) / count if count else 0.0)
