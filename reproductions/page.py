@@ -48,7 +48,7 @@ def written(rows, results):
     seconds = sum(part["seconds"] for part in results["parts"].values())
     seeds = sorted({part["seeds"] for part in results["parts"].values()})
     text = [f"{len(rows)} claims: {counts}. Seeds: {', '.join(map(str, seeds))}; "
-            f"{seconds / 60:.0f} minutes in all."]  # fmt: skip
+            f"{seconds / 60:.0f} minutes of processors in all."]  # fmt: skip
     failed = [row for row in rows if row["verdict"] in (v.CONTRADICTED, v.NOT_CONFIRMED)]
     if failed:
         text += ["", "What did not hold:", "", v.markdown(failed)]
