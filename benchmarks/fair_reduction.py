@@ -6,7 +6,12 @@ its median) used as a scorer by the probability of its randomised decision, all 
 means over seeds with 95 % intervals (Student's t). ``line`` is the pair accuracy that mixing the
 plain ranker with a random order has at the same violation: 1/2 + (accuracy - 1/2) x violation /
 plain violation. The line of NDCG is made likewise, from the NDCG of a random order. A
-method pays where it lies above.
+method pays where it lies above. A random order keeps to the other two constraints but not to rank
+equality; there ``--floor`` prints what mixing in fact comes to.
+
+``--floor`` also says what sampling alone leaves: the largest difference that a ranker shows in the
+test rows if it has none in all rows, and if it has none in the training rows without being fitted
+to their noise. ``--signed`` tells noise, of either sign, from a difference that stays.
 
 Run: EQUIRANK_DATA=... python benchmarks/fair_reduction.py adult compas law --seeds 5
 """
@@ -27,6 +32,7 @@ from equirank.rankers import FairReduction, RankBoost
 from equirank.rankers.boosting.pairwise_constraint import CONSTRAINTS, pairwise_constraint
 
 K = 100
+SHARES = np.linspace(0, 1, 101)
 
 
 def merged(data, name, kept, rest):
@@ -66,34 +72,80 @@ def random_ndcg(data):
     return float(ndcg(data.y, np.zeros(data.n_rows), k=K))
 
 
-def run_reduction(train, test, kind, eps, args, seed):
-    model = FairReduction(
-        RankBoost(args.rounds, record_errors=False, random_state=seed, n_jobs=args.jobs),
-        kind,
-        eps,
-        max_iter=args.steps,
+def reduction(kind, eps, args, seed):
+    ranker = RankBoost(
+        args.rounds,
+        smoothing=args.smoothing,
+        record_errors=False,
+        random_state=seed,
+        n_jobs=args.jobs,
     )
+    return FairReduction(ranker, kind, eps, max_iter=args.steps, bound=args.bound)
+
+
+def differences(model, data, kind):
+    """Give the differences of groups of each ranker of a reduction."""
+    rule = pairwise_constraint(data, kind, None)
+    return np.array([rule.measure(data, m._scores(m._blind(data)))[1] for m in model.members_])
+
+
+def print_floor(data, kind, eps, args):
+    """Print what a ranker without violation in all or in the training rows shows held out."""
+    model = reduction(kind, eps, args, 0).fit(data)
+    whole = differences(model, data, kind)[model.best_]
+    shown = []
+    for seed in range(args.first, args.first + args.seeds):
+        parts = query_train_test_split(data, by="item", test_size=0.3, random_state=seed)
+        train, test = (differences(model, part, kind)[model.best_] for part in parts)
+        shown.append([np.abs(test - whole).max(), np.abs(test - train).max()])
+    found = [interval(column) for column in np.transpose(shown)]
+    print(f"  held out, no violation in all rows: {found[0]}; in the training rows: {found[1]}")
+
+
+def mixed_with_random(plain, rule, test):
+    """Give violation and pair accuracy of the plain ranker mixed with a random order, per share."""
+    chance = rule.measure(test, np.zeros(test.n_rows))[1]
+    found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
+    return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)
+
+
+def print_mixing(curves, single):
+    """Print what mixing comes to at the violation of the single ranker, or at its least."""
+    violation, accuracy = np.mean(curves, axis=0)
+    reached = np.flatnonzero(violation <= np.mean(single, axis=0)[1])
+    at = reached[0] if len(reached) else np.argmin(violation)
+    words = f"violation {violation[at]:.3f}, pair accuracy {accuracy[at]:.3f}"
+    print(f"  {SHARES[at]:.0%} of a random order: {words}; all of it: {violation[-1]:.3f}")
+
+
+def run_reduction(train, test, kind, eps, args, seed):
+    model = reduction(kind, eps, args, seed)
     begin = time.perf_counter()
     model.fit(train)
     seconds = time.perf_counter() - begin
-    rule = pairwise_constraint(test, kind, None)
-    found = [measure(rule, test, m._scores(m._blind(test))) for m in model.members_]
+    tested = pairwise_constraint(test, kind, None)
+    found = [measure(tested, test, m._scores(m._blind(test))) for m in model.members_]
     accuracy, difference, gain = (np.array(part) for part in zip(*found, strict=True))
     weights = model.weights_
     mixed = weights @ accuracy, np.abs(weights @ difference).max(), weights @ gain
     single = [(a, np.abs(d).max(), g) for a, d, g in found]
-    if args.train:
-        rule = pairwise_constraint(train, kind, None)
-        seen = np.array(
-            [rule.measure(train, m._scores(m._blind(train)))[1] for m in model.members_]
-        )
-        parts = seen[0], seen[model.best_], weights @ seen
-        print("  training rows:", *(f"{np.abs(part).max():.3f}" for part in parts))
-    return {
-        "plain": single[0],
-        "single": single[model.best_],
-        "mixture": mixed,
-    }, (seconds, len(model.members_))
+    if args.train or args.signed:
+        seen = differences(model, train, kind)
+        parts = [(table[0], table[model.best_], weights @ table) for table in (seen, difference)]
+        if args.train:
+            print("  training rows:", *(f"{np.abs(part).max():.3f}" for part in parts[0]))
+        if args.signed:
+            words = [np.array2string(p, precision=3, suppress_small=True) for p in sum(parts, ())]
+            print("  signed, training rows:", *words[:3], "held out:", *words[3:])
+    return (
+        {
+            "plain": single[0],
+            "single": single[model.best_],
+            "mixture": mixed,
+        },
+        (seconds, len(model.members_)),
+        mixed_with_random(found[0], tested, test),
+    )
 
 
 def run_fairlearn(train, test, kind, eps, seed):
@@ -158,9 +210,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--steps", type=int, default=25)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--smoothing", type=float, help="of RankBoost: more is less overfitting")
+    parser.add_argument("--bound", type=float, default=5.0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--no-fairlearn", action="store_true")
     parser.add_argument("--train", action="store_true", help="violations on training rows too")
+    parser.add_argument("--signed", action="store_true", help="signed differences per seed")
+    parser.add_argument("--floor", action="store_true", help="what sampling alone leaves")
     args = parser.parse_args()
     head = ["data", "constraint", "eps", "method", "violation", "pair accuracy", "line"]
     head += [f"NDCG@{K}", "line", "halved", "against the lines", "time"]
@@ -170,13 +227,14 @@ def main():
         data = DATA[name]()
         for kind in args.constraint:
             for eps in args.eps:
-                results, spent, chance = {}, {}, []
-                for seed in range(args.seeds):
+                results, spent, chance, curves = {}, {}, [], []
+                for seed in range(args.first, args.first + args.seeds):
                     train, test = query_train_test_split(
                         data, by="item", test_size=0.3, random_state=seed
                     )
                     chance.append(random_ndcg(test))
-                    found, cost = run_reduction(train, test, kind, eps, args, seed)
+                    found, cost, curve = run_reduction(train, test, kind, eps, args, seed)
+                    curves.append(curve)
                     times = {"single": cost, "mixture": cost}
                     if not args.no_fairlearn:
                         found["fairlearn"], times["fairlearn"] = run_fairlearn(
@@ -186,6 +244,9 @@ def main():
                         results.setdefault(method, []).append(row)
                         if method in times:
                             spent.setdefault(method, []).append(times[method])
+                if args.floor:
+                    print_floor(data, kind, eps, args)
+                    print_mixing(curves, results["single"])
                 for method, rows in results.items():
                     report(
                         *(name, kind, eps, method, rows, results["plain"], chance),
