@@ -75,9 +75,10 @@ bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
 	@mkdir -p build/bench
 	@for file in $(BENCHES); do \
 		echo ">> $$file"; \
-		$(BIN)/python $$file > build/bench/$$(basename $$file .py).txt || exit 1; \
+		$(BIN)/python $$file > build/bench/$$(basename $$file .py).txt || failed="$$failed $$file"; \
 		cat build/bench/$$(basename $$file .py).txt; \
-	done
+	done; \
+	if [ -n "$$failed" ]; then echo ">> failed:$$failed"; exit 1; fi
 	@echo ">> all ratios (full output in build/bench)"
 	@cd build/bench && grep -E '[0-9]x( |,|:|$$)' $(notdir $(BENCHES:.py=.txt)) /dev/null || echo "none"
 

@@ -203,7 +203,7 @@ def report(name, kind, eps, method, rows, plain, chance, spent):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("data", nargs="+", choices=list(DATA))
+    parser.add_argument("data", nargs="*", default=["adult", "compas", "law"], choices=list(DATA))
     parser.add_argument("--constraint", nargs="+", default=["group_pairwise_accuracy"],
                         choices=CONSTRAINTS)  # fmt: skip
     parser.add_argument("--eps", nargs="+", type=float, default=[0.02])

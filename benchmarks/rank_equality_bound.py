@@ -6,7 +6,7 @@ equality errors is least: a linear program. Every mixture of orders of the cells
 but not the other way round (choices need not be transitive), so that it is a bound. Chosen on all
 rows it is printed as ``all rows``; ``held out`` is chosen on 70 % and measured on the others.
 
-Run: EQUIRANK_DATA=... python benchmarks/_cell_bound.py --cells 5 10 20
+Run: EQUIRANK_DATA=... python benchmarks/rank_equality_bound.py --cells 5 10 20
 """
 
 import argparse
