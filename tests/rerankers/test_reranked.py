@@ -15,7 +15,15 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from equirank import DataError, FormatError, QueryKFold, Ranking, as_ranking_data, load
 from equirank.metrics import NDCG, FAStarIRTest
-from equirank.rerankers import DetConstSort, DetGreedy, FAStarIR, Reranked, Reranking
+from equirank.rerankers import (
+    DetConstSort,
+    DetGreedy,
+    EpsilonGreedy,
+    ExposureOptimal,
+    FAStarIR,
+    Reranked,
+    Reranking,
+)
 from equirank.testing import check_ranker, with_groups
 
 RNG = np.random.default_rng(0)
@@ -243,3 +251,37 @@ def test_a_reranker_without_reasons_is_still_explained():
     scores = fitted.predict(X, qid=QID)
     assert explanation["contribution"].sum() == pytest.approx(scores[a] - scores[b])
     assert explanation.reasons == ()
+
+
+def test_scores_of_several_draws_follow_the_mean_place():
+    reranker = EpsilonGreedy(0.8, n_draws=5, random_state=0)
+    fitted = Reranked(RidgeRanker(), reranker).fit(X, Y, qid=QID)
+    given = {"qid": QID, "sensitive_features": SEX}
+    drawn, scores = fitted.rank(X, **given), fitted.predict(X, **given)
+    for query in np.unique(QID):
+        rows = np.flatnonzero(np.asarray(QID) == query)
+        mean = np.mean([[drawn.order(query, draw).tolist().index(row) for row in rows]
+                        for draw in range(5)], axis=0)  # fmt: skip
+        for a in range(len(rows)):
+            for b in range(len(rows)):
+                if mean[a] < mean[b]:
+                    assert scores[rows[a]] > scores[rows[b]]
+
+
+def test_scores_of_a_weighted_mixture_and_groups_by_its_constraint():
+    parity = Reranked(RidgeRanker(), ExposureOptimal("parity")).fit(X, Y, qid=QID)
+    assert parity.predict_needs == {"qid", "sensitive_features"}
+    with pytest.raises(DataError, match="sensitive_features must be given"):
+        parity.predict(X, qid=QID)
+    mixture = parity.rank(X, qid=QID, sensitive_features=SEX)
+    assert mixture.weights is not None
+    query = [mixture.data.query_index(name) for name in QID]
+    mean = (mixture.data.to_original(mixture.position) * mixture.weights[query]).sum(axis=1)
+    scores = parity.predict(X, qid=QID, sensitive_features=SEX)
+    for a in range(len(X)):
+        for b in range(len(X)):
+            if QID[a] == QID[b] and mean[a] < mean[b] - 1e-9:
+                assert scores[a] > scores[b]
+    free = Reranked(RidgeRanker(), ExposureOptimal(None)).fit(X, Y, qid=QID)
+    assert free.predict_needs == {"qid"}
+    assert np.array_equal(free.predict(X, qid=QID), free.estimator_.predict(X))

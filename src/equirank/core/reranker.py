@@ -53,7 +53,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         known = {"sensitive": bool(data.sensitive), "relevance": data.y is not None}
         known["score"] = data.score is not None
         words = {"sensitive": "sensitive_features", "relevance": "y_true", "score": "scores"}
-        for need in sorted(self.needs):
+        for need in sorted(self._needs()):
             if not known[need]:
                 raise DataError(f"{name} needs {words[need]}, which the ranking's data lacks")
         return self._rerank(ranking)
@@ -81,6 +81,10 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
     def save(self, folder: str | Path) -> None:
         """Save parameters (and what was learned) into a folder that `equirank.load` reads."""
         save(self, folder)
+
+    def _needs(self) -> frozenset[str]:
+        """Give what this very re-ranker needs, which its parameters may add to."""
+        return self.needs
 
     def _rerank(self, ranking: Ranking) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _rerank; Reranker is abstract")

@@ -53,7 +53,7 @@ class _Needs:
             return inner
         if self.when == "fit_needs":
             return _fit_needs(last) | {"qid"}
-        groups = {"sensitive_features"} if "sensitive" in model.reranker.needs else set()
+        groups = {"sensitive_features"} if "sensitive" in model.reranker._needs() else set()
         return inner | {"qid"} | groups
 
 
@@ -75,9 +75,10 @@ class Reranked(Ranker):
     ``fit`` fits the estimator, ``rank`` ranks with it and re-ranks. ``predict`` gives scores in
     that order: the estimator's own scores of the list, handed out anew where items moved (nudged
     apart where they were tied), so that a list that is left alone keeps its scores. Items that a
-    cutoff leaves out come behind all others there. Groups must be given to ``predict`` and
-    ``rank`` where the re-ranker needs them, and with scikit-learn's metadata routing they are
-    asked for; the estimator still sees only what its own class declares.
+    cutoff leaves out come behind all others there; of several draws the mean place counts. Groups
+    must be given to ``predict`` and ``rank`` where the re-ranker needs them, and with
+    scikit-learn's metadata routing they are asked for; the estimator still sees only what its own
+    class declares.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ class Reranked(Ranker):
 def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
     """Give scores whose order is the new one: those of the list, in their order, to new owners."""
     scores = np.asarray(before.data.score, dtype=np.float64)
-    place = np.where(after.position > 0, after.position, np.iinfo(np.int32).max)
+    place = _mean_places(after)
     result = scores.copy()
     for query in range(before.data.n_queries):
         begin, end = before.data.offsets[query : query + 2].tolist()
@@ -262,3 +263,14 @@ def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
                 values[at] = np.nextafter(values[at - 1], -np.inf)
         result[begin + new] = values
     return result
+
+
+def _mean_places(ranking: Ranking) -> np.ndarray:
+    """Give the mean place of each row over the draws; one that is not shown stands behind all."""
+    data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, -1)
+    query = data.query_of_rows()
+    behind = np.diff(data.offsets)[query] + 1
+    place = np.where(position > 0, position, behind[:, None])
+    if ranking.weights is None:
+        return np.asarray(place.mean(axis=1))
+    return np.asarray((place * ranking.weights[query]).sum(axis=1))

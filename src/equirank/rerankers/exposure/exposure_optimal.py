@@ -167,6 +167,13 @@ class ExposureOptimal(Reranker):
         report = Table({"query": data.qids, **facts}, data.backend)
         return SharedExposure(data, position, None, share, report=report)
 
+    def _needs(self) -> frozenset[str]:
+        """Add the groups where a constraint or a bound is about them."""
+        return self.needs | ({"sensitive"} if self._has_groups() else set())
+
+    def _has_groups(self) -> bool:
+        return self.constraint not in (None, "item") or bool(self.lower or self.upper)
+
     def _utility(self, data: RankingData) -> np.ndarray:
         values = data.score if self.utility == "score" else data.y
         if values is None:
@@ -183,13 +190,10 @@ class ExposureOptimal(Reranker):
         return worth
 
     def _groups(self, data: RankingData) -> tuple[np.ndarray, tuple[Any, ...]]:
-        bounded = {*(self.lower or {}), *(self.upper or {})}
-        if self.constraint in (None, "item") and not bounded:
+        if not self._has_groups():
             return np.zeros(data.n_rows, dtype=np.int32), ("all",)
-        if not data.sensitive:
-            raise DataError("ExposureOptimal needs sensitive_features, which the data lacks")
         attribute = data.attribute(self.by)
-        for name in bounded:
+        for name in {*(self.lower or {}), *(self.upper or {})}:
             attribute.code(name, "lower" if name in (self.lower or {}) else "upper")
         return attribute.codes, attribute.categories
 
