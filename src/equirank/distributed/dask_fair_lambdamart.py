@@ -35,8 +35,8 @@ __all__ = ["DaskFairLambdaMART"]
 
 #: Rows that LightGBM is shown to set up bins whose edges are known.
 ROWS_SHOWN = 1000
-#: Rows that edges are found from by default: about 80 for each of 255 bins.
-ROWS_BINNED = 20_000
+#: Rows that edges are found from by default: 200 for each of 255 bins.
+ROWS_BINNED = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         The cluster; by default the current client.
     **params
         Those of `FairLambdaMART`, and any other parameter of LightGBM: ``time_out`` (minutes) and
-        ``bin_construct_sample_cnt`` (rows that edges are found from, by default 20,000) are the
+        ``bin_construct_sample_cnt`` (rows that edges are found from, by default 50,000) are the
         ones to know here.
         ``n_jobs`` is per worker, by default the threads Dask gave it. ``validation`` lists are
         copied to every worker. ``base`` must be a fitted model or None.
