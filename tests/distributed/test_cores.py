@@ -2,12 +2,14 @@
 
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirank.distributed.cores import allowed_cores, keep_to, share_cores
+from equirank.distributed.cores import allowed_cores, keep_to, share_cores, worker_cores
+from equirank.distributed.network import hosts_of
 
 linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
 
@@ -30,6 +32,27 @@ def test_nobody_is_bound_whose_cores_are_not_those_of_all():
     assert share_cores({"a": (0,)}, threads) == {}
     assert share_cores({"a": (), "b": ()}, threads) == {}
     assert share_cores({}, threads) == {}
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_cores", "wanted"),
+    [
+        (None, 6, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4, 5)}),
+        (-1, 6, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4, 5)}),
+        (1, 2, {"tcp://a:1": (0,), "tcp://a:2": (1,)}),
+        (1, 6, {}),
+        (3, 5, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4)}),
+    ],
+)
+def test_workers_that_fill_a_machine_keep_to_cores_of_their_own(n_jobs, n_cores, wanted):
+    threads = {"tcp://a:1": 2, "tcp://a:2": 4, "tcp://b:1": 6}
+
+    def run(task, workers):
+        return {address: tuple(range(n_cores)) for address in workers}
+
+    cluster = SimpleNamespace(nthreads=lambda: threads, run=run)
+    assert worker_cores(cluster, n_jobs, hosts_of(list(threads))) == wanted
+    assert worker_cores(cluster, n_jobs, hosts_of(["tcp://a:1"])) == {}
 
 
 @linux

@@ -5,7 +5,6 @@ import pickle
 import signal
 import time
 import warnings
-from types import SimpleNamespace
 
 import dask.dataframe as dd
 import numpy as np
@@ -17,7 +16,6 @@ import equirank
 from equirank import DataError, as_ranking_data
 from equirank.distributed import DaskFairLambdaMART, dask_evaluate
 from equirank.distributed.cores import allowed_cores
-from equirank.distributed.dask_fair_lambdamart import _cores, _hosts
 from equirank.rankers import ClassPairCost, FairLambdaMART, LambdaMART
 
 distributed = pytest.importorskip("distributed")
@@ -256,33 +254,11 @@ def test_parameters_are_those_of_the_ranker():
         _ = ranker.beta
 
 
-@pytest.mark.parametrize(
-    ("n_jobs", "n_cores", "wanted"),
-    [
-        (None, 6, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4, 5)}),
-        (-1, 6, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4, 5)}),
-        (1, 2, {"tcp://a:1": (0,), "tcp://a:2": (1,)}),
-        (1, 6, {}),
-        (3, 5, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4)}),
-    ],
-)
-def test_workers_that_fill_a_machine_keep_to_cores_of_their_own(n_jobs, n_cores, wanted):
-    threads = {"tcp://a:1": 2, "tcp://a:2": 4, "tcp://b:1": 6}
-
-    def run(task, workers):
-        return {address: tuple(range(n_cores)) for address in workers}
-
-    cluster = SimpleNamespace(nthreads=lambda: threads, run=run)
-    ranker = FairLambdaMART(n_jobs=n_jobs)
-    assert _cores(cluster, ranker, _hosts(list(threads))) == wanted
-    assert _cores(cluster, ranker, _hosts(["tcp://a:1"])) == {}
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
 def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
     before = client.run(allowed_cores)
     few = {address: cores[:1] for address, cores in before.items()}
-    monkeypatch.setattr("equirank.distributed.dask_fair_lambdamart._cores", lambda *_: few)
+    monkeypatch.setattr("equirank.distributed.dask_fair_lambdamart.worker_cores", lambda *_: few)
     params = SMALL | {"n_estimators": 3}
     DaskFairLambdaMART(client=client, **params).fit(parted(people(8)), sensitive="sex", **COLUMNS)
     for address, cores in before.items():

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
-__all__ = ["allowed_cores", "keep_to", "share_cores"]
+__all__ = ["allowed_cores", "keep_to", "share_cores", "worker_cores"]
 
 
 def allowed_cores() -> tuple[int, ...]:
@@ -39,6 +40,21 @@ def share_cores(
     for name in allowed:
         found[name] = cores[begin : begin + threads[name]]
         begin += threads[name]
+    return found
+
+
+def worker_cores(
+    client: Any, n_jobs: int | None, hosts: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[int, ...]]:
+    """Give each worker of some hosts the cores its trees keep to, where they fill a machine."""
+    threads = dict(client.nthreads())
+    if n_jobs is not None and n_jobs > 0:
+        threads = {address: min(n, n_jobs) for address, n in threads.items()}
+    found: dict[str, tuple[int, ...]] = {}
+    for several in hosts.values():
+        if len(several) > 1:
+            allowed = client.run(allowed_cores, workers=list(several))
+            found |= share_cores({address: allowed[address] for address in several}, threads)
     return found
 
 

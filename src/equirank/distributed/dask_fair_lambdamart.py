@@ -23,9 +23,9 @@ from ..rankers.costs.listed_pair_cost import ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.validation import held_out
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
-from .cores import allowed_cores, share_cores
+from .cores import worker_cores
 from .lists import Lists
-from .network import free_ports, host_of, network_params
+from .network import hosts_of, network_params, ports_of
 from .opening import compute, current_client, open_frame, parts_of, roles_of
 from .survey import Survey, survey
 from .training import grow_part, part_cost_sums, prepare_part, watch
@@ -285,8 +285,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         valid = model.validation if isinstance(model.validation, RankingData) else None
         if held is not None:
             valid = client.submit(_joined, seen.lists, client.compute(pieces.pop(held)), pure=False)
-        hosts = _hosts(workers)
-        ports = _ports(client, workers, hosts)
+        hosts = hosts_of(workers)
+        ports = ports_of(client, workers, hosts)
         order = sorted(pieces)
         pieces_of = {a: client.compute(pieces[at]) for a, at in zip(workers, order, strict=True)}
         mean = self._cost_mean(model, seen.lists, pieces_of, client)
@@ -297,7 +297,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             )
             for address, own in pieces_of.items()
         }  # fmt: skip
-        return Plan(blank, ready, valid, ports, _cores(client, model, hosts))
+        return Plan(blank, ready, valid, ports, worker_cores(client, model.n_jobs, hosts))
 
     def _train(
         self, model: FairLambdaMART, plan: Plan, seen: Survey, bins: Bins, client: Any
@@ -450,34 +450,3 @@ def _without_data(model: FairLambdaMART) -> FairLambdaMART:
 def _pinned(address: str) -> dict[str, Any]:
     """Say that a task is for one worker alone, and is not tried again."""
     return {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
-
-
-def _hosts(workers: list[str]) -> dict[str, list[str]]:
-    """Give the workers of each host; none where there is no network to build."""
-    hosts: dict[str, list[str]] = {}
-    for address in workers if len(workers) > 1 else ():
-        hosts.setdefault(host_of(address), []).append(address)
-    return hosts
-
-
-def _ports(client: Any, workers: list[str], hosts: dict[str, list[str]]) -> list[int]:
-    """Find a free port for each worker, different ones where several share a host."""
-    free: dict[str, list[int]] = {}
-    for host, (first, *others) in hosts.items():
-        free[host] = client.run(free_ports, 1 + len(others), workers=[first])[first]
-    return [free[host_of(address)].pop() for address in workers] if hosts else []
-
-
-def _cores(
-    client: Any, model: FairLambdaMART, hosts: dict[str, list[str]]
-) -> dict[str, tuple[int, ...]]:
-    """Give each worker the cores its trees keep to, on machines that the workers fill."""
-    threads = dict(client.nthreads())
-    if model.n_jobs is not None and model.n_jobs > 0:
-        threads = {address: min(n, model.n_jobs) for address, n in threads.items()}
-    found: dict[str, tuple[int, ...]] = {}
-    for several in hosts.values():
-        if len(several) > 1:
-            allowed = client.run(allowed_cores, workers=several)
-            found |= share_cores({address: allowed[address] for address in several}, threads)
-    return found
