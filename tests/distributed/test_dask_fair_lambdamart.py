@@ -15,6 +15,7 @@ from sklearn.base import clone
 import equirank
 from equirank import DataError, as_ranking_data
 from equirank.distributed import DaskFairLambdaMART, dask_evaluate
+from equirank.distributed.cores import allowed_cores
 from equirank.rankers import ClassPairCost, FairLambdaMART, LambdaMART
 
 distributed = pytest.importorskip("distributed")
@@ -251,6 +252,17 @@ def test_parameters_are_those_of_the_ranker():
     assert pickle.loads(pickle.dumps(other)).alpha == 0.6
     with pytest.raises(AttributeError, match="has no attribute 'beta'"):
         _ = ranker.beta
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
+def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
+    before = client.run(allowed_cores)
+    few = {address: cores[:1] for address, cores in before.items()}
+    monkeypatch.setattr("equirank.distributed.dask_fair_lambdamart.worker_cores", lambda *_: few)
+    params = SMALL | {"n_estimators": 3}
+    DaskFairLambdaMART(client=client, **params).fit(parted(people(8)), sensitive="sex", **COLUMNS)
+    for address, cores in before.items():
+        assert client.submit(allowed_cores, workers=[address], pure=False).result() == cores
 
 
 def test_bad_parameters_and_columns_are_refused(client):

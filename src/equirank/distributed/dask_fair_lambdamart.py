@@ -1,8 +1,7 @@
 """DaskFairLambdaMART: FairLambdaMART on data that lie in many parts, on the workers of Dask."""
 
 import os
-from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
@@ -24,8 +23,9 @@ from ..rankers.costs.listed_pair_cost import ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.validation import held_out
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
+from .cores import worker_cores
 from .lists import Lists
-from .network import free_ports, host_of, network_params
+from .network import hosts_of, network_params, ports_of
 from .opening import compute, current_client, open_frame, parts_of, roles_of
 from .survey import Survey, survey
 from .training import grow_part, part_cost_sums, prepare_part, watch
@@ -34,9 +34,20 @@ from .whole_queries import balanced_homes, gathered
 __all__ = ["DaskFairLambdaMART"]
 
 #: Rows that LightGBM is shown to set up bins whose edges are known.
-ROWS_SHOWN = 5000
+ROWS_SHOWN = 1000
 #: Rows that edges are found from by default: 200 for each of 255 bins.
 ROWS_BINNED = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Who grows trees on what: the model to copy, and each worker's lists, port and cores."""
+
+    blank: FairLambdaMART
+    ready: dict[str, Any]
+    valid: Any
+    ports: list[int]
+    cores: dict[str, tuple[int, ...]]
 
 
 class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
@@ -187,8 +198,9 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         model.categories_ = dict(seen.lists.text)
         model.groups_ = {name: list(labels) for name, labels in seen.lists.categories.items()}
         seen.probe.attribute(model.by)
+        plan = self._plan(model, parts, seen, client)
         bins = self._bins(model, parts, seen, client)
-        self._train(model, parts, seen, bins, client)
+        self._train(model, plan, seen, bins, client)
         model.is_fitted_ = True
         self.model_, self.bin_edges_ = model, bins.edges
         self._bin_params = {**bins.params, "bin_construct_sample_cnt": seen.n_rows}
@@ -265,41 +277,43 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         bins: Bins = compute([task], client)[0]
         return bins
 
-    def _train(
-        self, model: FairLambdaMART, parts: list[Any], seen: Survey, bins: Bins, client: Any
-    ) -> None:
-        lightgbm = require("lightgbm", "lightgbm")
+    def _plan(self, model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Plan:
+        """Give each worker its queries, and let it prepare them while the edges are found."""
         home, held = self._homes(model, seen, client)
         pieces = gathered(parts, seen, home)
         workers = sorted(client.nthreads())[: len(pieces) - (held is not None)]
         valid = model.validation if isinstance(model.validation, RankingData) else None
         if held is not None:
             valid = client.submit(_joined, seen.lists, client.compute(pieces.pop(held)), pure=False)
-        hosts = Counter(map(host_of, workers)) if len(workers) > 1 else Counter()
-        ports = _ports(client, workers, hosts)
+        hosts = hosts_of(workers)
+        ports = ports_of(client, workers, hosts)
         order = sorted(pieces)
         pieces_of = {a: client.compute(pieces[at]) for a, at in zip(workers, order, strict=True)}
         mean = self._cost_mean(model, seen.lists, pieces_of, client)
-        blank, shipped = _without_data(model), replace(bins, edges=None)
-
-        def on(address: str, task: Any, *given: Any) -> Any:
-            pinned = {"workers": [address], "allow_other_workers": False, "retries": 0}
-            return client.submit(task, blank, *given, pure=False, **pinned)
-
+        blank = _without_data(model)
         ready = {
-            address: on(address, prepare_part, seen.lists, own, shipped, mean)
+            address: client.submit(
+                prepare_part, blank, seen.lists, own, mean, **_pinned(address)
+            )
             for address, own in pieces_of.items()
-        }
-        del pieces_of, pieces
-        _checked_ready(ready)
+        }  # fmt: skip
+        return Plan(blank, ready, valid, ports, worker_cores(client, model.n_jobs, hosts))
+
+    def _train(
+        self, model: FairLambdaMART, plan: Plan, seen: Survey, bins: Bins, client: Any
+    ) -> None:
+        lightgbm = require("lightgbm", "lightgbm")
+        _checked_ready(plan.ready)
+        shipped, workers = replace(bins, edges=None), list(plan.ready)
         futures = {
-            address: on(
-                address, grow_part, ready[address], shipped, network_params(workers, ports, rank),
-                valid, rank,
+            address: client.submit(
+                grow_part, plan.blank, plan.ready[address], shipped,
+                network_params(workers, plan.ports, rank), plan.valid, rank,
+                plan.cores.get(address, ()), **_pinned(address),
             )
             for rank, address in enumerate(workers)
         }  # fmt: skip
-        grown = watch(client, futures, ports)
+        grown = watch(client, futures, plan.ports)
         model.booster_ = lightgbm.Booster(model_str=grown[0].trees)
         model.best_iteration_ = grown[0].best_iteration
         if grown[0].validation_scores is not None:
@@ -433,10 +447,6 @@ def _without_data(model: FairLambdaMART) -> FairLambdaMART:
     return blank
 
 
-def _ports(client: Any, workers: list[str], hosts: Counter[str]) -> list[int]:
-    """Find a free port for each worker, different ones where several share a host."""
-    free: dict[str, list[int]] = {}
-    for host, n in hosts.items():
-        address = next(each for each in workers if host_of(each) == host)
-        free[host] = client.run(free_ports, n, workers=[address])[address]
-    return [free[host_of(address)].pop() for address in workers] if hosts else []
+def _pinned(address: str) -> dict[str, Any]:
+    """Say that a task is for one worker alone, and is not tried again."""
+    return {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}

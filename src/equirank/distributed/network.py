@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import Any
 from urllib.parse import urlparse
@@ -10,7 +10,14 @@ from urllib.parse import urlparse
 from ..core.errors import DataError
 from ..core.extras import require
 
-__all__ = ["break_connections", "free_ports", "host_of", "network_params"]
+__all__ = [
+    "break_connections",
+    "free_ports",
+    "host_of",
+    "hosts_of",
+    "network_params",
+    "ports_of",
+]
 
 
 def free_ports(n: int) -> list[int]:
@@ -43,6 +50,29 @@ def host_of(address: str) -> str:
             f"over the network, got {address!r}; start a LocalCluster with processes=True"
         )
     return host
+
+
+def hosts_of(workers: Sequence[str]) -> dict[str, list[str]]:
+    """Give the workers of each host; none where one worker needs no network.
+
+    Examples
+    --------
+    >>> hosts_of(["tcp://a:1", "tcp://a:2", "tcp://b:1"])
+    {'a': ['tcp://a:1', 'tcp://a:2'], 'b': ['tcp://b:1']}
+    """
+    hosts: dict[str, list[str]] = {}
+    for address in workers if len(workers) > 1 else ():
+        hosts.setdefault(host_of(address), []).append(address)
+    return hosts
+
+
+def ports_of(client: Any, workers: Sequence[str], hosts: Mapping[str, list[str]]) -> list[int]:
+    """Find a free port for each worker, different ones where several share a host."""
+    free: dict[str, list[int]] = {}
+    for host, several in hosts.items():
+        first = several[0]
+        free[host] = client.run(free_ports, len(several), workers=[first])[first]
+    return [free[host_of(address)].pop() for address in workers] if hosts else []
 
 
 def network_params(addresses: Sequence[str], ports: Sequence[int], rank: int) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from ..rankers.lambdamart.objective import Objective
 from ..rankers.lambdamart.performance_part import cost_sums
 from ..rankers.lambdamart.tree_ranker import Prepared, as_matrix
 from .bin_edges import BINNING, Bins
+from .cores import keep_to
 from .lists import Lists
 from .network import break_connections
 
@@ -60,11 +62,11 @@ def part_cost_sums(
 
 
 def prepare_part(
-    model: FairLambdaMART, lists: Lists, frames: Sequence[Any], bins: Bins, cost_mean: float | None
+    model: FairLambdaMART, lists: Lists, frames: Sequence[Any], cost_mean: float | None
 ) -> Ready:
     """Sort a worker's rows into lists and prepare the objective, which closes over them."""
     data = lists.data(frames)
-    model = _local(model, bins)
+    model = _local(model)
     model._check_finite(data)
     fingerprint = data.fingerprint()
     data = model._with_base(replace(data, score=None, position=None))
@@ -78,12 +80,13 @@ def grow_part(
     network: dict[str, Any],
     validation: RankingData | None,
     rank: int,
+    cores: Sequence[int] = (),
 ) -> Grown:
     """Grow the trees on one worker's lists, together with the others over LightGBM's network."""
     lightgbm = require("lightgbm", "lightgbm")
     model = _local(model, bins)
     params = model._lightgbm_params() | {"enable_bundle": False, "feature_pre_filter": False}
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, keep_to(cores):
         path = os.path.join(folder, "reference.bin")
         Path(path).write_bytes(bins.reference)
         reference = lightgbm.Dataset(path, params=params).construct()
@@ -113,7 +116,7 @@ def _leave_network(lightgbm: Any) -> None:
     lightgbm.Booster.free_network(SimpleNamespace())
 
 
-def _local(model: FairLambdaMART, bins: Bins) -> FairLambdaMART:
+def _local(model: FairLambdaMART, bins: Bins | None = None) -> FairLambdaMART:
     """Give the model for this worker: its threads, and bins that are not its own to find."""
     from distributed import get_worker
 
@@ -121,7 +124,7 @@ def _local(model: FairLambdaMART, bins: Bins) -> FairLambdaMART:
     threads = get_worker().state.nthreads
     model.n_jobs = min(threads, n_threads(model.n_jobs)) if model.n_jobs else threads
     kept = {k: v for k, v in getattr(model, "_more", {}).items() if k not in BINNING}
-    model._more = kept | {"bin_construct_sample_cnt": bins.n_rows}
+    model._more = kept if bins is None else kept | {"bin_construct_sample_cnt": bins.n_rows}
     return model
 
 
@@ -157,7 +160,7 @@ def watch(client: Any, futures: dict[str, Any], ports: Sequence[int]) -> list[An
             break
         if all(future.done() for future in futures.values()):
             return list(client.gather(list(futures.values())))
-        time.sleep(LOOK)
+        _next_news(futures)
     errors = [futures[address].exception() for address in failed]
     _end(client, futures, ports, gone)
     gone = gone or _left(client, futures)
@@ -174,6 +177,16 @@ def watch(client: Any, futures: dict[str, Any], ports: Sequence[int]) -> list[An
         f"training failed on worker {failed[0]}: {errors[0]}. It was ended on the others, and the "
         "cluster can be used again."
     ) from errors[0]
+
+
+def _next_news(futures: dict[str, Any]) -> None:
+    """Wait until the next task ends, but no longer than until the next look at the workers."""
+    distributed = require("distributed", "dask")
+    waiting = [future for future in futures.values() if not future.done()]
+    if not waiting:
+        return
+    with suppress(TimeoutError, distributed.CancelledError):
+        distributed.wait(waiting, timeout=LOOK, return_when="FIRST_COMPLETED")
 
 
 def _left(client: Any, futures: dict[str, Any]) -> list[str]:
