@@ -204,6 +204,8 @@ def pair_gradients(
     the pull between the groups of a list turned round since the last call, the gradient (not the
     curvature) of its fairness part is divided by a growing ``brake``, which makes the next step
     smaller; else the brake is let go, down to 1. A ``pull_before`` without columns switches it off.
+    Beside a performance part, pairs of equal score have no pull of fairness unless a target list
+    says which should be above: their order is that of the rows, and a swap changes nothing.
     """
     longest, most_cuts = 1, 0
     for q in range(begin, end):
@@ -267,6 +269,7 @@ def pair_gradients(
         damping, distance = 1.0, 0.0
         if normalize and reach > 0.0:
             damping, distance = _DAMPING, 1.0
+        chance, tied = alpha > 0.0 and not fair.targeted, 0
         size = 0.0
         for i in range(min(n - 1, max(near, far))):
             start = i + 1
@@ -282,11 +285,16 @@ def pair_gradients(
                 lowest = i + 1
                 if fair.kind == PREFIXES:
                     lowest = fair.first_cut + cut_of(i, fair, n_cuts) * fair.step
-                    if i >= near:
-                        start = lowest
-                    else:
-                        for j in range(start, min(lowest, n)):
-                            second_weight[j] = 0.0
+                if chance:  # which of two tied items stands first: their swap says nothing
+                    tied = max(tied, i + 1)
+                    while tied < n and ranked[tied] == ranked[i]:
+                        tied += 1
+                    lowest = max(lowest, tied)
+                if i >= near:
+                    start = lowest
+                else:
+                    for j in range(start, min(lowest, n)):
+                        second_weight[j] = 0.0
                 if two:
                     inside = counted[i] > 0.0
                     two_group_row(

@@ -113,9 +113,10 @@ def test_exposure_becomes_more_even(data, other):
     def gap(ranker):
         return evaluate(ranker.rank(other), metrics="ExposureGap")["ExposureGap"]
 
-    plain = LambdaMART(**SMALL).fit(data)
-    fair = FairLambdaMART(0.1, fairness="exposure", **SMALL).fit(data)
-    assert gap(fair) < 0.8 * gap(plain)
+    longer = SMALL | {"n_estimators": 40}  # the brake lets go slowly
+    plain = LambdaMART(**longer).fit(data)
+    fair = FairLambdaMART(0.1, fairness="exposure", **longer).fit(data)
+    assert gap(fair) < 0.7 * gap(plain)
 
 
 def test_groups_are_needed_to_fit_and_not_to_predict(data):

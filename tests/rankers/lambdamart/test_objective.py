@@ -140,6 +140,8 @@ def slow_pairs(data, score, alpha, part, truncation, q, pair_cost, targets):
                 yield high, low, alpha * delta * pair_cost(begin + high, begin + low)
             change = changes[i, j]
             if targets is None:
+                if alpha > 0 and score[begin + a] == score[begin + b]:
+                    continue  # which of the two stands first is chance
                 above = change > 0
             elif targets[begin + a] == targets[begin + b]:
                 continue
@@ -254,15 +256,31 @@ def test_scores_that_lie_far_apart_neither_overflow_nor_lose_near_pairs():
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
 
 
-def test_equal_scores_keep_the_order_of_the_rows():
-    data, score = lists(5)
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_equal_scores_keep_the_order_of_the_rows(alpha, n_groups):
+    data, score = lists(5, n_groups)
     part = fairness_part(data, step=2)
-    objective = Objective(data, performance_part(data), part, alpha=0.5, steady=False)
+    objective = Objective(data, performance_part(data), part, alpha=alpha, steady=False)
     objective(score)  # leaves another order behind
     for tied in (np.zeros(data.n_rows), np.round(score)):
-        wanted = slow_gradient(data, tied, 0.5, part, truncation=30, sigma=1.0, normalize=True)
+        wanted = slow_gradient(data, tied, alpha, part, truncation=30, sigma=1.0, normalize=True)
         for got, right in zip(objective(tied, dtype=np.float64), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("fairness", ["rnd", "exposure"])
+def test_equal_scores_pull_at_nothing_beside_relevance(fairness):
+    """Before the first tree the order of the rows is chance: only relevance may decide."""
+    data, _ = lists(7, n_queries=20)
+    part = fairness_part(data, fairness=fairness, step=2)
+    tied = np.zeros(data.n_rows)
+    both = Objective(data, performance_part(data), part, alpha=0.2, normalize=False)(tied)
+    plain = Objective(data, performance_part(data), part, alpha=1.0, normalize=False)(tied)
+    for got, right in zip(both, plain, strict=True):
+        np.testing.assert_allclose(got, 0.2 * right, rtol=1e-5, atol=1e-9)
+    alone = Objective(data, performance_part(data), part, alpha=0.0)(tied)[0]
+    assert np.abs(alone).max() > 0.0  # without relevance something must begin
 
 
 def test_the_number_of_threads_changes_no_bit():

@@ -46,7 +46,7 @@ __all__ = ["FairLambdaMART"]
 #: Random orders that a path's line of chance is averaged over.
 N_RANDOM_ORDERS = 10
 
-#: How strongly `swap` is braked at first: all scores are equal then, and any step turns the list.
+#: How strongly `swap` is braked at first: scores are near each other then, and small steps do much.
 _FIRST_BRAKE = 20.0
 
 
