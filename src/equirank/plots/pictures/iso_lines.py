@@ -5,7 +5,7 @@ from typing import Any
 
 from ..theme import INK, data
 
-__all__ = ["distance_lines", "draw_lines"]
+__all__ = ["distance_lines", "draw_lines", "line_name"]
 
 #: How far a line reaches beyond the points, as a share of their spread.
 REACH = 0.08
@@ -71,11 +71,18 @@ def draw_lines(alt: Any, lines: list[dict[str, Any]], axes: dict[str, Any]) -> I
             .mark_line(strokeDash=line["dash"], strokeWidth=1.5, color=INK, opacity=0.75)
             .encode(**axes)
         )
-        low, high = sorted(line["ends"], key=lambda end: end["y"])
-        above = line["name"] != "best rival"
-        place = {"align": "left", "dx": 5, "dy": -5} if above else {"align": "right", "dy": 12}
+        end, place, text = line_name(line)
         yield (
-            alt.Chart(data([high if above else low]))
+            alt.Chart(data([end]))
             .mark_text(**place, color=INK, fontStyle="italic")
-            .encode(**axes, text=alt.value(f"{line['name']}: {line['distance']:.3f}"))
+            .encode(**axes, text=alt.value(text))
         )
+
+
+def line_name(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Give the end of a line at which it is named, where the name stands there, and the name."""
+    low, high = sorted(line["ends"], key=lambda end: end["y"])
+    text = f"{line['name']}: {line['distance']:.3f}"
+    if line["name"] == "best rival":
+        return low, {"align": "right", "dx": 0, "dy": 12}, text
+    return high, {"align": "left", "dx": 5, "dy": -5}, text

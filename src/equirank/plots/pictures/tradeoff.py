@@ -6,7 +6,8 @@ from typing import Any
 
 from ...core.errors import DataError
 from ..theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
-from .iso_lines import distance_lines, draw_lines
+from .iso_lines import distance_lines, draw_lines, line_name
+from .label_places import PADDING, Sheet, box, draw_labels
 
 __all__ = ["tradeoff"]
 
@@ -98,13 +99,13 @@ def tradeoff(
         for filled in (False, True)
         if any(row["front"] is filled for row in rows)
     ]
-    labelled = [row for row in rows if row["label"]]
-    if len(labelled) <= LABELS:
-        layers.append(
-            alt.Chart(data(labelled))
-            .mark_text(align="left", dx=9, dy=-8, limit=160)
-            .encode(**axes, text="label:N")
+    if sum(bool(row["label"]) for row in rows) <= LABELS:
+        sheet = Sheet.around(
+            [*rows, *line, *(end for at in lines for end in at["ends"])], width, height
         )
+        texts = [(*_mixture_name(line), "random mixture"), *map(line_name, lines)]
+        taken = [box(sheet.at(at), **place, text=text) for at, place, text in texts]
+        layers += draw_labels(alt, rows, sheet, taken, axes)
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
     reading += [f"{_stroke(at)}: as far from perfect as the {at['name']}." for at in lines]
@@ -187,7 +188,8 @@ def _number(value: Any) -> float | None:
 
 def _axis(channel: Any, field: str, title: str, better: str) -> Any:
     words = f"{shorten(title, 50)} ({better} is better)"
-    return channel(f"{field}:Q", title=words).scale(zero=False, nice=False, padding=24)
+    named = channel(f"{field}:Q", title=words).scale(zero=False, nice=False, padding=PADDING)
+    return named.axis(tickCount=8)
 
 
 def _hue(alt: Any, paths: list[str]) -> dict[str, Any]:
@@ -225,6 +227,13 @@ def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
     return tips
 
 
+def _mixture_name(line: list[dict[str, Any]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Give where the mixture line is named: in the middle, since points stand at the ends."""
+    middle = {key: (line[0][key] + line[-1][key]) / 2 for key in ("x", "y")}
+    falls = line[-1]["y"] < line[0]["y"]
+    return middle, {"align": "left", "dx": 8, "dy": -10 if falls else 10}
+
+
 def _stroke(line: dict[str, Any]) -> str:
     return "Dotted" if line["name"] == "best of all" else "Dashed"
 
@@ -238,11 +247,10 @@ def _mixture(
         .mark_line(strokeDash=dash, strokeWidth=1.5, color=MUTED)
         .encode(**axes)
     )
-    # In the middle, since points stand at the ends.
-    middle = {key: (line[0][key] + line[-1][key]) / 2 for key in ("x", "y")}
+    middle, place = _mixture_name(line)
     yield (
         alt.Chart(data([middle]))
-        .mark_text(align="left", dx=8, dy=10, color=MUTED, fontStyle="italic")
+        .mark_text(**place, color=MUTED, fontStyle="italic")
         .encode(**axes, text=alt.value("random mixture"))
     )
 
