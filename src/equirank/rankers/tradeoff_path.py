@@ -43,7 +43,7 @@ class TradeoffPath:
     >>> from equirank import make_ranking
     >>> from equirank.rankers import FairLambdaMART
     >>> data = make_ranking(n_queries=40, n_items=30, feature_bias=1.0, random_state=0)
-    >>> ranker = FairLambdaMART(step=5, n_estimators=10, validation=0.5, n_jobs=1, random_state=0)
+    >>> ranker = FairLambdaMART(step=5, n_estimators=30, validation=0.5, n_jobs=1, random_state=0)
     >>> path = ranker.tradeoff_path([0.0, 0.5, 1.0], data)
     >>> path.table["alpha"].tolist()
     [0.0, 0.5, 1.0]
