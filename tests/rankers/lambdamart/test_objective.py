@@ -256,15 +256,20 @@ def test_scores_that_lie_far_apart_neither_overflow_nor_lose_near_pairs():
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize("n_groups", [2, 3])
-def test_equal_scores_keep_the_order_of_the_rows(alpha, n_groups):
+def test_equal_scores_keep_the_order_of_the_rows(strategy, alpha, n_groups):
+    """Under target lists they pull too: the list says which should be above."""
     data, score = lists(5, n_groups)
-    part = fairness_part(data, step=2)
+    part = fairness_part(data, strategy=strategy, step=2)
     objective = Objective(data, performance_part(data), part, alpha=alpha, steady=False)
     objective(score)  # leaves another order behind
     for tied in (np.zeros(data.n_rows), np.round(score)):
-        wanted = slow_gradient(data, tied, alpha, part, truncation=30, sigma=1.0, normalize=True)
+        targets = None if strategy == "swap" else slow_targets(data, tied, part)
+        wanted = slow_gradient(
+            data, tied, alpha, part, truncation=30, sigma=1.0, normalize=True, targets=targets
+        )
         for got, right in zip(objective(tied, dtype=np.float64), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
 
