@@ -258,7 +258,7 @@ def test_parameters_are_those_of_the_ranker():
 def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
     before = client.run(allowed_cores)
     few = {address: cores[:1] for address, cores in before.items()}
-    monkeypatch.setattr("equirank.distributed.dask_fair_lambdamart.worker_cores", lambda *_: few)
+    monkeypatch.setattr("equirank.distributed.plan.worker_cores", lambda *_: few)
     params = SMALL | {"n_estimators": 3}
     DaskFairLambdaMART(client=client, **params).fit(parted(people(8)), sensitive="sex", **COLUMNS)
     for address, cores in before.items():

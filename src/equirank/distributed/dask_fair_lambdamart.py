@@ -1,7 +1,7 @@
 """DaskFairLambdaMART: FairLambdaMART on data that lie in many parts, on the workers of Dask."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import as_ranking_data
 from ..core.errors import DataError
 from ..core.extras import require
 from ..core.pair_explanation import PairExplanation
@@ -21,15 +21,13 @@ from ..core.ranking import Ranking
 from ..rankers.costs.class_imbalance_cost import ClassImbalanceCost
 from ..rankers.costs.listed_pair_cost import ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
-from ..rankers.validation import held_out
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
-from .cores import worker_cores
 from .lists import Lists
-from .network import hosts_of, network_params, ports_of
+from .network import network_params
 from .opening import compute, current_client, open_frame, parts_of, roles_of
+from .plan import Plan, make_plan, pinned
 from .survey import Survey, survey
-from .training import grow_part, part_cost_sums, prepare_part, watch
-from .whole_queries import balanced_homes, gathered
+from .training import grow_part, watch
 
 __all__ = ["DaskFairLambdaMART"]
 
@@ -37,17 +35,6 @@ __all__ = ["DaskFairLambdaMART"]
 ROWS_SHOWN = 1000
 #: Rows that edges are found from by default: 200 for each of 255 bins.
 ROWS_BINNED = 50_000
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Who grows trees on what: the model to copy, and each worker's lists, port and cores."""
-
-    blank: FairLambdaMART
-    ready: dict[str, Any]
-    valid: Any
-    ports: list[int]
-    cores: dict[str, tuple[int, ...]]
 
 
 class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
@@ -198,7 +185,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         model.categories_ = dict(seen.lists.text)
         model.groups_ = {name: list(labels) for name, labels in seen.lists.categories.items()}
         seen.probe.attribute(model.by)
-        plan = self._plan(model, parts, seen, client)
+        plan = make_plan(model, parts, seen, client)
         bins = self._bins(model, parts, seen, client)
         self._train(model, plan, seen, bins, client)
         model.is_fitted_ = True
@@ -277,39 +264,17 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         bins: Bins = compute([task], client)[0]
         return bins
 
-    def _plan(self, model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Plan:
-        """Give each worker its queries, and let it prepare them while the edges are found."""
-        home, held = self._homes(model, seen, client)
-        pieces = gathered(parts, seen, home)
-        workers = sorted(client.nthreads())[: len(pieces) - (held is not None)]
-        valid = model.validation if isinstance(model.validation, RankingData) else None
-        if held is not None:
-            valid = client.submit(_joined, seen.lists, client.compute(pieces.pop(held)), pure=False)
-        hosts = hosts_of(workers)
-        ports = ports_of(client, workers, hosts)
-        order = sorted(pieces)
-        pieces_of = {a: client.compute(pieces[at]) for a, at in zip(workers, order, strict=True)}
-        mean = self._cost_mean(model, seen.lists, pieces_of, client)
-        blank = _without_data(model)
-        ready = {
-            address: client.submit(
-                prepare_part, blank, seen.lists, own, mean, **_pinned(address)
-            )
-            for address, own in pieces_of.items()
-        }  # fmt: skip
-        return Plan(blank, ready, valid, ports, worker_cores(client, model.n_jobs, hosts))
-
     def _train(
         self, model: FairLambdaMART, plan: Plan, seen: Survey, bins: Bins, client: Any
     ) -> None:
         lightgbm = require("lightgbm", "lightgbm")
-        _checked_ready(plan.ready)
+        plan.wait()
         shipped, workers = replace(bins, edges=None), list(plan.ready)
         futures = {
             address: client.submit(
                 grow_part, plan.blank, plan.ready[address], shipped,
                 network_params(workers, plan.ports, rank), plan.valid, rank,
-                plan.cores.get(address, ()), **_pinned(address),
+                plan.cores.get(address, ()), **pinned(address),
             )
             for rank, address in enumerate(workers)
         }  # fmt: skip
@@ -332,38 +297,6 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
                 f"min_child_samples = {model.min_child_samples} is kept by estimate: across "
                 "machines LightGBM counts the rows of a leaf by its curvature"
             )
-
-    @staticmethod
-    def _homes(model: FairLambdaMART, seen: Survey, client: Any) -> tuple[np.ndarray, int | None]:
-        """Give each query its worker; those held out for validation have a home of their own."""
-        n_workers = min(len(client.nthreads()), seen.n_queries)
-        if n_workers == 0:
-            raise DataError("client must have at least one worker, got none")
-        if model.validation is None or isinstance(model.validation, RankingData):
-            return balanced_homes(seen.sizes, n_workers), None
-        names = as_ranking_data(np.zeros((seen.n_queries, 1)), qid=np.arange(seen.n_queries))
-        _, valid = held_out(names, model.validation, model.random_state, "DaskFairLambdaMART")
-        kept = np.ones(seen.n_queries, dtype=bool)
-        kept[[] if valid is None else valid.qids] = False
-        home = np.full(seen.n_queries, n_workers)
-        home[kept] = balanced_homes(seen.sizes[kept], min(n_workers, int(kept.sum())))
-        return home, n_workers
-
-    @staticmethod
-    def _cost_mean(
-        model: FairLambdaMART, lists: Lists, pieces: dict[str, Any], client: Any
-    ) -> float | None:
-        """Give the mean cost of all pairs, over all workers."""
-        if model.pair_cost is None and "cost" not in lists.roles.single:
-            return None
-        sums = client.gather(
-            [
-                client.submit(part_cost_sums, model, lists, own, workers=[address], pure=False)
-                for address, own in pieces.items()
-            ]
-        )
-        total, count = np.sum(sums, axis=0)
-        return float(total / count) if count and total else None
 
     # the fitted ranker
 
@@ -420,33 +353,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return {"forcedbins_filename": os.fspath(path), **self._bin_params}
 
 
-def _checked_ready(ready: dict[str, Any]) -> None:
-    """Wait until every worker has its lists; what is wrong is said before they connect."""
-    for future in ready.values():
-        error = future.exception()
-        if error is not None:
-            raise error
-
-
-def _joined(lists: Lists, frames: list[Any]) -> RankingData:
-    return lists.data(frames)
-
-
 def _predicted(frame: Any, model: FairLambdaMART) -> Any:
     import pandas as pd
 
     scores = model.predict(frame) if len(frame) else np.zeros(0)
     return pd.Series(scores, index=frame.index, name="score")
-
-
-def _without_data(model: FairLambdaMART) -> FairLambdaMART:
-    """Leave the validation lists out: they travel by themselves."""
-    blank = FairLambdaMART(**(model.get_params(deep=False) | {"validation": None}))
-    for name in ("n_features_in_", "feature_names_in_", "categories_", "groups_"):
-        setattr(blank, name, getattr(model, name))
-    return blank
-
-
-def _pinned(address: str) -> dict[str, Any]:
-    """Say that a task is for one worker alone, and is not tried again."""
-    return {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
