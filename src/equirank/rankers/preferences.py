@@ -8,8 +8,9 @@ import numpy as np
 from ..core.columns import numbers
 from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.params import check_params
 
-__all__ = ["checked_pairs", "without_grades"]
+__all__ = ["checked_pairs", "checked_preferences", "data_of_pairs", "without_grades"]
 
 
 def checked_pairs(
@@ -44,6 +45,43 @@ def checked_pairs(
         at = int(np.flatnonzero(extra < 0)[0])
         raise DataError(f"weight must be a number >= 0, got {float(extra[at])} in pair {at}")
     return table, sign, extra
+
+
+def checked_preferences(
+    pairs: Any, preference: Any, weight: Any, n_rows: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Give the preferred rows, the other rows, and what each pair weighs.
+
+    Examples
+    --------
+    >>> checked_preferences([[0, 1], [2, 1]], [1, -2], None, 3)
+    (array([0, 1]), array([1, 2]), array([1., 2.]))
+    """
+    table, sign, extra = checked_pairs(pairs, preference, weight, n_rows)
+    first = np.where(sign >= 0, table[:, 0], table[:, 1])
+    second = np.where(sign >= 0, table[:, 1], table[:, 0])
+    cost = np.abs(sign) * extra
+    kept = cost > 0
+    if not kept.any():
+        raise DataError("preference and weight must leave at least one pair that weighs something")
+    return first[kept], second[kept], cost[kept].astype(np.float64)
+
+
+def data_of_pairs(
+    model: Any, X: Any, pairs: Any, preference: Any, weight: Any, unused: tuple[str, ...]
+) -> tuple[RankingData, np.ndarray, np.ndarray, np.ndarray]:
+    """Begin a fit to explicit pairs: the data, and preferred and other stored rows with weights.
+
+    Parameters that say nothing about explicit pairs (``unused``) must be None.
+    """
+    check_params(type(model).__name__, model.get_params(deep=False), model.params)
+    if any(getattr(model, name) is not None for name in unused):
+        raise DataError(f"{' and '.join(unused)} must be None to fit explicit pairs")
+    data = model._training_data(*without_grades(X), None, None, None, None)
+    rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
+    first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
+    model.groups_, model.data_fingerprint_ = {}, data.fingerprint()
+    return data, rows[first], rows[second], cost
 
 
 def without_grades(X: Any) -> tuple[Any, Any]:

@@ -19,10 +19,9 @@ from ...core.params import (
     Integer,
     Number,
     Optional,
-    check_params,
 )
 from ...core.params import Choice as OneOf
-from ..preferences import without_grades
+from ..preferences import data_of_pairs
 from ..validation import held_out, one_metric
 from .binning import Workers, bin_features
 from .ensemble import Ensemble, dense
@@ -30,7 +29,6 @@ from .factorised import FactorisedWeights
 from .pair_errors import PairErrors
 from .pair_terms import CostRule, cost_rule
 from .pair_weights import PairOptions, PairWeights
-from .preferences import checked_preferences
 from .rounds import Rounds
 from .watching import Watch
 from .weak_rankers import Choice, Features, Stumps, WeakRankers
@@ -131,16 +129,11 @@ class Booster(Ensemble):
         weight : array-like, optional
             Further weight per pair, >= 0: what it costs to get it wrong.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
-        if self.pair_cost is not None or self.validation is not None:
-            raise DataError("pair_cost and validation must be None to fit explicit pairs")
-        data = self._training_data(*without_grades(X), None, None, None, None)
-        rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
-        first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
-        self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
+        unused = ("pair_cost", "validation")
+        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
         workers = Workers(effective_n_jobs(self.n_jobs))
         try:
-            weights = self._listed_weights(data.n_rows, rows[first], rows[second], cost, workers)
+            weights = self._listed_weights(data.n_rows, first, second, cost, workers)
             weak = self._weak_rankers(data, weights.rows, workers)
             self._keep(Rounds(self, weights, weak, None, None).run(self.n_estimators), weak, None)
         finally:

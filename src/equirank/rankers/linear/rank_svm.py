@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ from ...core.params import (
     Integer,
     Number,
     Optional,
-    check_params,
 )
 from ...core.random import generator
 from ...core.ranker import Ranker
@@ -29,7 +27,7 @@ from ...theory.generalization_bounds import GeneralizationBounds
 from ..boosting.binning import Workers
 from ..boosting.pair_terms import cost_rule
 from ..boosting.pair_weights import PairOptions, PairWeights
-from ..boosting.preferences import checked_preferences
+from ..preferences import data_of_pairs
 from .active_pairs import ActivePairs, ListedPairs, SortedPairs
 from .feature_map import Kernel, as_float, squared_norms, variance
 from .hinge import HingeObjective
@@ -186,21 +184,12 @@ class RankSVM(GeneralizationBounds, Ranker):
         weight : array-like, optional
             Further weight per pair, >= 0: what it costs to get it wrong.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
-        if self.pair_cost is not None:
-            raise DataError("pair_cost must be None to fit explicit pairs")
-        if isinstance(X, RankingData):
-            X, y = replace(X, y=np.zeros(X.n_rows), query_weight=None), None
-        else:
-            y = np.zeros(X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X))
-        data = self._training_data(X, y, None, None, None, None)
-        place = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
-        first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
-        self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
+        unused = ("pair_cost",)
+        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
         workers = Workers(effective_n_jobs(self.n_jobs))
         try:
             listed = PairWeights.of_preferences(
-                data.n_rows, place[first], place[second], cost, self._pair_options(), workers
+                data.n_rows, first, second, cost, self._pair_options(), workers
             )
             self._solve(data.X, ListedPairs(listed), 1.0)
         finally:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
 from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import Choice, Constraint, Instance, Integer, Optional, check_params
+from ...core.params import Choice, Constraint, Instance, Integer, Optional
 from ...core.random import as_seed, label_keys
 from ...core.ranker import Ranker
 from ...kernels.preference_sorting import draw_keys
@@ -23,8 +23,7 @@ from ..boosting.binning import Workers
 from ..boosting.ensemble import dense
 from ..boosting.pair_terms import cost_rule
 from ..boosting.pair_weights import PairOptions, PairWeights
-from ..boosting.preferences import checked_preferences
-from ..preferences import without_grades
+from ..preferences import data_of_pairs
 from ..sklearn_part import ScikitModel, read_models, write_models
 from .ordering import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
 from .pair_model import pair_chance, pair_features
@@ -164,15 +163,10 @@ class PreferenceRanker(Ranker):
         weight : array-like, optional
             Further weight per pair, >= 0: what it costs to get it wrong.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
-        if self.pair_cost is not None:
-            raise DataError("pair_cost must be None to fit explicit pairs")
-        data = self._training_data(*without_grades(X), None, None, None, None)
-        rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
-        first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
-        self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
+        unused = ("pair_cost",)
+        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
         self.seed_ = as_seed(self.random_state)
-        self._learn(dense(data.X), rows[first], rows[second], cost)
+        self._learn(dense(data.X), first, second, cost)
         self.is_fitted_ = True
         return self
 
