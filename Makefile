@@ -1,18 +1,23 @@
-# Everything one does with equirank, in one place. Needs Python 3.11 with venv, and make.
+# Everything one does with equirank, in one place. Needs Python 3.11 or newer with venv, and make.
+# Another Python takes an environment of its own: make test PYTHON=python3.12 VENV=build/py312
 PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
+EXTRA ?= test
 DEMO ?= build/demo
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser test lint types contract check bench docs clean
+.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs check bench clean
+
+# pytest keeps the tests as bytecode; without it each process prepares all of them anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 help:  ## list the targets
 	@echo "equirank: make <target>"
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 $(VENV)/.stamp-venv:
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if v >= (3, 11) else "equirank needs Python 3.11 or newer, but $(PYTHON) is %d.%d; say which to use: make PYTHON=python3.11 ..." % v[:2])'
@@ -29,7 +34,7 @@ $(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 
 $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@echo ">> installing equirank and its extra '$*' into $(VENV)"
-	@$(PIP) install -qq -c constraints.txt -e ".[$*]"
+	@$(PIP) install -qq -c constraints.txt $(LOWEST) -e ".[$*]"
 	@touch $@
 
 demo: $(VENV)/.stamp-report  ## audit a ranking of job applicants and say where the report is
@@ -51,9 +56,21 @@ browser:  ## say how to get the Chromium that the tests of the page look for
 	@echo "  anywhere:        $(BIN)/python -m playwright install chromium"
 	@echo "One on PATH is found by itself; name any other with EQUIRANK_CHROMIUM=/path/to/chromium."
 
-test: $(VENV)/.stamp-test  ## run the tests and the examples in the docstrings
+quick: $(VENV)/.stamp-test  ## run the tests that are not slow, in under a minute
+	@echo ">> testing on $(JOBS) processes, without the slow tests and the docstrings"
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" tests $(ARGS)
+
+test: $(VENV)/.stamp-$(EXTRA)  ## run the tests and the examples in the docstrings
 	@echo ">> testing on $(JOBS) processes"
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+
+test-bare:  ## run the tests without any extra of the library, in build/bare
+	@$(MAKE) --no-print-directory test EXTRA=test-bare VENV=build/bare
+
+test-lowest:  ## run the tests with the lowest versions that pyproject.toml allows, in build/lowest
+	@mkdir -p build
+	@$(PYTHON) .ci/lowest.py > build/lowest.txt
+	@$(MAKE) --no-print-directory test VENV=build/lowest LOWEST="-c build/lowest.txt"
 
 lint: $(VENV)/.stamp-lint  ## check style and formatting
 	@echo ">> checking style"
@@ -69,7 +86,12 @@ contract: $(VENV)/.stamp-lint  ## check that imports go one way
 	@echo ">> checking that imports go one way"
 	@$(BIN)/lint-imports --no-logo
 
-check: lint types contract test  ## all of the above: what a change must pass
+docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
+	@echo ">> building the documentation"
+	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
+	@echo ">> open build/docs/index.html"
+
+check: lint types contract test docs  ## style, types, imports, tests, documentation: what a change must pass
 
 bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
 	@mkdir -p build/bench
@@ -81,11 +103,6 @@ bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
 	if [ -n "$$failed" ]; then echo ">> failed:$$failed"; exit 1; fi
 	@echo ">> all ratios (full output in build/bench)"
 	@cd build/bench && grep -E '[0-9]x( |,|:|$$)' $(notdir $(BENCHES:.py=.txt)) /dev/null || echo "none"
-
-docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
-	@echo ">> building the documentation"
-	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
-	@echo ">> open build/docs/index.html"
 
 clean:  ## remove what the other targets made
 	@echo ">> removing $(VENV), build and caches"

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from equirank import as_ranking_data, audit, evaluate, read_parquet
-from equirank.auditing.measuring import measured_metrics
-from equirank.auditing.plan import make_plan
+from equirank import as_ranking_data, audit, evaluate
+from equirank.auditing.audit_plan import make_plan
+from equirank.auditing.measured import measured_metrics
+from equirank.io import read_parquet
 
 LENGTH = 100
 
@@ -28,7 +29,7 @@ def seconds(function):
 
 
 def in_turn(functions, repeats):
-    """Give the shortest times of functions run in turn, by the clock and of the processor."""
+    """Return the shortest times of functions run in turn, by the clock and of the processor."""
     times = []
     for _ in range(repeats):
         for function in functions:

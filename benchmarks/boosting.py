@@ -25,7 +25,7 @@ THREADS = int(os.environ.get("BENCH_THREADS", os.cpu_count() or 1))
 
 
 def timed(function):
-    """Give seconds on the clock and seconds of all processors."""
+    """Return seconds on the clock and seconds of all processors."""
     gc.collect()
     clock, used = time.perf_counter(), time.process_time()
     function()
@@ -190,7 +190,7 @@ def plus():
 
 
 def plus_memory():
-    """Give the largest memory of a process that fits RankBoost+ (run in a process of its own)."""
+    """Return the largest memory of a process that fits RankBoost+ (run in a process of its own)."""
     data = plus_pairs()
     before = largest_memory()
     RankBoostPlus(55, record_errors=False).fit(data)
@@ -200,7 +200,7 @@ def plus_memory():
 
 
 def largest_memory():
-    """Give the largest memory this process has had, in MB (Linux only)."""
+    """Return the largest memory this process has had, in MB (Linux only)."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))
 
@@ -223,7 +223,7 @@ def lightgbm_example(part):
 
 
 def score(model, data):
-    """Give the mean NDCG@10 and its standard error."""
+    """Return the mean NDCG@10 and its standard error."""
     values = (NDCG @ 10).per_query(Ranking.from_scores(data, model.predict(data))).value
     values = values[~np.isnan(values)]
     return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
@@ -246,7 +246,7 @@ def against_ranklib():
     if jar is None:
         print("  RANKLIB_JAR is not set: RankLib does not run here")
         return
-    from equirank import write_letor
+    from equirank.io import write_letor
 
     with tempfile.TemporaryDirectory() as folder:
         files = {name: Path(folder) / f"{name}.txt" for name in ("train", "test")}

@@ -38,7 +38,7 @@ def whole_grades(one):
 
 
 def ordered(one):
-    """Give the rows from the top down; the order of rows breaks ties, as sorting would."""
+    """Return the rows from the top down; the order of rows breaks ties, as sorting would."""
     return sorted(range(len(one["s"])), key=lambda i: -one["s"][i])
 
 
@@ -246,14 +246,14 @@ MODULES = {
 
 
 def kind_of(case, rows_of_scores):
-    """Say whether a list has ties, and what the vectors do with them."""
+    """Return whether a list has ties, and what the vectors do with them."""
     if all(len(set(scores)) == len(scores) for scores in rows_of_scores):
         return "no ties"
     return "by order" if case["options"].get("ties") == "stable" else "averaged"
 
 
 def lists(case):
-    """Give the lists of a case with what is expected of each."""
+    """Return the lists of a case with what is expected of each."""
     inputs, expected = case["inputs"], case["expected"]
     if "rankings" in inputs:
         if "qid" not in inputs and not isinstance(inputs["y_true"][0], list):
@@ -271,7 +271,7 @@ def lists(case):
 
 
 def compute(function, one, options):
-    """Give the number, or NaN, and what to show for it."""
+    """Return the number, or NaN, and what to show for it."""
     try:
         got = float(function(one, options))
     except NotOffered:

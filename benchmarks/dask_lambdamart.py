@@ -43,13 +43,13 @@ def people(rows, seed=0):
 
 
 def busy():
-    """Give the seconds all cores have been at work."""
+    """Return the seconds all cores have been at work."""
     t = psutil.cpu_times()
     return sum(t) - t.idle - getattr(t, "iowait", 0) - getattr(t, "guest", 0)
 
 
 def others(client):
-    """Give the processor time of all processes but this one and the workers."""
+    """Return the processor time of all processes but this one and the workers."""
     return busy() - time.process_time() - sum(client.run(time.process_time).values())
 
 
@@ -63,7 +63,7 @@ def wait_until_idle(quiet_s=1.2):
 
 
 def timed(client, fit, idle):
-    """Give the ranker, how long it took, and the share of it that others were at work."""
+    """Return the ranker, how long it took, and the share of it that others were at work."""
     if idle:
         wait_until_idle()
     before, started = others(client), time.perf_counter()
@@ -121,7 +121,7 @@ def made(seed, rows):
 
 
 def peak():
-    """Give the largest memory this process had, in MiB."""
+    """Return the largest memory this process had, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

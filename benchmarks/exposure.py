@@ -1,7 +1,7 @@
 """Sharing exposure: against the classical programme, a sort, and a convex solver.
 
-python benchmarks/exposure.py            # ExposureOptimal and NashWelfare
-python benchmarks/exposure.py --large    # NashWelfare for 10,000 users and items (minutes)
+python benchmarks/exposure.py            # ExposureOptimal and NashAllocation
+python benchmarks/exposure.py --large    # NashAllocation for 10,000 users and items (minutes)
 """
 
 import argparse
@@ -10,7 +10,8 @@ import time
 
 import numpy as np
 
-from equirank.rerankers import ExposureOptimal, NashWelfare
+from equirank.allocation import NashAllocation
+from equirank.rerankers import ExposureOptimal
 
 
 def best(call, repeat):
@@ -66,11 +67,11 @@ def cvxpy_welfare(relevance, attention):
 def many_users():
     relevance = np.random.default_rng(0).random((100, 100))
     for tol in (1e-2, 1e-3):
-        model = NashWelfare(k=5, tol=tol)
+        model = NashAllocation(k=5, tol=tol)
         ours = best(lambda m=model: m.fit_policy(relevance), 5)
         policy = model.fit_policy(relevance)
         value = np.log(policy.impact(relevance)).sum()
-        print(f"NashWelfare, 100 users x 100 items, 5 places, gap {model.gap_:.1e}: "
+        print(f"NashAllocation, 100 users x 100 items, 5 places, gap {model.gap_:.1e}: "
               f"{ours * 1e3:.1f} ms, sum of logs {value:.3f}")  # fmt: skip
     try:
         theirs, taken = cvxpy_welfare(relevance, policy.attention)
@@ -83,12 +84,12 @@ def many_users():
 
 def large():
     relevance = np.random.default_rng(0).random((10_000, 10_000), dtype=np.float32)
-    model = NashWelfare(k=10, tol=1e-2)
+    model = NashAllocation(k=10, tol=1e-2)
     begin = time.perf_counter()
     policy = model.fit_policy(relevance)
     taken = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"NashWelfare, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} in {taken:.0f} s, "
+    print(f"NashAllocation, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} in {taken:.0f} s, "
           f"{model.n_iter_} rounds, peak {peak:.1f} GiB, {len(policy.weights)} lists")  # fmt: skip
 
 

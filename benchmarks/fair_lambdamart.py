@@ -91,7 +91,7 @@ SETS = {
 
 
 def measure(make, seed, jobs):
-    """Give NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers."""
+    """Return NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers."""
     train, test = make(seed)
     metrics = [m for k in CUTOFFS for m in (f"NDCG@{k}", f"RND(step=5)@{k}")]
     options = {
@@ -141,7 +141,7 @@ def orderings(name, found):
 
 
 def interval(values):
-    """Give the mean and half of its 95 % interval (Student's t)."""
+    """Return the mean and half of its 95 % interval (Student's t)."""
     if len(values) < 2 or not np.any(values):
         return ""
     half = student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))

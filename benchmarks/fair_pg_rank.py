@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from equirank.core.names import parse_metric
 from equirank.core.ranking import Ranking
-from equirank.datasets import load_yahoo_like
+from equirank.core.registry import parse_metric
+from equirank.datasets import make_yahoo_like
 from equirank.rankers import FairPGRank
 
 RANDOM = np.random.default_rng(0)
@@ -82,8 +82,8 @@ def timed(train, **params):
 
 def cpu(share):
     lists, rows = int(19944 * share), int(473134 * share)
-    train = load_yahoo_like(n_queries=lists, n_rows=rows)
-    test = load_yahoo_like(n_queries=lists // 3, n_rows=rows // 3, random_state=1)
+    train = make_yahoo_like(n_queries=lists, n_rows=rows)
+    test = make_yahoo_like(n_queries=lists // 3, n_rows=rows // 3, random_state=1)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     timed(train, **PUBLISHED | {"n_epochs": 0})  # compile
     FairPGRank(n_epochs=1, batch_size=2, random_state=0).fit(train.select(np.arange(4)))
@@ -135,8 +135,8 @@ def cpu(share):
 def gpu():
     import torch
 
-    train = load_yahoo_like()
-    test = load_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)
+    train = make_yahoo_like()
+    test = make_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)
     print(torch.cuda.get_device_name(), f"torch {torch.__version__}")
     for batch, rate, gradient in (
         (1024, 0.02, "plrank"), (1024, 0.02, "reinforce"), (256, 0.01, "plrank"),

@@ -62,13 +62,13 @@ def stored(data, scores):
 
 
 def measure(rule, data, score):
-    """Give pair accuracy, differences of groups and NDCG of scores per stored row."""
+    """Return pair accuracy, differences of groups and NDCG of scores per stored row."""
     error, difference = rule.measure(data, score)
     return 1.0 - error, difference, float(ndcg(data.y, score, k=K))
 
 
 def random_ndcg(data):
-    """Give the NDCG of a random order: that of a list tied throughout."""
+    """Return the NDCG of a random order: that of a list tied throughout."""
     return float(ndcg(data.y, np.zeros(data.n_rows), k=K))
 
 
@@ -84,7 +84,7 @@ def reduction(kind, eps, args, seed):
 
 
 def differences(model, data, kind):
-    """Give the differences of groups of each ranker of a reduction."""
+    """Return the differences of groups of each ranker of a reduction."""
     rule = pairwise_constraint(data, kind, None)
     return np.array([rule.measure(data, m._scores(m._blind(data)))[1] for m in model.members_])
 
@@ -103,7 +103,8 @@ def print_floor(data, kind, eps, args):
 
 
 def mixed_with_random(plain, rule, test):
-    """Give violation and pair accuracy of the plain ranker mixed with a random order, per share."""
+    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share.
+    """
     chance = rule.measure(test, np.zeros(test.n_rows))[1]
     found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
     return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)

@@ -10,10 +10,11 @@ import warnings
 
 import numpy as np
 
-from equirank import evaluate, make_ranking
+from equirank import evaluate
 from equirank.core import inference
-from equirank.core.measuring import measure
-from equirank.core.names import parse_metrics
+from equirank.core.metric import measure
+from equirank.core.registry import parse_metrics
+from equirank.datasets import make_ranking
 from equirank.kernels.resampling import weighted_means
 
 METRICS = (

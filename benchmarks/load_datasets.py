@@ -20,11 +20,11 @@ from equirank.datasets import (
     load_german,
     load_law,
     load_mq2008,
-    load_yahoo_like,
     make_german_lists,
+    make_yahoo_like,
 )
-from equirank.datasets._fetch import look
 from equirank.datasets.catalogue import dataset
+from equirank.datasets.fetch import look
 
 
 def files(name):
@@ -85,7 +85,7 @@ def race(name):
 
 def yahoo():
     begin = time.perf_counter()
-    data = load_yahoo_like()
+    data = make_yahoo_like()
     seconds = time.perf_counter() - begin
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -22,7 +22,7 @@ SETTINGS = {"layers": (64, 32), "n_epochs": 1, "batch_size": 4096, "random_state
 
 
 def peak():
-    """Give the largest memory of this process so far, in bytes."""
+    """Return the largest memory of this process so far, in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

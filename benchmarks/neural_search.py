@@ -18,8 +18,9 @@ import time
 
 import numpy as np
 
-from equirank import make_ranking
-from equirank.rankers import DirectRanker, TradeoffSearch
+from equirank.datasets import make_ranking
+from equirank.rankers import DirectRanker
+from equirank.search import TradeoffSearch
 
 #: Name, layers, adversary's layers, pairs of a step.
 SHAPES = [
@@ -39,7 +40,7 @@ GRID = {
 
 
 def ranker(layers, adversary, batch_size, steps, device, jobs):
-    """Give the ranker that is searched."""
+    """Return the ranker that is searched."""
     return DirectRanker(
         "adversarial",
         layers=layers,
@@ -54,7 +55,7 @@ def ranker(layers, adversary, batch_size, steps, device, jobs):
 
 
 def seconds(model, grid, train, test, clock, repeats):
-    """Give the least time of a search, and how many points it had."""
+    """Return the least time of a search, and how many points it had."""
     found = []
     for _ in range(repeats):
         began = clock()

@@ -17,7 +17,7 @@ from equirank.preprocess import (
     IFair,
     PrefixSharesOracle,
 )
-from equirank.preprocess.ifair_loss import IFairLoss
+from equirank.preprocess.ifair import IFairLoss
 
 
 def best(function, repeat):

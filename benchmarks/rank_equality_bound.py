@@ -24,7 +24,7 @@ def binned(values, q):
 
 
 def program(data, cell, n_cells):
-    """Give the differences with the second cell of each pair above, and what turning it adds."""
+    """Return the differences with the second cell of each pair above, and what turning it adds."""
     groups = data.attribute()
     grade = np.unique(data.y, return_inverse=True)[1]
     size = len(groups.categories)

@@ -15,11 +15,11 @@ import warnings
 import numpy as np
 
 from equirank import as_ranking_data
+from equirank.costs import GroupPairCost
 from equirank.metrics import ndcg
-from equirank.rankers import GroupPairCost, RankSVM
-from equirank.rankers.boosting.binning import Workers
-from equirank.rankers.linear.hinge import HingeObjective
-from equirank.rankers.linear.trust_region import minimise
+from equirank.rankers import RankSVM
+from equirank.rankers.feature_bins import Workers
+from equirank.rankers.linear.hinge_objective import HingeObjective, minimise
 
 THREADS = int(os.environ.get("BENCH_THREADS", "1"))
 

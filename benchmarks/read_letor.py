@@ -45,7 +45,7 @@ def write_csv(path, n_rows):
 
 
 def race(repeat=3, **contenders):
-    """Give the best time and the last result of each, all run equally often and in turn."""
+    """Return the best time and the last result of each, all run equally often and in turn."""
     best, results = dict.fromkeys(contenders, np.inf), {}
     for _ in range(repeat):
         for name, function in contenders.items():
@@ -56,7 +56,7 @@ def race(repeat=3, **contenders):
 
 
 def _high_water():
-    """Give the most memory this process has held; Linux keeps it per process in /proc."""
+    """Return the most memory this process has held; Linux keeps it per process in /proc."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if "VmHWM" in line)
@@ -65,7 +65,7 @@ def _high_water():
 
 
 def _peak(queue, path, sparse):
-    from equirank import read_letor
+    from equirank.io import read_letor
 
     tiny = Path(path).with_name("tiny.txt")
     read_letor(tiny, sparse=sparse)
@@ -78,7 +78,7 @@ def _peak(queue, path, sparse):
 
 
 def peak_of(path, sparse):
-    """Give peak and result bytes of one reading, in a process of its own."""
+    """Return peak and result bytes of one reading, in a process of its own."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=_peak, args=(queue, str(path), sparse))
@@ -91,7 +91,7 @@ def peak_of(path, sparse):
 def compare_letor(folder, megabytes, style):
     from sklearn.datasets import load_svmlight_file
 
-    from equirank import read_letor, write_letor
+    from equirank.io import read_letor, write_letor
 
     path, tiny = folder / f"{style}.txt", folder / "tiny.txt"
     tiny.write_text("1 qid:1 1:0.5\n")
@@ -127,8 +127,7 @@ def compare_letor(folder, megabytes, style):
 def compare_csv(folder, n_rows):
     import pandas as pd
 
-    from equirank import read_csv
-    from equirank.datasets import delimited
+    from equirank.io import delimited, read_csv
 
     path = folder / "rows.csv"
     write_csv(path, n_rows)

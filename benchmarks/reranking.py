@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from equirank import as_ranking_data
-from equirank.kernels.fa_star_ir import adjusted_table
+from equirank.kernels.fa_star_ir_minimums import adjusted_table
 from equirank.rerankers import (
     DetCons,
     DetConstSort,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from equirank.core.names import metric_names
+from equirank.core.registry import metric_names
 
 FIRST = """
 import equirank
@@ -20,7 +20,7 @@ SOME = """
 import sys
 import warnings
 import equirank
-from equirank.core.names import metric_names
+from equirank.core.registry import metric_names
 from equirank.datasets import load_hiring
 warnings.simplefilter("ignore")
 data = load_hiring()

@@ -80,7 +80,7 @@ def _shaped(shape: str, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def plain_cases(shape: str, options: list[dict[str, Any]]) -> Iterator[Case]:
-    """Give named cases: each with the first options, some with all."""
+    """Return named cases: each with the first options, some with all."""
     turns = cycle(options)
     first = options[0]
     for name, (y, s) in GRADES.items():
@@ -136,7 +136,7 @@ def _bad(inputs: dict[str, Any], options: dict[str, Any], shape: str) -> Iterato
 def random_cases(
     shape: str, options: list[dict[str, Any]], seed: str, count: int
 ) -> Iterator[Case]:
-    """Give small random lists, with ties, one to three queries, two or three groups."""
+    """Return small random lists, with ties, one to three queries, two or three groups."""
     draw = random.Random(f"equirank {seed}")
     for number in range(count):
         option = dict(options[number % len(options)])

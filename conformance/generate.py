@@ -18,7 +18,7 @@ TARGET = Path(__file__).parents[1] / "src" / "equirank" / "metrics" / "vectors"
 
 
 def cases(name: str, metric: Metric) -> Iterator[Case]:
-    """Give all cases of a metric but the golden ones."""
+    """Return all cases of a metric but the golden ones."""
     odd = {
         "test": lambda: test_cases(name),
         "rankings": lambda: ranking_cases(metric.options, name, ids="amortised" in name),
@@ -76,7 +76,7 @@ def case(
 
 
 def text(name: str) -> str:
-    """Give the file of one metric: its facts a line each, then a line per case."""
+    """Return the file of one metric: its facts a line each, then a line per case."""
     metric = METRICS[name]
     facts = {
         "schema_version": SCHEMA,

@@ -10,7 +10,7 @@ __all__ = ["leakage_cases", "policy_cases", "ranking_cases", "test_cases"]
 
 
 def test_cases(seed: str) -> Iterator[Case]:
-    """Give lists for the test of prefixes."""
+    """Return lists for the test of prefixes."""
     down = list(range(10, 0, -1))
     for name, people in {
         "protected first": "ffffmmmmmm",
@@ -63,7 +63,7 @@ def test_cases(seed: str) -> Iterator[Case]:
 
 
 def ranking_cases(options: list[dict[str, Any]], seed: str, ids: bool) -> Iterator[Case]:
-    """Give sequences of rankings of the same rows."""
+    """Return sequences of rankings of the same rows."""
     one = {"y_true": [2, 1, 0, 1], "rankings": [[4, 3, 2, 1]]}
     for number, option in enumerate(options):
         yield f"one ranking, options {number + 1}", one, option
@@ -114,7 +114,7 @@ def _random_policy(draw: random.Random, users: int, items: int, places: int) -> 
 
 
 def policy_cases(options: list[dict[str, Any]], seed: str, others: bool) -> Iterator[Case]:
-    """Give policies of users and items."""
+    """Return policies of users and items."""
     one = {"relevance": [[1]], "policy": [[[1]]], "attention": [1]}
     more = {"others": [[[[1]]], [[[0]]]]} if others else {}
     yield "one user, one item", {**one, **more}, {}
@@ -147,7 +147,7 @@ def policy_cases(options: list[dict[str, Any]], seed: str, others: bool) -> Iter
 
 
 def leakage_cases(options: list[dict[str, Any]]) -> Iterator[Case]:
-    """Give representations that leave no choice."""
+    """Return representations that leave no choice."""
     for option in options:
         for name, sizes in {
             "halves": (20, 20),

@@ -13,14 +13,15 @@ import numpy as np
 
 from equirank import as_ranking_data
 from equirank.core.table import Table
-from equirank.rankers import RankBoost, ternary_costs
+from equirank.datasets import make_item_costs
+from equirank.rankers import RankBoost
 
 
 def applicants(n_lists, seed):
     """Lists of 30 items; an item's relevance follows the feature of its cost class."""
     rng = np.random.default_rng(seed)
     n = 30 * n_lists
-    X, cost = rng.normal(size=(n, 3)), ternary_costs(n, random_state=seed)
+    X, cost = rng.normal(size=(n, 3)), make_item_costs(n, random_state=seed)
     kind = np.searchsorted([0.5, 1.0, 1.5], cost)
     y = np.clip(np.round(1.5 * X[np.arange(n), kind] + 1.5), 0, 4)
     return as_ranking_data(X, y, qid=np.repeat(np.arange(n_lists), 30), cost=cost)

@@ -10,7 +10,7 @@ merit, and one feature gives the group away: without the weight the ranker puts 
 import numpy as np
 
 from equirank import as_ranking_data
-from equirank.core.names import parse_metric
+from equirank.core.registry import parse_metric
 from equirank.rankers import FairPGRank
 
 rng = np.random.default_rng(0)

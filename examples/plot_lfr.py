@@ -16,9 +16,9 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import StandardScaler
 
 from equirank.datasets import load_compas
-from equirank.metrics import consistency, exposure_gap, ndcg, representation_leakage
+from equirank.metrics import consistency, exposure_gap, ndcg
 from equirank.plots import before_after
-from equirank.preprocess import IFair, LearnedFairRepresentation
+from equirank.preprocess import IFair, LearnedFairRepresentation, representation_leakage
 
 
 def made_up(n=600):

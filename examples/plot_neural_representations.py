@@ -14,9 +14,10 @@ import os
 import altair as alt
 import numpy as np
 
-from equirank import make_ranking, query_train_test_split
-from equirank.datasets import load_compas
-from equirank.rankers import DirectRanker, evaluate_representation
+from equirank import query_train_test_split
+from equirank.datasets import load_compas, make_ranking
+from equirank.rankers import DirectRanker
+from equirank.search import evaluate_representation
 
 if "EQUIRANK_DATA" in os.environ:
     people = load_compas(reverse=True, sensitive="race")

@@ -13,17 +13,11 @@ import os
 
 import numpy as np
 
-from equirank import Ranking, make_ranking, query_train_test_split
-from equirank.datasets import load_adult, load_compas, load_law
+from equirank import Ranking, query_train_test_split
+from equirank.datasets import load_adult, load_compas, load_law, make_ranking
 from equirank.plots import tradeoff
-from equirank.rankers import (
-    DELTR,
-    DebiasClassifier,
-    DirectRanker,
-    TradeoffScorer,
-    TradeoffSearch,
-    fit_together,
-)
+from equirank.rankers import DELTR, DebiasClassifier, DirectRanker
+from equirank.search import TradeoffScorer, TradeoffSearch, fit_together
 
 GAMMAS = [0.1, 0.3, 1.0, 3.0]
 NETWORK = {"layers": (16, 8), "n_epochs": 20, "learning_rate": 0.01, "random_state": 0}

@@ -6,7 +6,7 @@ Features favour one group, so a ranker that only looks at relevance puts it firs
 shows what fairness costs, and a rule picks one ranker from it.
 """
 
-from equirank import make_ranking
+from equirank.datasets import make_ranking
 from equirank.rankers import FairLambdaMART
 
 data = make_ranking(n_queries=80, n_items=30, feature_bias=0.8, label_bias=0.4, random_state=0)

@@ -10,16 +10,15 @@ of what items gain, does better for both sides.
 
 import numpy as np
 
-from equirank.policies import UserItemPolicy
-from equirank.rerankers import ExposureFair, NashWelfare
+from equirank.allocation import ExposureAllocation, NashAllocation, UserItemPolicy
 
 relevance = np.array([[0.8, 0.3], [0.5, 0.4]])
 nobody = np.zeros((0, 2, 1), dtype=int)
 
 policies = {
-    "most useful": NashWelfare(k=1, aversion=0.0).fit_policy(relevance),
-    "exposure by merit": ExposureFair(k=1).fit_policy(relevance),
-    "Nash welfare": NashWelfare(k=1, tol=1e-6).fit_policy(relevance),
+    "most useful": NashAllocation(k=1, aversion=0.0).fit_policy(relevance),
+    "exposure by merit": ExposureAllocation(k=1).fit_policy(relevance),
+    "Nash welfare": NashAllocation(k=1, tol=1e-6).fit_policy(relevance),
     "at random": UserItemPolicy(nobody, [], [1.0], n_items=2, uniform=1.0),
 }
 
@@ -38,7 +37,7 @@ for name, policy in policies.items():
 rng = np.random.default_rng(0)
 likes = (rng.random((2000, 6)) < [0.55, 0.53, 0.51, 0.49, 0.47, 0.45]).astype(float)
 known = np.tile(likes.mean(axis=0), (2000, 1))  # the system knows only the averages
-greedy = NashWelfare(k=1, aversion=0.0).fit_policy(known)
-shared = NashWelfare(k=1).fit_policy(known)
+greedy = NashAllocation(k=1, aversion=0.0).fit_policy(known)
+shared = NashAllocation(k=1).fit_policy(known)
 print("most useful  ", (greedy.exposure() / 2000).round(2))
 print("Nash welfare ", (shared.exposure() / 2000).round(2))

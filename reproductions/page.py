@@ -20,7 +20,7 @@ PAGE = HERE.parent / "docs" / "reproductions.md"
 
 
 def merged(folders):
-    """Give the results of each study, the parts of several folders together."""
+    """Return the results of each study, the parts of several folders together."""
     studies = {}
     for folder in folders:
         results = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))

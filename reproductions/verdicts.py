@@ -68,7 +68,7 @@ class Study:
 
 
 def interval(values):
-    """Give the mean and half the width of its 95 % interval, NaN for fewer than two values."""
+    """Return the mean and half the width of its 95 % interval, NaN for fewer than two values."""
     values = np.asarray(values, dtype=np.float64)
     values = values[~np.isnan(values)]
     if len(values) < 2:
@@ -145,7 +145,7 @@ def rows_where(rows, **wanted):
 
 
 def values(rows, column, **wanted):
-    """Give a column of the rows that hold these values, as an array."""
+    """Return a column of the rows that hold these values, as an array."""
     return np.array([row[column] for row in rows_where(rows, **wanted)], dtype=np.float64)
 
 

@@ -71,7 +71,7 @@ def wrong_decisions(variant):
 
 
 def least_emphasis(variant):
-    """Give the least weight of a row five times as costly as another with the same history."""
+    """Return the least weight of a row five times as costly as another with the same history."""
     rule, least = RULES[variant], np.inf
     c = np.array([5.0, 1.0])
     c = c / c.max() if rule.unit else c
@@ -85,7 +85,7 @@ def least_emphasis(variant):
 
 
 def calibration_error(variant, calibration):
-    """Give the expected calibration error of probabilities against the known truth."""
+    """Return the expected calibration error of probabilities against the known truth."""
     rng = np.random.default_rng(1)
     X, Z = rng.normal(size=(400, 10)), rng.normal(size=(20_000, 10))
 

@@ -4,8 +4,9 @@ import time
 
 import numpy as np
 
-from equirank import Ranker, compare, make_ranking
+from equirank import Ranker, compare
 from equirank.core.random import generator
+from equirank.datasets import make_ranking
 
 METRICS = ["NDCG@5", "RND(step=3)@9"]
 

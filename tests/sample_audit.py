@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from equirank.auditing.result import AuditResult
+from equirank.auditing.audit_result import AuditResult
 from equirank.core.table import Table
 
 HOSTILE = {

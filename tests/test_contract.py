@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import equirank
 from equirank import Metric, Ranker, Reranker
-from equirank.core.names import metric_names, parse_metric, public_class
+from equirank.core.registry import metric_names, parse_metric, public_class
 from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups
 
 ROOT = Path(equirank.__file__).parent
@@ -220,7 +220,7 @@ def test_every_ranker_ranks_alike_after_save_and_load(kind, tmp_path):
     assert stands_alone(kind) or kind.__name__ in WRAPPED, "WRAPPED needs an example of it"
     parts = WRAPPED.get(kind.__name__, {})
     model = kind(**{k: make(CLASSES[v]) for k, v in parts.items()}) if parts else make(kind)
-    known, new = (equirank.make_ranking(n_queries=9, random_state=seed) for seed in (0, 1))
+    known, new = (equirank.datasets.make_ranking(n_queries=9, random_state=seed) for seed in (0, 1))
     model.fit(known)
     model.save(tmp_path / "model")
     back = equirank.load(tmp_path / "model")

@@ -59,7 +59,7 @@ def commands(body):
 
 @pytest.fixture
 def shell(tmp_path):
-    """Give a function that runs lines in one shell that knows ``python`` and ``equirank``."""
+    """Return a function that runs lines in one shell that knows ``python`` and ``equirank``."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     module, function = scripts["equirank"].split(":")
     start = f"import sys; sys.argv[0] = 'equirank'; from {module} import {function}; {function}()"

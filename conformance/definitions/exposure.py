@@ -29,13 +29,13 @@ __all__ = [
 
 
 def group_means(query: Query, values: list[Number]) -> Groups:
-    """Give the mean over the items of each group."""
+    """Return the mean over the items of each group."""
     members = {group: query.members(group) for group in query.all_groups}
     return {g: mean(values[i] for i in found) if found else None for g, found in members.items()}
 
 
 def rest_mean(query: Query, values: list[Number], group: str) -> Number | None:
-    """Give the mean over everyone else."""
+    """Return the mean over everyone else."""
     others = [values[i] for i in range(query.n) if query.g[i] != group]
     return mean(others) if others else None
 
@@ -76,7 +76,7 @@ def exposure_gap(
 def per_merit(
     query: Query, drawn: list[Number], group: str
 ) -> tuple[Number, Number, Number, Number] | None:
-    """Give what the group and the rest draw on average, and their mean merits."""
+    """Return what the group and the rest draw on average, and their mean merits."""
     mine = query.members(group)
     rest = [i for i in range(query.n) if i not in mine]
     if not mine or not rest:
@@ -88,7 +88,7 @@ def per_merit(
 
 
 def rates(query: Query, drawn: list[Number]) -> Groups:
-    """Give what each group draws per merit."""
+    """Return what each group draws per merit."""
     result: Groups = {}
     for group in query.all_groups:
         mine = query.members(group)
@@ -100,7 +100,7 @@ def rates(query: Query, drawn: list[Number]) -> Groups:
 def merit_ratio(
     query: Query, drawn: list[Number], protected: str | None
 ) -> tuple[Number | None, Groups]:
-    """Give what the group draws per merit over what the rest does; the smallest of all groups."""
+    """Return what the group draws per merit over what the rest does; the smallest of all groups."""
     values: Groups = {}
     for group in query.all_groups if protected is None else [protected]:
         parts = per_merit(query, drawn, group)
@@ -178,7 +178,7 @@ def individual_disparity(
 
 
 def browsing(discount: Any, patience: Any, k: int | None, n: int) -> Any:
-    """Give the attention of places; geometric for "rbp"."""
+    """Return the attention of places; geometric for "rbp"."""
     if discount == "rbp":
         return attention([fraction(patience) ** j for j in range(n)], k)
     return attention(discount, k)

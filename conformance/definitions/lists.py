@@ -47,15 +47,15 @@ class Query:
 
     @property
     def n(self) -> int:
-        """Give the number of items."""
+        """The number of items."""
         return len(self.rows)
 
     def members(self, group: str) -> list[int]:
-        """Give the items of a group."""
+        """Return the items of a group."""
         return [i for i in range(self.n) if self.g[i] == group]
 
     def blocks(self, ties: str = "average") -> list[list[int]]:
-        """Give the items from the top of the list down, tied ones together."""
+        """Return the items from the top of the list down, tied ones together."""
         ranked = sorted(range(self.n), key=lambda i: -self.s[i])
         if ties == "stable":
             return [[i] for i in ranked]
@@ -63,7 +63,7 @@ class Query:
         return [[i for i in range(self.n) if self.s[i] == level] for level in levels]
 
     def places(self, ties: str = "average") -> list[list[int]]:
-        """Give for each item the places it may take, all with the same chance."""
+        """Return for each item the places it may take, all with the same chance."""
         result: list[list[int]] = [[] for _ in range(self.n)]
         place = 1
         for block in self.blocks(ties):
@@ -122,13 +122,13 @@ def queries(inputs: dict[str, Any]) -> list[Query]:
 
 
 def orders(blocks: Sequence[Sequence[int]]) -> Iterator[tuple[int, ...]]:
-    """Give every order of the tied items, all equally likely."""
+    """Return every order of the tied items, all equally likely."""
     for parts in every(*(permutations(block) for block in blocks)):
         yield tuple(i for part in parts for i in part)
 
 
 def attention(discount: Any, k: int | None = None) -> Callable[[int], Number]:
-    """Give the weight of a place: by name, or given one by one; nothing behind a cutoff."""
+    """Return the weight of a place: by name, or given one by one; nothing behind a cutoff."""
 
     def weight(place: int) -> Number:
         if k is not None and place > k:
@@ -145,12 +145,12 @@ def attention(discount: Any, k: int | None = None) -> Callable[[int], Number]:
 
 
 def mean_attention(query: Query, ties: str, weight: Callable[[int], Number]) -> list[Number]:
-    """Give the mean weight of the places each item may take."""
+    """Return the mean weight of the places each item may take."""
     return [mean(weight(place) for place in places) for places in query.places(ties)]
 
 
 def counts_in_prefix(query: Query, ties: str, group: str, length: int) -> Fraction:
-    """Give the expected number of items of a group among the first places."""
+    """Return the expected number of items of a group among the first places."""
     places = query.places(ties)
     inside = [
         Fraction(sum(place <= length for place in places[i]), len(places[i]))
@@ -160,7 +160,7 @@ def counts_in_prefix(query: Query, ties: str, group: str, length: int) -> Fracti
 
 
 def worst(groups: Groups, direction: str) -> Number | None:
-    """Give the worst of the groups that have a value."""
+    """Return the worst of the groups that have a value."""
     known = [value for value in groups.values() if value is not None]
     if not known:
         return None

@@ -36,7 +36,7 @@ def fraction(value: object) -> Fraction:
 
 
 def decimal(value: Number) -> Decimal:
-    """Give a number as a decimal."""
+    """Return a number as a decimal."""
     if isinstance(value, Decimal):
         return value
     return DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
@@ -61,7 +61,7 @@ def total(values: Iterable[Number]) -> Number:
 
 
 def difference(a: Number, b: Number) -> Number:
-    """Give a - b."""
+    """Return a - b."""
     return total([a, product([Fraction(-1), b])])
 
 
@@ -76,40 +76,40 @@ def product(values: Iterable[Number]) -> Number:
 
 
 def ratio(a: Number, b: Number) -> Number:
-    """Give a / b."""
+    """Return a / b."""
     return Fraction(0) if a == 0 else _apply(a, b, Fraction.__truediv__, DIGITS.divide)
 
 
 def mean(values: Iterable[Number]) -> Number:
-    """Give the mean of at least one value."""
+    """Return the mean of at least one value."""
     known = list(values)
     return ratio(total(known), Fraction(len(known)))
 
 
 def size(value: Number) -> Number:
-    """Give the absolute value."""
+    """Return the absolute value."""
     return -value if value < 0 else value
 
 
 def largest(values: Iterable[Number]) -> Number:
-    """Give the largest."""
+    """Return the largest."""
     return max(values, key=decimal)
 
 
 def smallest(values: Iterable[Number]) -> Number:
-    """Give the smallest."""
+    """Return the smallest."""
     return min(values, key=decimal)
 
 
 def ln(value: Number) -> Number:
-    """Give the natural logarithm."""
+    """Return the natural logarithm."""
     if value == 1:
         return Fraction(0)
     return DIGITS.ln(decimal(value))
 
 
 def log2(value: Number) -> Number:
-    """Give the logarithm to base 2, exact for powers of 2."""
+    """Return the logarithm to base 2, exact for powers of 2."""
     if isinstance(value, Fraction):
         up, down = value.numerator, value.denominator
         if up & (up - 1) == 0 and down & (down - 1) == 0:
@@ -118,19 +118,19 @@ def log2(value: Number) -> Number:
 
 
 def exp(value: Number) -> Number:
-    """Give e to a power."""
+    """Return e to a power."""
     return Fraction(1) if value == 0 else DIGITS.exp(decimal(value))
 
 
 def exp2(value: Fraction) -> Number:
-    """Give 2 to a power, exact for whole ones."""
+    """Return 2 to a power, exact for whole ones."""
     if value.denominator == 1:
         return Fraction(2) ** value.numerator
     return DIGITS.power(Decimal(2), decimal(value))
 
 
 def root(value: Number) -> Number:
-    """Give the square root, exact for the square of a fraction."""
+    """Return the square root, exact for the square of a fraction."""
     if isinstance(value, Fraction):
         with localcontext(DIGITS):
             up = int(Decimal(value.numerator).sqrt())

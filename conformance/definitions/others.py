@@ -44,7 +44,7 @@ def read(inputs: dict[str, Any], policy: str = "policy") -> tuple[Table, Table]:
 
 
 def impacts(relevance: Table, seen: Table) -> list[Fraction]:
-    """Give what the attention of all users is worth to each item."""
+    """Return what the attention of all users is worth to each item."""
     users, items = range(len(relevance)), range(len(relevance[0]))
     return [sum((relevance[u][i] * seen[u][i] for u in users), Fraction(0)) for i in items]
 
@@ -116,13 +116,13 @@ def pareto_dominated(inputs: dict[str, Any], options: dict[str, Any]) -> list[bo
 
 
 def scaled(query: Query) -> list[Fraction]:
-    """Give the scores scaled to [0, 1]; all 0 where they are equal."""
+    """Return the scores scaled to [0, 1]; all 0 where they are equal."""
     low, high = min(query.s), max(query.s)
     return [(s - low) / (high - low) if high > low else Fraction(0) for s in query.s]
 
 
 def squared_distance(query: Query, i: int, j: int) -> Fraction:
-    """Give the squared Euclidean distance of two items."""
+    """Return the squared Euclidean distance of two items."""
     return sum(((a - b) ** 2 for a, b in zip(query.X[i], query.X[j], strict=True)), Fraction(0))
 
 

@@ -46,7 +46,7 @@ HALF = Fraction(1, 2)
 
 
 def above(query: Query, ties: str) -> Callable[[int, int], Fraction]:
-    """Give the function that says whether a stands above b: 1, 0, or 1/2 where they are tied."""
+    """Return the function that says whether a stands above b: 1, 0, or 1/2 where they are tied."""
     places = query.places(ties)
 
     def value(a: int, b: int) -> Fraction:
@@ -59,7 +59,8 @@ def above(query: Query, ties: str) -> Callable[[int, int], Fraction]:
 
 
 def pair_cost(query: Query, inputs: dict[str, Any], combine: str) -> Callable[[int, int], Fraction]:
-    """Give what a pair of items costs: all the same, by items, by a table of grades, or listed."""
+    """Return what a pair of items costs: all the same, by items, by a table of grades, or listed.
+    """
     table, listed = inputs.get("cost_table"), inputs.get("cost_pairs")
     if listed is not None:
         known = {(a, b): fraction(c) for a, b, c in listed}
@@ -186,7 +187,7 @@ def each_group(
 
 
 def share(values: list[Fraction]) -> Number | None:
-    """Give the mean, or nothing where there are no pairs."""
+    """Return the mean, or nothing where there are no pairs."""
     return mean(values) if values else None
 
 
@@ -243,7 +244,7 @@ def rank_parity_error(
 def accuracy_gap(
     query: Query, protected: str | None, pair: Callable[[int, int], bool], ties: str
 ) -> tuple[Number | None, Groups]:
-    """Give the largest gap of two groups (or one and the rest), and the accuracy of each."""
+    """Return the largest gap of two groups (or one and the rest), and the accuracy of each."""
     is_above = above(query, ties)
 
     def accuracy(better: list[int], worse: list[int]) -> Number | None:

@@ -65,13 +65,13 @@ def divergence(
 
 
 def cuts(n: int, step: int, k: int | None) -> list[int]:
-    """Give the lengths of the prefixes: step, 2 step, ..., never 1."""
+    """Return the lengths of the prefixes: step, 2 step, ..., never 1."""
     last = n if k is None else min(n, k)
     return [length for length in range(step, last + 1, step) if length > 1]
 
 
 def cut_weight(length: int, discount: str) -> Number:
-    """Give what a prefix counts."""
+    """Return what a prefix counts."""
     return ratio(Fraction(1), log2(Fraction(length + (discount == "code"))))
 
 
@@ -85,7 +85,7 @@ def worst_list(
     normalizer: str,
     distance: Distance,
 ) -> Number:
-    """Give the largest sum over the lists that the normaliser looks at."""
+    """Return the largest sum over the lists that the normaliser looks at."""
 
     def lists() -> Iterator[tuple[int, ...]]:
         if normalizer == "exact":
@@ -249,7 +249,7 @@ def rkl(
 
 
 def targets(query: Query, proportions: dict[str, Any] | None) -> dict[str, Fraction]:
-    """Give the share of each group that a fair list would have."""
+    """Return the share of each group that a fair list would have."""
     if proportions is not None:
         if set(proportions) != set(query.all_groups):
             raise BadInput("unknown group")
@@ -258,7 +258,7 @@ def targets(query: Query, proportions: dict[str, Any] | None) -> dict[str, Fract
 
 
 def several(target: dict[str, Fraction]) -> bool:
-    """Say whether at least two groups have a target."""
+    """Return whether at least two groups have a target."""
     return sum(share > 0 for share in target.values()) > 1
 
 
@@ -376,7 +376,7 @@ def awrf(
 
 
 def jensen_shannon(pairs: list[tuple[Number, Number]]) -> Number:
-    """Give the Jensen-Shannon divergence in bits of two distributions, given as pairs."""
+    """Return the Jensen-Shannon divergence in bits of two distributions, given as pairs."""
     terms = []
     for a, b in pairs:
         middle = ratio(total([a, b]), Fraction(2))

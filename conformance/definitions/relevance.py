@@ -20,12 +20,12 @@ __all__ = [
 
 
 def gain(y: Fraction, kind: str) -> Number:
-    """Give what an item of this relevance is worth."""
+    """Return what an item of this relevance is worth."""
     return difference(exp2(y), Fraction(1)) if kind == "exp2" else y
 
 
 def plain_dcg(query: Query, k: int | None, kind: str, discount: Any, ties: str) -> Number:
-    """Give each item's gain times the mean discount of its places, added up."""
+    """Return each item's gain times the mean discount of its places, added up."""
     weights = mean_attention(query, ties, attention(discount, k))
     return total(product([gain(y, kind), w]) for y, w in zip(query.y, weights, strict=True))
 
@@ -56,7 +56,7 @@ def ndcg(
 
 
 def ideal(query: Query, k: int | None, kind: str, discount: Any) -> Number:
-    """Give the largest DCG of any order."""
+    """Return the largest DCG of any order."""
     weight = attention(discount, k)
     weights = sorted((weight(place) for place in range(1, query.n + 1)), key=float, reverse=True)
     gains = sorted((gain(y, kind) for y in query.y), key=float, reverse=True)

@@ -30,12 +30,12 @@ __all__ = [
 
 
 def chances(query: Query, ties: str, k: int | None) -> list[Number]:
-    """Give each item's chance to be among the first k."""
+    """Return each item's chance to be among the first k."""
     return mean_attention(query, ties, attention("flat", k))
 
 
 def rate(inside: list[Number], items: list[int]) -> Number | None:
-    """Give the share of the items that is expected inside; nothing where there are none."""
+    """Return the share of the items that is expected inside; nothing where there are none."""
     return ratio(total(inside[i] for i in items), Fraction(len(items))) if items else None
 
 
@@ -181,19 +181,19 @@ def igf_aggregated(
 
 
 def binomial(m: int, j: int, p: Fraction) -> Fraction:
-    """Give the chance of at most m successes among j."""
+    """Return the chance of at most m successes among j."""
     return sum((comb(j, i) * p**i * (1 - p) ** (j - i) for i in range(m + 1)), Fraction(0))
 
 
 def minimum_counts(k: int, p: Fraction, level: Fraction) -> tuple[int, ...]:
-    """Give for each prefix the smallest m with F(m; j, p) > level."""
+    """Return for each prefix the smallest m with F(m; j, p) > level."""
     return tuple(
         next(m for m in range(j + 1) if binomial(m, j, p) > level) for j in range(1, k + 1)
     )
 
 
 def chance_of(k: int, p: Fraction, event: Callable[[list[int]], bool]) -> Fraction:
-    """Give the chance of an event, by going through all lists of k places."""
+    """Return the chance of an event, by going through all lists of k places."""
     result = Fraction(0)
     for places in every((0, 1), repeat=k):
         counts = [sum(places[:j]) for j in range(1, k + 1)]
@@ -203,7 +203,7 @@ def chance_of(k: int, p: Fraction, event: Callable[[list[int]], bool]) -> Fracti
 
 
 def adjusted_counts(k: int, p: Fraction, alpha: Fraction) -> tuple[int, ...]:
-    """Give the largest table of minimum counts that a fair list misses with chance <= alpha."""
+    """Return the largest table of minimum counts that a fair list misses with chance <= alpha."""
     levels = {binomial(m, j, p) for j in range(1, k + 1) for m in range(j)} | {alpha}
     best = (0,) * k
     seen = {best}

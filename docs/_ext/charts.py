@@ -22,7 +22,7 @@ def as_picture(chart: Any) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Give charts the method that the gallery asks for."""
+    """Return charts the method that the gallery asks for."""
     import altair
 
     altair.TopLevelMixin._repr_html_ = as_picture

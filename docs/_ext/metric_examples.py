@@ -31,7 +31,7 @@ def read_list(text: str, *, numbers: bool) -> list[Item]:
 
 
 def row_values(name: str, picture: dict[str, Any]) -> list[Any]:
-    """Give what the metric's function returns for each row of its picture."""
+    """Return what the metric's function returns for each row of its picture."""
     function = getattr(metrics, name)
     if picture["kind"] == "windows":
         return _window_values(function, picture)

@@ -50,18 +50,18 @@ def siblings(name: str) -> list[str]:
 
 
 def is_metric(name: str) -> bool:
-    """Say whether a public name is a metric object."""
+    """Return whether a public name is a metric object."""
     thing = getattr(metrics, name)
     return isinstance(thing, type) and issubclass(thing, Metric)
 
 
 def object_of(name: str) -> str | None:
-    """Give the name of the object of a metric function, None where it has none."""
+    """Return the name of the object of a metric function, None where it has none."""
     return next((other for other in siblings(name) if is_metric(other)), None)
 
 
 def title_of(name: str) -> str:
-    """Give the name under which a metric is listed."""
+    """Return the name under which a metric is listed."""
     return object_of(name) or name
 
 
@@ -76,7 +76,7 @@ def with_links(text: str) -> str:
 
 
 def sentence(name: str, notes: dict[str, Any]) -> str:
-    """Give the one sentence for a lay reader."""
+    """Return the one sentence for a lay reader."""
     if "sentence" in notes:
         return str(notes["sentence"])
     return summary(sections(inspect.getdoc(getattr(metrics, title_of(name))) or ""))
@@ -133,17 +133,17 @@ def join(parts: dict[str, list[str]]) -> list[str]:
 
 
 def summary(parts: dict[str, list[str]]) -> str:
-    """Give the first paragraph of a split docstring."""
+    """Return the first paragraph of a split docstring."""
     return " ".join("\n".join(parts[""]).strip().split("\n\n")[0].split())
 
 
 def definition(parts: dict[str, list[str]]) -> str:
-    """Give what follows the first paragraph, before the first heading."""
+    """Return what follows the first paragraph, before the first heading."""
     return "\n".join(parts[""]).strip().partition("\n\n")[2].strip()
 
 
 def references(parts: dict[str, list[str]]) -> list[str]:
-    """Give the references, one that ends its line with a full stop after the other."""
+    """Return the references, one that ends its line with a full stop after the other."""
     found, words = [], []
     for line in parts.get("References", []):
         words.append(line.strip())

@@ -35,7 +35,7 @@ from metric_pictures import draw
 
 import equirank
 from equirank import metrics
-from equirank.core.names import parse_metric
+from equirank.core.registry import parse_metric
 from equirank.metrics import properties
 
 if TYPE_CHECKING:

@@ -165,7 +165,7 @@ ROWS = {
 
 
 def _pitch(picture: dict[str, Any]) -> float:
-    """Give the room of one item, the same in all rows of a picture."""
+    """Return the room of one item, the same in all rows of a picture."""
     lists = [row["list"] for row in picture["rows"] if "list" in row] or [picture["list"]]
     return min(28.0, 268 / max(len(text.split()) for text in lists))
 

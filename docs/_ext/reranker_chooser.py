@@ -15,7 +15,7 @@ BEGIN, END = (
 
 
 def table() -> str:
-    """Give the chooser as a table in Markdown."""
+    """Return the chooser as a table in Markdown."""
     heads = ("method", "guarantees", "needs", "costs")
     lines = [" | ".join(("", *heads, "")).strip(), "|" + " --- |" * len(heads)]
     for row in chooser():

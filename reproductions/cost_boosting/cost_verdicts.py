@@ -15,7 +15,7 @@ STAND_IN = "stand-in without the tag genome"
 
 
 def by_seed(rows, column, model):
-    """Give a figure of a model per seed, the mean over its folds."""
+    """Return a figure of a model per seed, the mean over its folds."""
     mine = v.rows_where(rows, model=model)
     seeds = sorted({row["seed"] for row in mine})
     return np.array([v.values(mine, column, seed=seed).mean() for seed in seeds])

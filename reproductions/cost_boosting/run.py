@@ -20,18 +20,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import verdicts as v
 from cost_verdicts import MODELS, pictures, verdicts
 
-from equirank import EquirankWarning, as_ranking_data, evaluate, make_ranking
-from equirank.datasets import load_compas, load_libras, load_movielens
-from equirank.rankers import (
-    ClassPairCost,
-    GroupPairCost,
-    ProtectedPairCost,
-    RankBoost,
-    RankBoostPlus,
-    RankingClassifier,
-    continuous_costs,
-    ternary_costs,
+from equirank import EquirankWarning, as_ranking_data, evaluate
+from equirank.costs import ClassPairCost, GroupPairCost, ProtectedPairCost
+from equirank.datasets import (
+    load_compas,
+    load_libras,
+    load_movielens,
+    make_item_costs,
+    make_ranking,
 )
+from equirank.rankers import RankBoost, RankBoostPlus, RankingClassifier
 
 #: Costs of pairs are products of item costs 1/2, 1 and 3/2: thirds of all pairs.
 COST_CLASSES = {"low": (0.0, 0.6), "medium": (0.6, 1.2), "high": (1.2, 3.0)}
@@ -47,7 +45,7 @@ def booster(name, given, **options):
 
 
 def folds(data, seed, given):
-    """Give the rows of each part of a cross-validation: train and test."""
+    """Return the rows of each part of a cross-validation: train and test."""
     n = 3 if given.quick else 5
     part = np.random.default_rng([7, seed]).permutation(data.n_rows) % n
     for number in range(n):
@@ -122,7 +120,7 @@ def _means(curves):
 
 
 def by_cost(pairs, score):
-    """Give the share of pairs in the right order by cost class: all, and those at the top."""
+    """Return the share of pairs in the right order by cost class: all, and those at the top."""
     right = 1 - pairs.wrong(score)
     for word, (low, high) in COST_CLASSES.items():
         mine = (pairs.cost > low) & (pairs.cost <= high)
@@ -132,7 +130,7 @@ def by_cost(pairs, score):
                    "right_below": right[mine & ~pairs.top].mean()}  # fmt: skip
 
 
-def movielens(given, draw):
+def movielens(given, kind):
     """One list of movies with random item costs."""
     if given.quick:
         data = make_ranking(n_queries=1, n_items=150, n_grades=10, random_state=0)
@@ -140,7 +138,8 @@ def movielens(given, draw):
         data = replace(load_movielens(task="movies"), feature_names=None)
 
     def split(seed):
-        costly = replace(data, cost=draw(data.n_rows, random_state=seed), score=None)
+        cost = make_item_costs(data.n_rows, kind=kind, random_state=seed)
+        costly = replace(data, cost=cost, score=None)
         return folds(costly, seed, given)
 
     def judge(name, fitted, train, test, given):
@@ -153,14 +152,14 @@ def movielens(given, draw):
 
 def ternary(given):
     """MovieLens with item costs 1/2, 1 and 3/2."""
-    return movielens(given, ternary_costs)
+    return movielens(given, "ternary")
 
 
 def continuous(given):
     """MovieLens with item costs from (0, 2), of whose unevenness the library warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquirankWarning)
-        return movielens(given, continuous_costs)
+        return movielens(given, "continuous")
 
 
 def libras(given):

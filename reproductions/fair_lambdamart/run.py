@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import charts
 import verdicts as v
 
-from equirank import as_ranking_data, evaluate, make_ranking, query_train_test_split
-from equirank.datasets import load_mslr, make_german_lists
+from equirank import as_ranking_data, evaluate, query_train_test_split
+from equirank.datasets import load_mslr, make_german_lists, make_ranking
 from equirank.rankers import FairLambdaMART
 
 STRATEGIES = ("swap", "fair_first", "relevance_first")
@@ -41,7 +41,7 @@ def ranker(alpha, strategy, seed, trees, given):
 
 
 def measured(model, data, trees=None):
-    """Give the four figures, x 100; of the first so many trees only where asked."""
+    """Return the four figures, x 100; of the first so many trees only where asked."""
     if trees is None:
         ranking = model.rank(data)
     else:

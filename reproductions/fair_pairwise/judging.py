@@ -50,7 +50,7 @@ def distance(row):
 
 
 def of_best(rows, names, value=distance):
-    """Give a value per seed, of the model that was best on the validation part, and its name."""
+    """Return a value per seed, of the model that was best on the validation part, and its name."""
     mine = [row for row in rows if row["model"].partition("+")[0] in names]
     best = {}
     for row in mine:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from equirank import as_ranking_data, make_ranking
-from equirank.datasets import load_adult, load_compas, load_law, load_wiki_talk
+from equirank import as_ranking_data
+from equirank.datasets import load_adult, load_compas, load_law, load_wiki_talk, make_ranking
 
 
 def made_up(seed, n_grades):
@@ -14,7 +14,7 @@ def made_up(seed, n_grades):
 
 
 def one_list(data, protected, target, others=None):
-    """Give features as plain numbers, and the protected against the others where asked."""
+    """Return features as plain numbers, and the protected against the others where asked."""
     attribute = data.attribute()
     group = np.array(attribute.categories, dtype=object)[attribute.codes]
     if others is not None:

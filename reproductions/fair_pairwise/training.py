@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equirank import query_train_test_split
-from equirank.metrics import auc, group_pairwise_accuracy, ndcg, representation_leakage, rnd
+from equirank.metrics import auc, group_pairwise_accuracy, ndcg, rnd
+from equirank.preprocess import representation_leakage
 from equirank.rankers import DELTR, ConstrainedPairwise, DebiasClassifier, DirectRanker
 
 FAIR = ("adversarial", "flipped", "both")
@@ -44,7 +45,7 @@ class Chosen:
 
 
 def grid(name, seed, quick):
-    """Give the points to begin with: every gamma, widths dealt out by seed, alike for all models.
+    """Return the points to begin with: every gamma, widths dealt out by seed, alike for all models.
 
     Models without a gamma try every width.
     """
@@ -102,7 +103,7 @@ def chosen(name, train, valid, protected, target, seed, quick):
 
 
 def measured(score, data, protected):
-    """Give NDCG@500, rND (Z: the protected all last), the gap of pairwise accuracies, and AUC."""
+    """Return NDCG@500, rND (Z: the protected all last), the gap of pairwise accuracies, and AUC."""
     groups = np.array(data.attribute().categories, dtype=object)[data.attribute().codes]
     figures = {
         "ndcg": ndcg(data.y, score, k=500),
@@ -113,7 +114,7 @@ def measured(score, data, protected):
 
 
 def represented(model, train, rest, test, protected, seed):
-    """Give ADRG of the representation, and what a linear model that is trained on it is worth.
+    """Return ADRG of the representation, and what a linear model that is trained on it is worth.
 
     Rankers that have no other representation are represented by their score.
     """
@@ -149,7 +150,7 @@ def one_seed(load, seed, names, quick):
 
 
 def chance(test, protected, seed):
-    """Give the mean figures of random orders."""
+    """Return the mean figures of random orders."""
     rng = np.random.default_rng([13, seed])
     drawn = [measured(rng.random(test.n_rows), test, protected) for _ in range(20)]
     return {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}

@@ -18,10 +18,56 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import charts
 import verdicts as v
 
-from equirank import EquirankWarning, evaluate, make_fairness_probability
+from equirank import EquirankWarning, as_ranking_data, evaluate
 
 SCALE = {True: (500, 0.07, 5), False: (1000, 0.02, 20)}  # list size, step of f, lists per seed
 METRICS = {name: f'{name.upper()}(protected="protected")' for name in ("rnd", "rkl", "rrd")}
+
+
+def make_fairness_probability(n, n_protected, f, *, n_lists=1, random_state=None):
+    """Draw ranked lists in which the next item is protected with probability f.
+
+    While items of both groups remain, the next one is protected with probability f; then the
+    remaining items of the other group follow. With f = 0 the protected
+    come last, with f = 1 first, and with f = n_protected / n the order is about as fair as a
+    shuffled one.
+
+    Parameters
+    ----------
+    n : int
+        Items of a list.
+    n_protected : int
+        How many of them are protected.
+    f : float
+        The fairness probability, from 0 to 1.
+    n_lists : int, default=1
+        Number of lists, drawn independently; each is a query, labelled 0, 1, ...
+    random_state : int, Generator, RandomState or None
+        Seed.
+
+    Returns
+    -------
+    RankingData
+        Rows best first, with scores n, ..., 2, 1 and the attribute ``group`` of values
+        ``"protected"`` and ``"other"``.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    """
+    if not (n >= 1 and 0 <= n_protected <= n and 0 <= f <= 1 and n_lists >= 1):
+        raise ValueError(f"not a list: n={n}, n_protected={n_protected}, f={f}, n_lists={n_lists}")
+    next_is_protected = np.random.default_rng(random_state).random((n_lists, n)) < f
+    left = n_protected - np.cumsum(next_is_protected, axis=1)
+    left_of_others = (n - n_protected) - np.cumsum(~next_is_protected, axis=1)
+    # A coin counts until one group has given all it had; from then on the other follows.
+    protected = np.where(left < 0, False, np.where(left_of_others < 0, True, next_is_protected))
+    return as_ranking_data(
+        qid=np.repeat(np.arange(n_lists), n),
+        sensitive_features={"group": np.where(protected, "protected", "other").ravel()},
+        score=np.tile(np.arange(n, 0, -1, dtype=np.float64), n_lists),
+    )
 
 
 def curves(given):

@@ -17,7 +17,7 @@ import charts
 import verdicts as v
 
 from equirank import evaluate
-from equirank.datasets import load_mq2008, load_yahoo_like
+from equirank.datasets import load_mq2008, make_yahoo_like
 from equirank.preprocess import KMedoidsSampler, LeverageSampler, RowNormSampler, UniformSampler
 from equirank.rankers import FairPGRank
 
@@ -72,11 +72,11 @@ def yahoo_like(given):
     """The set of the published shape."""
     if given.quick:
         small = {"n_features": 40}
-        train = load_yahoo_like(n_queries=300, n_rows=6000, **small)
-        test = load_yahoo_like(n_queries=200, n_rows=4000, random_state=1, **small)
+        train = make_yahoo_like(n_queries=300, n_rows=6000, **small)
+        test = make_yahoo_like(n_queries=200, n_rows=4000, random_state=1, **small)
         return study(given, train, test, (30, 100))
-    test = load_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)
-    return study(given, load_yahoo_like(), test, SIZES)
+    test = make_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)
+    return study(given, make_yahoo_like(), test, SIZES)
 
 
 def mq2008(given):

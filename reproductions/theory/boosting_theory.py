@@ -3,8 +3,10 @@
 import numpy as np
 import verdicts as v
 
-from equirank import as_ranking_data, make_ranking
-from equirank.rankers import BipartiteRankBoost, ListedPairCost, RankBoost, RankBoostPlus
+from equirank import as_ranking_data
+from equirank.costs import ListedPairCost
+from equirank.datasets import make_ranking
+from equirank.rankers import BipartiteRankBoost, RankBoost, RankBoostPlus
 
 ROUNDS = 20
 

@@ -18,7 +18,8 @@ import verdicts as v
 from boosting_theory import bipartite, consistency, placement, training_bound
 from worked_examples import worked_examples
 
-from equirank import as_ranking_data, evaluate, make_ranking, theory
+from equirank import as_ranking_data, evaluate, theory
+from equirank.datasets import make_ranking
 from equirank.metrics.properties import bench
 from equirank.rankers import RankBoost
 

@@ -2,22 +2,21 @@
 
 import numpy as np
 
+from equirank.allocation import ExposureAllocation, NashAllocation, UserItemPolicy
 from equirank.metrics import exposure_by_group, rank_equality_error, rank_parity_error
 from equirank.metrics.properties import statistical_independence
-from equirank.policies import UserItemPolicy
-from equirank.rerankers import ExposureFair, NashWelfare
 
 
 def worked_examples():
-    """Give one row per figure; the names are those of expected.toml."""
+    """Return one row per figure; the names are those of expected.toml."""
     found = {}
     relevance = np.array([[0.8, 0.3], [0.5, 0.4]])
     nobody = np.zeros((0, 2, 1), dtype=int)
     policies = {
-        "maximal": NashWelfare(k=1, aversion=0.0).fit_policy(relevance),
-        "exposure-fair": ExposureFair(k=1).fit_policy(relevance),
+        "maximal": NashAllocation(k=1, aversion=0.0).fit_policy(relevance),
+        "exposure-fair": ExposureAllocation(k=1).fit_policy(relevance),
         "uniform": UserItemPolicy(nobody, [], [1.0], n_items=2, uniform=1.0),
-        "Nash welfare": NashWelfare(k=1, tol=1e-6).fit_policy(relevance),
+        "Nash welfare": NashAllocation(k=1, tol=1e-6).fit_policy(relevance),
     }
     for name, policy in policies.items():
         found[f"two users, {name}: utility"] = policy.user_utility(relevance).sum()
@@ -34,7 +33,7 @@ def worked_examples():
         found[f"{name}: share of all exposure, first group"] = first / (first + second)
         found[f"{name}: share of all exposure, second group"] = second / (first + second)
     liked = np.tile([0.55, 0.53, 0.51, 0.49, 0.47, 0.45], (1000, 1))
-    top = NashWelfare(k=1, aversion=0.0).fit_policy(liked).exposure() / 1000
+    top = NashAllocation(k=1, aversion=0.0).fit_policy(liked).exposure() / 1000
     found["six items by taste: how often the first stands on top"] = top[0]
     found.update(_places())
     return [{"name": name, "value": float(value)} for name, value in found.items()]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from equirank import audit, make_ranking
-from equirank.datasets import load_hiring
+from equirank import audit
+from equirank.datasets import load_hiring, make_ranking
 
 
 @pytest.fixture(scope="session")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equirank import as_ranking_data, audit
+from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.notes import arbitrary_share
-from equirank.auditing.plan import make_plan
 
 QUICK = {"n_boot": 0, "n_permutations": 0}
 

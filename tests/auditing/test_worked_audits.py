@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equirank import audit, make_ranking
+from equirank import audit
+from equirank.datasets import make_ranking
 
 GOLDEN = Path(__file__).parent / "golden"
 #: Words that judge. What was measured is said, what it means is for people to say.

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirank import AuditResult, audit, read_csv
-from equirank.auditing import render
+from equirank import AuditResult, audit
+from equirank.auditing import audit_page as render
 from equirank.cli.app import app
-from equirank.core.extras import require
+from equirank.core.environment import require
+from equirank.io import read_csv
 
 TEXT = """query,sex,age,score,relevance,rank
 q1,f,old,0.9,1,2

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirank import make_ranking
 from equirank.cli.app import app
+from equirank.datasets import make_ranking
 
 CONFIG = """
 metrics = ["NDCG@5", "ExposureGap"]

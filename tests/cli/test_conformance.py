@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import equirank.metrics
 from equirank.cli.app import app
-from equirank.metrics.conformance import load_vectors
+from equirank.testing.conformance import load_vectors
 
 
 def run(*words):

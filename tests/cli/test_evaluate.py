@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirank import DataError, evaluate, read_csv
+from equirank import DataError, evaluate
 from equirank.cli.app import app
-from equirank.core.extras import require
+from equirank.core.environment import require
 from equirank.datasets import hiring_path
+from equirank.io import read_csv
 
 HIRING = ["--query", "vacancy", "--relevance", "suitability", "--sensitive", "sex"]
 QUICK = ["--n-boot", "0"]
@@ -273,7 +274,7 @@ def test_a_file_that_may_not_be_read(people, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("equirank.datasets.delimited.open_bytes", refuse)
+    monkeypatch.setattr("equirank.io.delimited.open_bytes", refuse)
     assert fails(people) == f"{people}: may not be read"
 
 
@@ -299,7 +300,7 @@ def test_missing_package(people, monkeypatch):
     def none(module, extra):
         return require("no_such_package", extra)
 
-    monkeypatch.setattr("equirank.datasets.parquet.require", none)
+    monkeypatch.setattr("equirank.io.parquet.require", none)
     assert 'pip install "equirank[data]"' in fails(people, "--format", "parquet")
 
 

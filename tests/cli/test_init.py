@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from equirank.cli.app import app
-from equirank.cli.config import read_config
-from equirank.cli.config_example import example, guess_columns, hiring_guess
 from equirank.datasets import hiring_path
+from equirank.recipes.config import read_config
+from equirank.recipes.config_example import example, guess_columns, hiring_guess
 
 
 def run(*words):

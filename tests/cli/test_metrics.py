@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from equirank.cli.app import app
-from equirank.core.names import metric_names, parse_metric
+from equirank.core.registry import metric_names, parse_metric
 
 KEYS = {"name", "direction", "bounds", "needs", "options", "by_group", "summary"}
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from equirank import read_csv
 from equirank.cli.app import app
-from equirank.cli.rerank_options import method_names, parse_value
+from equirank.cli.rerank import method_names, parse_value
 from equirank.core.reranker import Reranker
 from equirank.datasets import hiring_path
+from equirank.io import read_csv
 from equirank.rerankers import DetGreedy, FAStarIR
 
 HIRING = ["--query", "vacancy", "--sensitive", "sex"]

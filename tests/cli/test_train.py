@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import equirank
 from equirank import query_train_test_split
-from equirank.cli import training
 from equirank.cli.app import app
-from equirank.cli.config import read_config
-from equirank.cli.failing import CommandError
+from equirank.cli.console import CommandError
 from equirank.rankers import RankBoost
+from equirank.recipes import fit_recipe as training
+from equirank.recipes.config import read_config
 from equirank.rerankers import Reranked
 
 CONFIG = """
@@ -225,7 +225,7 @@ def test_what_cannot_be_trained_is_said_with_its_place(work, tmp_path):
 
 
 def test_text_with_too_many_values_is_no_category(work, tmp_path, monkeypatch):
-    monkeypatch.setattr("equirank.cli.data_columns.MOST_CATEGORIES", 50)
+    monkeypatch.setattr("equirank.recipes.data_columns.MOST_CATEGORIES", 50)
     path = work / "bad.toml"
     path.write_text(CONFIG.replace('"home"', '"id"'))
     assert fails("train", path, "--out", tmp_path / "m") == (

@@ -13,16 +13,9 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equirank import (
-    DataError,
-    QueryKFold,
-    Ranking,
-    as_ranking_data,
-    compare,
-    evaluate,
-    make_ranking,
-)
+from equirank import DataError, QueryKFold, Ranking, as_ranking_data, compare, evaluate
 from equirank.core.random import generator
+from equirank.datasets import make_ranking
 from equirank.metrics import NDCG
 from equirank.rerankers import DetGreedy, Reranked
 

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 
 from equirank.comparison.cell import Cell
+from equirank.comparison.folds import Fold
 from equirank.comparison.paired import Sample, means_and_intervals, paired_tests, samples
-from equirank.comparison.splits import Fold
 from equirank.core.evaluate import evaluate
-from equirank.core.names import parse_metric
+from equirank.core.registry import parse_metric
 from equirank.datasets.synthetic import make_ranking
 
 

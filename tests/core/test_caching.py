@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from equirank.core.caching import cache_folder
+from equirank.core.environment import cache_folder
 
 
 def test_cache_folder(monkeypatch):

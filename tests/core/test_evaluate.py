@@ -11,9 +11,8 @@ import pytest
 import equirank
 from equirank import DataError, Ranking, as_ranking_data, evaluate
 from equirank import metrics as m
-from equirank.core.by_group import difference, ratio
-from equirank.core.measuring import permuted
-from equirank.core.metric import GroupMetric, Values
+from equirank.core.metric import GroupMetric, Values, permuted
+from equirank.core.query_blocks import difference, ratio
 
 
 def make(n_queries=30, n_items=20, seed=0, shift=0.0, ties=False):

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_ranker import RidgeRanker
 
-from equirank import DataError, PairExplanation, Ranker, as_ranking_data
-from equirank.core import pair_game
-from equirank.core.explaining import Parts
+from equirank import DataError, Ranker, as_ranking_data
+from equirank.core import explain_pair as pair_game
+from equirank.core.explain_pair import Parts
+from equirank.core.pair_explanation import PairExplanation
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(12, 4))

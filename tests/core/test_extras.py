@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from equirank import MissingExtraError
-from equirank.core.extras import progress, require
+from equirank.core.environment import progress, require
 
 
 def test_an_installed_package_is_given():

@@ -13,8 +13,8 @@ from reference_ranker import RidgeRanker
 import equirank.metrics as room
 from equirank import DataError, EquirankWarning, Metric, Ranking, as_ranking_data
 from equirank.core.metric import Values, score_arrays
-from equirank.core.names import metric_names, parse_metric
 from equirank.core.params import Integer
+from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import AUC, DCG, NDCG, RND, AverageRank, ExposureGap
 
 

@@ -14,13 +14,13 @@ from equirank import (
     DataError,
     EquirankWarning,
     FormatError,
-    PairCost,
     QueryKFold,
     as_ranking_data,
     evaluate,
     load,
 )
 from equirank.core.pair_cost import warn_uneven_costs
+from equirank.costs import PairCost
 from equirank.metrics import NDCG
 
 RNG = np.random.default_rng(0)

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from equirank import DataError, RankingData, evaluate, make_ranking
+from equirank import DataError, RankingData, evaluate
 from equirank.core.evaluate import evaluate_blocks
 from equirank.core.inference import PermutationPlan, Whole
-from equirank.core.names import parse_metrics
 from equirank.core.query_blocks import Measures, join_blocks, measure_block
 from equirank.core.ranking import Ranking
+from equirank.core.registry import parse_metrics
+from equirank.datasets import make_ranking
 
 METRICS = 'NDCG@10, ERR@5, ExposureGap(by="sex"), RND(by=("sex", "age"), step=3)'
 OPTIONS = {"n_boot": 60, "n_permutations": 50, "random_state": 3}

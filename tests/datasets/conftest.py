@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from equirank.datasets._fetch import look
 from equirank.datasets.catalogue import dataset
+from equirank.datasets.fetch import look
 
 REAL = os.environ.get("EQUIRANK_DATA")
 
@@ -16,7 +16,7 @@ def nowhere(monkeypatch, tmp_path):
     monkeypatch.delenv("EQUIRANK_DATA", raising=False)
     monkeypatch.setenv("EQUIRANK_CACHE", str(tmp_path / "cache"))
     # what would be downloaded is not there
-    monkeypatch.setattr("equirank.datasets._fetch._download", _no_download)
+    monkeypatch.setattr("equirank.datasets.fetch._download", _no_download)
 
 
 def _no_download(entry, file, target):
@@ -25,7 +25,7 @@ def _no_download(entry, file, target):
 
 @pytest.fixture
 def real(monkeypatch):
-    """Give a function that switches the real files of a set on, or skips the test."""
+    """Return a function that switches the real files of a set on, or skips the test."""
 
     def switch(name):
         if not REAL:
@@ -42,7 +42,7 @@ def real(monkeypatch):
 
 @pytest.fixture
 def data_folder(monkeypatch, tmp_path):
-    """Give a folder that stands in EQUIRANK_DATA, and a function that writes a file below it."""
+    """Return a folder that stands in EQUIRANK_DATA, and a function that writes a file below it."""
     monkeypatch.setenv("EQUIRANK_DATA", str(tmp_path / "data"))
 
     def write(name, text):

@@ -7,8 +7,8 @@ import pytest
 
 import equirank.datasets as room
 from equirank import DataError
-from equirank.datasets._fetch import look
 from equirank.datasets.catalogue import catalogue, dataset
+from equirank.datasets.fetch import look
 
 ENTRIES = list(catalogue().values())
 FROM_FILES = [entry for entry in ENTRIES if entry.files]

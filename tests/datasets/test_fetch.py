@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from equirank import DataError, MissingExtraError
-from equirank.core.caching import cache_folder
-from equirank.datasets import _fetch
-from equirank.datasets._fetch import find, look
+from equirank.core.environment import cache_folder
+from equirank.datasets import fetch as _fetch
 from equirank.datasets.catalogue import DataFile, DataSet
+from equirank.datasets.fetch import find, look
 
 BODY = b"a,b\n1,2\n" * 5000
 DOWNLOAD = _fetch._download  # the fixture of this folder replaces it

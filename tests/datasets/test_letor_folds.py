@@ -5,8 +5,9 @@ import gzip
 import numpy as np
 import pytest
 
-from equirank import DataError, read_letor
+from equirank import DataError
 from equirank.datasets import load_letor_folds
+from equirank.io import read_letor
 
 
 def text(part, features=3):

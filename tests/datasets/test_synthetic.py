@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from equirank import DataError, evaluate, make_fairness_probability, make_ranking
+from equirank import DataError, evaluate
+from equirank.datasets import make_ranking
 
 LARGE = {"n_queries": 2000, "n_items": 50, "n_features": 6, "n_informative": 3}
 N = 100_000
@@ -17,7 +18,7 @@ def group(data, name="a"):
 
 
 def gap(values, chosen):
-    """Give rest minus chosen, and how far chance alone moves it (four standard errors)."""
+    """Return rest minus chosen, and how far chance alone moves it (four standard errors)."""
     one, rest = values[chosen], values[~chosen]
     error = np.sqrt(one.var() / len(one) + rest.var() / len(rest))
     return rest.mean() - one.mean(), 4 * error
@@ -164,84 +165,3 @@ def test_the_same_seed_gives_the_same_and_a_bias_changes_nothing_else():
 def test_wrong_parameters(wrong, said):
     with pytest.raises(DataError, match=said):
         make_ranking(**wrong)
-
-
-def protected_of(data):
-    return group(data, "protected").reshape(data.n_queries, -1)
-
-
-def one_list(n, n_protected, f, rng):
-    """The definition, place by place."""
-    left, places = {True: n_protected, False: n - n_protected}, []
-    for _ in range(n):
-        both = left[True] > 0 and left[False] > 0
-        chosen = bool(rng.random() < f) if both else left[True] > 0
-        left[chosen] -= 1
-        places.append(chosen)
-    return places
-
-
-@pytest.mark.parametrize(("n_protected", "f"), [(3, 0.3), (8, 0.5), (5, 0.95), (1, 0.02)])
-def test_fairness_probability_is_that_of_the_plain_loop(n_protected, f):
-    rng = np.random.default_rng(0)
-    slow = np.array([one_list(10, n_protected, f, rng) for _ in range(4000)])
-    data = make_fairness_probability(10, n_protected, f, n_lists=4000, random_state=1)
-    fast = protected_of(data)
-    assert (fast.sum(axis=1) == n_protected).all()
-    chance = 4 * np.sqrt(2 * 0.25 / 4000)
-    assert fast.mean(axis=0) == pytest.approx(slow.mean(axis=0), abs=chance)
-    # places depend on each other; compare pairs of them, too
-    assert fast.T.astype(float) @ fast / 4000 == pytest.approx(
-        slow.T.astype(float) @ slow / 4000, abs=chance
-    )
-
-
-def test_fairness_probability_follows_the_coins_of_the_loop_one_by_one():
-    for f in (0.1, 0.5, 0.9):
-        coins = np.random.default_rng([7]).random((50, 12))
-        data = make_fairness_probability(12, 5, f, n_lists=50, random_state=7)
-        for places, row in zip(protected_of(data), coins, strict=True):
-            assert places.tolist() == one_list(12, 5, f, iter_rng(row))
-
-
-def iter_rng(numbers):
-    """Give an object whose ``random`` hands out these numbers in turn."""
-
-    class Numbers:
-        rest = iter(numbers.tolist())
-
-        def random(self):
-            return next(self.rest)
-
-    return Numbers()
-
-
-def test_fairness_probability_at_its_ends():
-    first = protected_of(make_fairness_probability(6, 2, 1, n_lists=3))
-    assert (first == [True, True, False, False, False, False]).all()
-    last = protected_of(make_fairness_probability(6, 2, 0, n_lists=3))
-    assert (last == [False, False, False, False, True, True]).all()
-
-
-def test_fairness_probability_without_one_of_the_groups():
-    assert make_fairness_probability(3, 0, 0.5).attribute().categories == ("other",)
-    assert make_fairness_probability(3, 3, 0.5).attribute().categories == ("protected",)
-
-
-def test_fairness_probability_scores_descend_and_are_ranked_so():
-    data = make_fairness_probability(4, 2, 0.5, n_lists=2, random_state=0)
-    assert data.score.tolist() == [4, 3, 2, 1, 4, 3, 2, 1]
-    assert data.ranking().position.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ((0, 0, 0.5), "n of make_fairness_probability must be an integer >= 1, got 0"),
-        ((5, 6, 0.5), "n_protected .* must be an integer from 0 to 5, got 6"),
-        ((5, 2, 1.5), r"f of make_fairness_probability must be a number in \[0, 1\], got 1.5"),
-    ],
-)
-def test_fairness_probability_wrong_parameters(wrong, said):
-    with pytest.raises(DataError, match=said):
-        make_fairness_probability(*wrong)

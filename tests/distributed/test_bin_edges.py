@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirank.distributed.bin_edges import Ranges, column_edges, make_bins, write_edges
-from equirank.distributed.whole_queries import balanced_homes
+from equirank.distributed.survey import balanced_homes
 
 
 def counts(values, edges):

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equirank.distributed.cores import allowed_cores, keep_to, share_cores, worker_cores
-from equirank.distributed.network import hosts_of
+from equirank.distributed.workers import allowed_cores, hosts_of, keep_to, share_cores, worker_cores
 
 linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
 

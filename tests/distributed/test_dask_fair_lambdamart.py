@@ -14,9 +14,10 @@ from sklearn.base import clone
 
 import equirank
 from equirank import DataError, as_ranking_data
+from equirank.costs import ClassPairCost
 from equirank.distributed import DaskFairLambdaMART, dask_evaluate
-from equirank.distributed.cores import allowed_cores
-from equirank.rankers import ClassPairCost, FairLambdaMART, LambdaMART
+from equirank.distributed.workers import allowed_cores
+from equirank.rankers import FairLambdaMART, LambdaMART
 
 distributed = pytest.importorskip("distributed")
 
@@ -258,7 +259,7 @@ def test_parameters_are_those_of_the_ranker():
 def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
     before = client.run(allowed_cores)
     few = {address: cores[:1] for address, cores in before.items()}
-    monkeypatch.setattr("equirank.distributed.plan.worker_cores", lambda *_: few)
+    monkeypatch.setattr("equirank.distributed.tree_growth.worker_cores", lambda *_: few)
     params = SMALL | {"n_estimators": 3}
     DaskFairLambdaMART(client=client, **params).fit(parted(people(8)), sensitive="sex", **COLUMNS)
     for address, cores in before.items():

@@ -3,12 +3,7 @@
 import socket
 import threading
 
-from equirank.distributed.network import (
-    break_connections,
-    free_ports,
-    host_of,
-    network_params,
-)
+from equirank.distributed.workers import break_connections, free_ports, host_of, network_params
 
 
 def test_a_single_machine_has_no_network():

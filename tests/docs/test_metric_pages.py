@@ -105,7 +105,7 @@ def test_values_of_lists_are_the_librarys(name):
 
 
 def badness(name, value):
-    """Give a number that rises from best to worst."""
+    """Return a number that rises from best to worst."""
     total = float(np.sum(getattr(value, "passed", value)))
     better = notes_of.better(name, NOTES[name])
     return -total if better.startswith(("higher", "passing", "nearer 0")) else total

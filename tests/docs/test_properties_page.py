@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from equirank.metrics.properties import bench, scenario_names
-from equirank.metrics.properties.benching import default_metrics
+from equirank.metrics.properties.property_bench import default_metrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "properties.md").read_text(encoding="utf-8")
 ROWS = {

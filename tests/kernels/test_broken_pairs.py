@@ -4,7 +4,7 @@ from math import dist
 import numpy as np
 import pytest
 
-from equirank.kernels.broken_pairs import broken_pairs
+from equirank.kernels.metric_loops import broken_pairs
 
 
 @pytest.mark.parametrize("slope", [0.3, 1.0, 4.0])

@@ -3,7 +3,7 @@ from math import log2
 
 import numpy as np
 
-from equirank.kernels.browsing import browsing, ideal_exposure
+from equirank.kernels.discounts import browsing, ideal_exposure
 
 
 def test_places():

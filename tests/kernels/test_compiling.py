@@ -8,7 +8,7 @@ import equirank
 
 PROGRAM = """
 import sys
-from equirank import read_letor
+from equirank.io import read_letor
 print(read_letor(sys.argv[1]).y.tolist())
 """
 

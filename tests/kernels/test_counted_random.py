@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from equirank.kernels.counted_random import key_of, uniform
+from equirank.kernels.compiled import key_of, uniform
 
 
 def numbers(key, count):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from equirank.kernels.counted_random import key_of, uniform
-from equirank.kernels.epsilon_swaps import epsilon_swaps
+from equirank.kernels.compiled import key_of, uniform
+from equirank.kernels.drawn_lists import epsilon_swaps
 
 
 def plain(n, k, key, draw, eps):

@@ -13,7 +13,7 @@ RIGHT = np.pi / 2
 
 
 def all_orders(first, second):
-    """Give each sector's angles and its order: angles of all pairs, and a sort in the middle."""
+    """Return each sector's angles and its order: angles of all pairs, and a sort in the middle."""
     n = len(first)
     angles = {0.0, RIGHT}
     for i in range(n):

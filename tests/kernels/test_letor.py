@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.kernels import letor as kernel
+from equirank.kernels import svmlight_text as kernel
 
 
 def parse(text, *, base=1, last_id=2**31 - 1, with_qid=-1, comments=False):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirank.kernels.letor_format import decimals, format_rows
+from equirank.kernels.svmlight_text import decimals, format_rows
 
 
 def write(labels, qids, rows, comments=None):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirank.kernels.online_selecting import select_online
+from equirank.kernels.drawn_lists import select_online
 
 RANDOM = np.zeros(0, dtype=np.int64)
 

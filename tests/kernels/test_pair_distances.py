@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from equirank.kernels.pair_distances import add_pair_errors, pair_distances
+from equirank.kernels.soft_prototypes import add_pair_errors, pair_distances
 
 
 def ring(n, base, extra):

@@ -5,8 +5,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from equirank.kernels.disparities import GROUP, INDIVIDUAL, NONE
-from equirank.kernels.policy_gradient import batch_gradient, list_gradient, train_in_turn
+from equirank.kernels.policy_gradient import (
+    GROUP,
+    INDIVIDUAL,
+    NONE,
+    batch_gradient,
+    list_gradient,
+    train_in_turn,
+)
 from equirank.metrics import group_disparity, individual_disparity
 from equirank.policies import PlackettLuce
 

@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from equirank.kernels.positive_parts import positive_parts
+from equirank.kernels.metric_loops import positive_parts
 
 
 def call(ratio, merit, offsets):

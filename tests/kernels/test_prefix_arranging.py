@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from rerankers.bounded_twins import best_by_all_orders, discounted, keeps
 
-from equirank.kernels.prefix_arranging import arrange
-from equirank.kernels.prefix_meeting import arrange_meeting
+from equirank.kernels.prefix_clashes import arrange_meeting
+from equirank.kernels.prefix_lists import arrange
 
 
 def run(codes, values, offsets, cuts, least, most, closest=False):

@@ -6,7 +6,7 @@ from math import floor
 import numpy as np
 import pytest
 
-from equirank.kernels.prefix_bounds import shares_hold, tables_hold, worst_drops
+from equirank.kernels.prefix_lists import shares_hold, tables_hold, worst_drops
 
 
 def lists(seed, n_groups=3):

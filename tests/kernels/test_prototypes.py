@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from equirank.kernels import prototypes
-from equirank.kernels.prototypes import memberships, representations, through_memberships
+from equirank.kernels import soft_prototypes as prototypes
+from equirank.kernels.soft_prototypes import memberships, representations, through_memberships
 
 
 def plain(X, V, a, root):

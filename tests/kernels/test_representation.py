@@ -3,7 +3,7 @@ from math import exp, log, log2, sqrt
 import numpy as np
 import pytest
 
-from equirank.kernels.representation import (
+from equirank.kernels.prefixes import (
     discounted_divergence,
     jensen_shannon,
     least_counts,

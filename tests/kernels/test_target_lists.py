@@ -7,7 +7,7 @@ import pytest
 
 from equirank import as_ranking_data
 from equirank.metrics import rkl, rnd, rrd
-from equirank.rankers.lambdamart.fairness_part import fairness_part
+from equirank.rankers.lambdamart.fairness_terms import fairness_part
 
 METRICS = {"rnd": rnd, "rkl": rkl, "rrd": rrd}
 

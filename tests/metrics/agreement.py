@@ -12,7 +12,7 @@ GROUP_SHARES = {"ab": (0.4, 0.6), "abc": (0.3, 0.3, 0.4)}
 
 @cache
 def batches(labels):
-    """Give the lists every metric is compared on: short ones by the thousand, some of 7 items."""
+    """Return the lists every metric is compared on: short ones by the thousand, some of 7 items."""
     shares = GROUP_SHARES[labels]
     return (
         make_batch(3000, seed=1, most=5, labels=labels, shares=shares),
@@ -23,7 +23,8 @@ def batches(labels):
 
 @cache
 def positions(labels):
-    """Give rankings by position: rows not shown, shared places, draws with and without weights."""
+    """Return rankings by position: rows not shown, shared places, draws with and without weights.
+    """
     shares = GROUP_SHARES[labels]
     return (
         make_drawn(600, seed=4, most=5, labels=labels, shares=shares),
@@ -36,7 +37,7 @@ def positions(labels):
 
 @cache
 def longer_batches(labels):
-    """Give longer lists, for metrics whose twin lists no orders."""
+    """Return longer lists, for metrics whose twin lists no orders."""
     shares = GROUP_SHARES[labels]
     return (
         make_batch(1500, seed=11, most=9, labels=labels, shares=shares),

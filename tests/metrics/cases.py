@@ -16,12 +16,12 @@ class Case:
     groups: list
 
     def blocks(self):
-        """Give the items as blocks of equal score, best first."""
+        """Return the items as blocks of equal score, best first."""
         levels = sorted(set(self.score), reverse=True)
         return [[i for i, s in enumerate(self.score) if s == level] for level in levels]
 
     def in_order(self):
-        """Give the items best first, ties in the order given: blocks of one item each."""
+        """Return the items best first, ties in the order given: blocks of one item each."""
         best = sorted(range(len(self.score)), key=lambda i: -self.score[i])
         return [[i] for i in best]
 
@@ -58,13 +58,13 @@ class Batch:
         return 1.0 + self.item % 4
 
     def twin(self, value, *args, **options):
-        """Give the twin's value of every query, ties averaged."""
+        """Return the twin's value of every query, ties averaged."""
         return np.array(
             [value(case.blocks(), [], *pick(case, args), **options) for case in self.cases]
         )
 
     def stable(self, value, *args, **options):
-        """Give the twin's value of every query, ties in the order given."""
+        """Return the twin's value of every query, ties in the order given."""
         return np.array(
             [value(case.in_order(), [], *pick(case, args), **options) for case in self.cases]
         )
@@ -143,7 +143,7 @@ class Drawn:
         return row[draw] / row.sum()
 
     def twin(self, value, *args, **options):
-        """Give the twin's expected value of every query over the draws."""
+        """Return the twin's expected value of every query over the draws."""
         result = np.zeros(len(self.batch.cases))
         for number, draw in enumerate(self.draws):
             for at, ((blocks, hidden), case) in enumerate(zip(draw, self.batch.cases, strict=True)):

@@ -70,7 +70,7 @@ def placed(drawn):
 
 @cache
 def all_lists(labels="abc", n=700, most=6):
-    """Give lists by score with ties both ways, and by position: hidden rows, ties, draws."""
+    """Return lists by score with ties both ways, and by position: hidden rows, ties, draws."""
     options = {"labels": labels, "shares": SHARES[labels]}
     few = make_batch(n, seed=1, most=most, **options)
     graded = make_batch(n // 3, seed=9, most=most, grades=9, **options)

@@ -7,7 +7,7 @@ import pytest
 
 import equirank.metrics
 from equirank import EquirankWarning, Ranking, RankingData
-from equirank.core.names import metric_names
+from equirank.core.registry import metric_names
 
 from .cases import make_batch, make_drawn, same
 
@@ -19,7 +19,7 @@ def values_of(metric, ranking):
 
 
 def rankings():
-    """Give rankings by score, by position with rows not shown, and by several draws."""
+    """Return rankings by score, by position with rows not shown, and by several draws."""
     options = {"labels": "abc", "shares": (0.3, 0.3, 0.4), "most": 12}
     batch = make_batch(60, seed=1, **options)
     for ties in ("average", "stable"):

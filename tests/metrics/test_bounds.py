@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import equirank.metrics
 from equirank import EquirankWarning
-from equirank.core.names import metric_names
+from equirank.core.registry import metric_names
 from equirank.testing.strategies import policies, ranked_lists, rankings
 
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, database=None)

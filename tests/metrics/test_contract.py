@@ -4,7 +4,7 @@ import pytest
 
 import equirank.metrics
 from equirank.core.metric import GroupMetric
-from equirank.core.names import metric_names, parse_metric
+from equirank.core.registry import metric_names, parse_metric
 from equirank.testing.metric_checks import CHECKS, check_metric
 
 KINDS = {name: getattr(equirank.metrics, name) for name in metric_names()}
@@ -25,7 +25,8 @@ MORE = [
 
 
 def variants():
-    """Give each metric as it comes, with a cutoff, with short steps, and with a protected group."""
+    """Return each metric as it comes, with a cutoff, with short steps, and with a protected group.
+    """
     for kind in KINDS.values():
         yield kind()
         if kind.takes_k:

@@ -9,7 +9,7 @@ import pytest
 import equirank.metrics
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data
 from equirank.core.metric import GroupMetric
-from equirank.core.names import metric_names, parse_metric
+from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import (
     AUC,
     NDCG,
@@ -32,7 +32,7 @@ ODD = {"fa_star_ir_test", "expected_exposure_loss", "individual_amortised_attent
 
 
 def pairs():
-    """Give each metric's class with its function."""
+    """Return each metric's class with its function."""
     for name in metric_names():
         kind = getattr(equirank.metrics, name)
         for word in equirank.metrics.__all__:
@@ -41,7 +41,7 @@ def pairs():
 
 
 def columns(batch):
-    """Give the arrays that functions ask for, by the names of their arguments."""
+    """Return the arrays that functions ask for, by the names of their arguments."""
     rng = np.random.default_rng(len(batch.y))
     return {
         "y_true": batch.y,
@@ -53,7 +53,7 @@ def columns(batch):
 
 
 def arguments(kind, function, batch):
-    """Give the arrays a function takes, and options that make it defined on short lists."""
+    """Return the arrays a function takes, and options that make it defined on short lists."""
     given, wanted = columns(batch), inspect.signature(function).parameters
     if kind.__name__.startswith("IGF"):  # merit must be > 0
         given["y_true"] = given["y_true"] + 1
@@ -70,7 +70,7 @@ def arguments(kind, function, batch):
 
 
 def ranked(batch, rows, function, **options):
-    """Give the ranking that the rows of a call make."""
+    """Return the ranking that the rows of a call make."""
     names = list(inspect.signature(function).parameters)
     given = dict(zip(names, rows, strict=False)) | options
     data = as_ranking_data(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError, Ranking, as_ranking_data
-from equirank.core.names import metric_names, parse_metric
+from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import (
     DCG,
     NDCG,

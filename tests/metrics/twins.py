@@ -149,7 +149,7 @@ def auc(blocks, hidden, y, *, threshold=1):
 
 
 def exposure(blocks, hidden, n, *, k=None, discount="log2"):
-    """Give each item's expected weight of its place; 0 if not shown or behind the cutoff."""
+    """Return each item's expected weight of its place; 0 if not shown or behind the cutoff."""
     seen = [0.0] * n
     listed = list(orders(blocks))
     for order in listed:
@@ -171,7 +171,7 @@ def others(groups, label):
 
 
 def gap(seen, groups, label):
-    """Give the difference of mean exposure between a group and the rest, NaN if one is empty."""
+    """Return the difference of mean exposure between a group and the rest, NaN if one is empty."""
     return abs(mean_of(seen, members(groups, label)) - mean_of(seen, others(groups, label)))
 
 

@@ -282,7 +282,7 @@ def test_the_causal_test_keeps_its_level():
 
 
 def test_places_are_those_among_all_others():
-    from equirank.preprocess.causal_rank_test import _places
+    from equirank.preprocess.causal_effects import _places
 
     X, _ = planted(30)
     model = CausalFairScores(DAG).fit(X)

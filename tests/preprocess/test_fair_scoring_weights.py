@@ -12,7 +12,7 @@ from equirank.preprocess import (
     MetricOracle,
     PrefixSharesOracle,
 )
-from equirank.preprocess.direction_search import angle_between, search, top_rows
+from equirank.preprocess.fair_scoring_weights import angle_between, search, top_rows
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))

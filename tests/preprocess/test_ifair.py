@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from equirank import DataError
 from equirank.preprocess import IFair
-from equirank.preprocess.ifair_loss import IFairLoss
+from equirank.preprocess.ifair import IFairLoss
 
 
 def plain_loss(X, theta, n_prototypes, open_columns, pairs, reconstruction, fairness, root):
@@ -136,7 +136,7 @@ def test_memberships_sum_to_one_and_make_the_representation(people):
 
 
 def test_changes_show_less_leakage_and_use_the_known_measures(people):
-    from equirank.metrics import representation_leakage
+    from equirank.preprocess import representation_leakage
 
     rng = np.random.default_rng(2)
     model = IFair(6, protected=[2], n_init=1, random_state=0).fit(people[:100])

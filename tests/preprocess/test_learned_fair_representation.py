@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from equirank import DataError
 from equirank.preprocess import LearnedFairRepresentation
-from equirank.preprocess.lfr_loss import LFRLoss
+from equirank.preprocess.learned_fair_representation import LFRLoss
 
 
 def plain_loss(X, y, groups, theta, k, weights, root):

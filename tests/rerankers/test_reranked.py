@@ -48,7 +48,8 @@ def test_it_passes_the_checks_of_scikit_learn():
 
 
 def test_what_the_pair_cost_needs_comes_through():
-    from equirank.rankers import GroupPairCost, RankBoost
+    from equirank.costs import GroupPairCost
+    from equirank.rankers import RankBoost
 
     boost = RankBoost(n_estimators=3, pair_cost=GroupPairCost([[1.0, 5.0], [1.0, 1.0]]))
     fitted = Reranked(boost, DetGreedy()).fit(X, Y, qid=QID, sensitive_features=SEX)

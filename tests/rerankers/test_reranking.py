@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.metrics import ndcg
 from equirank.rerankers import DetConstSort, DetGreedy, FAStarIR, Reranking
-from equirank.rerankers.bounds import NoBounds, ShareBounds, TableBounds
+from equirank.rerankers.group_bounds import NoBounds, ShareBounds, TableBounds
 
 SCORE, GROUP = [4, 3, 2, 1], list("mmff")
 

@@ -13,7 +13,7 @@ from reference_ranker import (
 )
 
 from equirank import DataError, Ranking, Reranker
-from equirank.core.explaining import Parts
+from equirank.core.explain_pair import Parts
 from equirank.core.params import Number
 from equirank.core.ranker import Ranker
 from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups

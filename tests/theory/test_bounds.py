@@ -7,7 +7,6 @@ import pytest
 
 from equirank import DataError
 from equirank.theory import (
-    Bound,
     cost_sensitive_vc_bound,
     kernel_bound,
     margin_bound,
@@ -16,6 +15,7 @@ from equirank.theory import (
     training_error_bound,
     vc_bound,
 )
+from equirank.theory.bounds import Bound
 
 # arithmetic
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError, as_ranking_data
-from equirank.theory.disjoint_pairs import disjoint_pairs
+from equirank.theory.generalization_bounds import disjoint_pairs
 
 
 def test_disjoint_pairs_use_no_item_twice_and_order_by_relevance():

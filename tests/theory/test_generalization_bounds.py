@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from equirank import DataError, Ranker, as_ranking_data, make_ranking
-from equirank.theory import EnsembleFacts, GeneralizationBounds, KernelFacts, margin_bound
-from equirank.theory.disjoint_pairs import disjoint_pairs
-from equirank.theory.generalization_bounds import stump_dimension
+from equirank import DataError, Ranker, as_ranking_data
+from equirank.datasets import make_ranking
+from equirank.theory import GeneralizationBounds, margin_bound
+from equirank.theory.bounds import EnsembleFacts, KernelFacts
+from equirank.theory.generalization_bounds import disjoint_pairs, stump_dimension
 
 
 class Stump(GeneralizationBounds, Ranker):

@@ -7,7 +7,7 @@ import pytest
 
 from equirank.core.errors import DataError
 from equirank.theory import order_probabilities
-from equirank.theory.order_odds import consistent_preference
+from equirank.theory.regret import consistent_preference
 
 
 def random_preference(rng, n, hard=False):

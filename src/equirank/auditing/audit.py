@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import RankingData
+from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
 from ..core.evaluate import evaluate
 from ..core.evaluation import Evaluation
@@ -15,26 +15,79 @@ from ..core.params import Flag, Integer, Number, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
-from .facts import make_facts
-from .measuring import Measured, measure_all, parse_wanted
-from .notes import make_notes
-from .plan import make_plan
-from .result import AuditResult
-from .source import as_ranking
-from .tables.blind_spots import blind_spots_table
-from .tables.checks import checks_table
-from .tables.comparison import comparison_table
-from .tables.gaps import gaps_table, metrics_table
-from .tables.groups import groups_table
-from .tables.merit import exposure_merit_table, pairwise_table
-from .tables.methods import methods_table
-from .tables.pictures import scores_table, strip_table
-from .tables.prefix_shares import prefix_shares_table
-from .tables.queries import queries_table
-from .tables.selection import selection_table
-from .verdict.making import make_verdict
+from ..io.column_roles import assign
+from .audit_plan import make_plan
+from .audit_result import AuditResult
+from .measured import Measured, measure_all, parse_wanted
+from .notes import make_facts, make_notes
+from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
+from .tables.group_tables import exposure_merit_table, groups_table, pairwise_table, selection_table
+from .tables.method_tables import blind_spots_table, methods_table
+from .tables.position_tables import prefix_shares_table, scores_table, strip_table
+from .tables.shape_tables import checks_table
+from .verdict.verdict import make_verdict
 
-__all__ = ["audit", "audit_ranking"]
+__all__ = ["as_ranking", "audit", "audit_ranking"]
+
+
+Ties = Literal["average", "stable"]
+
+
+def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
+    """Return the ranking that data states.
+
+    ``columns`` (query, score, relevance, position, sensitive) are names of columns beside a frame,
+    arrays beside nothing, and must be None beside a `RankingData` or a `Ranking`.
+    """
+    if isinstance(data, (RankingData, Ranking)):
+        refuse_beside(columns, type(data).__name__)
+        return data if isinstance(data, Ranking) else data.ranking(ties)
+    if data is None:
+        found = {role: values for role, values in columns.items() if values is not None}
+    else:
+        found = _from_frame(data, columns)
+    if "score" not in found and "position" not in found:
+        raise DataError("score or position must be given to know the order, got neither")
+    return as_ranking_data(
+        y=found.get("relevance"),
+        qid=found.get("query"),
+        score=found.get("score"),
+        position=found.get("position"),
+        sensitive_features=found.get("sensitive"),
+        missing_sensitive="category",
+    ).ranking(ties)
+
+
+def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the named columns of a frame; those not named are recognised as in `read_csv`."""
+    for role, name in columns.items():
+        if isinstance(name, np.ndarray):
+            raise DataError(f"{role} must be the name of a column of data, got an array")
+    names, column = _columns_of(data)
+    named: dict[str, Any] = dict(columns)
+    sensitive = named.pop("sensitive")
+    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=False, **named)
+    found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
+    if roles.sensitive:
+        found["sensitive"] = {name: column(name) for name in roles.sensitive}
+    return found
+
+
+def _columns_of(data: Any) -> tuple[list[str], Any]:
+    if isinstance(data, Table):
+        return list(data.columns), data.columns.__getitem__
+    if isinstance(data, Mapping):
+        return [str(name) for name in data], dict(data).__getitem__
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except TypeError:
+        raise DataError(
+            "data must be a RankingData, a Ranking, a data frame, a mapping of columns, or None "
+            f"beside arrays, got {type(data).__name__}"
+        ) from None
+    return [str(name) for name in frame.columns], lambda name: frame[name].to_native()
 
 
 def audit(
@@ -123,7 +176,7 @@ def audit(
     ranking = as_ranking(data, columns, ties)
     other = None
     if against is not None:
-        other = as_ranking(against, _columns_of(against, columns), ties)
+        other = as_ranking(against, _columns_against(against, columns), ties)
     return audit_ranking(
         ranking,
         against=other,
@@ -197,8 +250,8 @@ def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
     )
 
 
-def _columns_of(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the names of columns to a second frame; data and rankings bring their own."""
+def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names of columns to a second frame; data and rankings bring their own."""
     own = isinstance(against, (RankingData, Ranking))
     return dict.fromkeys(columns) if own else dict(columns)
 

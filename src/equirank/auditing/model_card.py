@@ -7,11 +7,12 @@ from typing import Any
 from .. import plots
 from ..core.evaluation import Evaluation
 from ..core.table import Table
-from ..plots.page.shell import asset, chart_for_page, table_rows, write_page
 from ..plots.theme import group_scale
-from .result import AuditResult
+from ..reports.page import asset, chart_for_page, table_rows, write_page
+from .audit_result import AuditResult
 
 __all__ = ["ModelCard"]
+
 
 #: The pictures of each attribute: name on the page, function, table that must have rows.
 PICTURES = (
@@ -64,10 +65,10 @@ class ModelCard:
     created: str | None = None
 
     def to_html(self) -> str:
-        """Give the page: one HTML file that needs no network, names escaped."""
+        """Return the page: one HTML file that needs no network, names escaped."""
         tables = self.tables()
         return write_page(
-            asset(__package__, "report/model_card.html"),
+            asset("model_card.html"),
             kind="model card",
             title=self.name,
             first="model",
@@ -76,7 +77,7 @@ class ModelCard:
             tables=tables,
             charts=dict(self._charts()),
             json_name="model_card.json",
-            style=asset(__package__, "report/model_card.css"),
+            style=asset("model_card.css"),
             card=self,
             facts=self.facts,
             rows={name: table_rows(table) for name, table in tables.items()},
@@ -88,7 +89,7 @@ class ModelCard:
         )
 
     def tables(self) -> dict[str, Table]:
-        """Give every table of the page, by name."""
+        """Return every table of the page, by name."""
         rows: list[dict[str, Any]] = []
         for attribute, evaluation in self.by_group.items():
             rows += [{"attribute": attribute, **row} for row in evaluation.by_group]
@@ -105,7 +106,7 @@ class ModelCard:
         return tables
 
     def _panels(self) -> Iterator[dict[str, Any]]:
-        """Give what the fairness section shows of each attribute."""
+        """Return what the fairness section shows of each attribute."""
         if self.audit is None:
             return
         for index, entry in enumerate(self.audit.facts["attributes"]):

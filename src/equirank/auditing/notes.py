@@ -7,13 +7,24 @@ import numpy as np
 
 from ..core.labels import MISSING
 from ..core.table import Table
-from .measures.position_difference import PositionDifference
-from .measuring import MOST_PAIRED, MOST_PREFIXED, Measured
-from .plan import Plan
-from .tables.prefix_shares import MOST_GROUPS
-from .wording import joined, number, percent, places
+from ..reports.number_words import joined, number, percent, places
+from .audit_plan import Audited, Plan
+from .measured import MOST_PAIRED, MOST_PREFIXED, Measured
+from .measures import PositionDifference
+from .tables.gap_tables import MOST_QUERIES, shared_queries
+from .tables.group_tables import POWER, SMALL_SELECTED, SMALL_SHARE
+from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS
+from .tables.shape_tables import MOST_LISTS
 
-__all__ = ["arbitrary_share", "make_notes"]
+__all__ = [
+    "arbitrary_share",
+    "list_lengths",
+    "make_facts",
+    "make_notes",
+    "missing_rows",
+    "tie_share",
+]
+
 
 #: From this share of the first places on, which ties decide, a warning is given.
 MANY_TIES = 0.2
@@ -22,7 +33,7 @@ MANY_TIES = 0.2
 def make_notes(
     measured: Measured, facts: dict[str, Any], tables: dict[str, Table]
 ) -> list[dict[str, str]]:
-    """Give the notes, warnings first."""
+    """Return the notes, warnings first."""
     found = [
         {"kind": kind, "text": text}
         for kind, text in (
@@ -45,7 +56,7 @@ Notes = Iterable[tuple[str, str]]
 
 
 def arbitrary_share(plan: Plan, k: int) -> float:
-    """Give the share of the first k places that are filled from a tie block reaching beyond them.
+    """Return the share of the first k places that are filled from a tie block reaching beyond them.
 
     Who of the block is among the first k is arbitrary there. The mean over lists longer than k.
     """
@@ -241,3 +252,94 @@ def _four_fifths() -> Notes:
         "States. Several laws that ask for impact ratios set no threshold. The ratios here are "
         "facts about these lists, and no judgement.",
     )
+
+
+def make_facts(
+    measured: Measured, other: Measured | None, title: str, against_title: str, created: str | None
+) -> dict[str, Any]:
+    """Say what was audited, and how."""
+    from .. import __version__
+
+    plan = measured.plan
+    data, n_queries = plan.data, plan.data.n_queries
+    return {
+        "title": title,
+        "created": created,
+        "library_version": __version__,
+        "n_rows": data.n_rows,
+        "n_queries": n_queries,
+        "list_length": list_lengths(plan),
+        "has_relevance": data.y is not None,
+        "has_score": data.score is not None,
+        "positions_given": data.position is not None,
+        "missing_rows": {
+            each.name: missing_rows(each) for each in plan.audited if not each.crossed
+        },
+        "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
+        "ks": list(plan.ks),
+        "step": plan.step,
+        "level": plan.level,
+        "n_boot": plan.n_boot,
+        "n_permutations": plan.n_permutations,
+        "random_state": plan.seed,
+        "resampling": "items" if plan.one_list else "queries",
+        "tie_share": tie_share(plan),
+        "band_alpha": BAND_ALPHA,
+        "power": POWER,
+        "small_share": SMALL_SHARE,
+        "small_selected": SMALL_SELECTED,
+        "against": None
+        if other is None
+        else {
+            "title": against_title,
+            "n_rows": other.plan.data.n_rows,
+            "n_queries": other.plan.data.n_queries,
+            "shared_queries": shared_queries(measured, other),
+        },
+        "drilldown_kept": min(n_queries, MOST_QUERIES),
+        "drilldown_total": n_queries,
+        "strip_lists": min(n_queries, LISTS_SHOWN),
+        "checks_lists": min(n_queries, MOST_LISTS),
+    }
+
+
+def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
+    size = np.bincount(each.attribute.codes, minlength=each.n_groups).tolist()
+    return {
+        "name": each.name,
+        "by": list(each.by),
+        "crossed": each.crossed,
+        "groups": [
+            {"name": group, "size": n, "share": n / n_rows}
+            for group, n in zip(each.groups, size, strict=True)
+        ],
+        "protected": [each.groups[code] for code in each.protected],
+        "focus": each.groups[each.focus],
+    }
+
+
+def list_lengths(plan: Plan) -> dict[str, Any]:
+    """Return the shortest, the median and the longest list."""
+    sizes = np.diff(plan.data.offsets)
+    return {"min": int(sizes.min()), "median": float(np.median(sizes)), "max": int(sizes.max())}
+
+
+def missing_rows(each: Audited) -> int:
+    """Count the rows without a group value."""
+    if MISSING not in each.attribute.categories:
+        return 0
+    code = each.attribute.categories.index(MISSING)
+    return int((each.attribute.codes == code).sum())
+
+
+def tie_share(plan: Plan) -> float:
+    """Return the share of rows that share their place with another, of those shown."""
+    tied = shown = 0
+    for _, draw in plan.ranking.draws():
+        slots = draw.slots()
+        visible = draw.position > 0
+        shown += int(visible.sum())
+        if slots.lo is not None:
+            several = (slots.end() - slots.begin() > 1) & visible[slots.order]
+            tied += int(several.sum())
+    return tied / shown if shown else 0.0

@@ -7,11 +7,11 @@ import typer
 from .audit import audit
 from .compare import compare
 from .conformance import conformance
+from .console import JsonCommand
 from .datasets import datasets
 from .evaluate import evaluate
 from .explain import explain
 from .init import init
-from .json_option import JsonCommand
 from .metrics import metrics
 from .predict import predict
 from .properties import properties
@@ -20,6 +20,7 @@ from .rerank import rerank
 from .train import train
 
 __all__ = ["app", "main"]
+
 
 # Without a markup mode help and errors are plain text: quick, and a "[bold]" in it stays one.
 app = typer.Typer(
@@ -32,7 +33,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from equirank import __version__
+        from .. import __version__
 
         typer.echo(f"equirank {__version__}")
         raise typer.Exit

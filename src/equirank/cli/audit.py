@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .reading import read_file
-from .showing import show_table
+from ..io.table_file import read_file
+from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
-    from ..auditing.result import AuditResult
+    from ..auditing.audit_result import AuditResult
 
 __all__ = ["audit"]
+
 
 COLUMN = "COLUMN"
 #: Attributes with more groups are left to the report.
@@ -111,7 +110,7 @@ def audit(
     held: list[str] = []
     with errors_in_one_line():
         from ..auditing.audit import audit as look
-        from ..auditing.expression import read_expression
+        from ..auditing.gates import read_expression
 
         rules = [read_expression(rule) for rule in fail_on or ()]
         cutoffs = _cutoffs(k)
@@ -168,7 +167,7 @@ def _check_out(out: str | None, inputs: list[str]) -> None:
         raise CommandError(f"{out}: cannot be written: it is a folder")
     if any(os.path.realpath(out) == os.path.realpath(each) for each in inputs):
         raise CommandError(f"{out}: cannot be written: it is the file that is audited")
-    from ..core.extras import require
+    from ..core.environment import require
 
     for package in ("altair", "jinja2", "vl_convert"):
         require(package, "report")
@@ -216,8 +215,8 @@ def _say(text: str, mark: str = "- ") -> None:
 
 def _show_groups(result: "AuditResult", attribute: str) -> None:
     """Print the groups of an attribute in few, short columns."""
-    from ..auditing.wording import percent
     from ..core.table import Table
+    from ..reports.number_words import percent
 
     rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
     k = result.facts["ks"][0]

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
-    from ..comparison.result import Comparison
+    from ..comparison.comparison import Comparison
     from ..core.data import RankingData
-    from .config import Config
+    from ..recipes.config import Config
 
 __all__ = ["compare"]
+
 
 #: Where the file says neither a share nor folds.
 FOLDS = 5
@@ -73,7 +72,7 @@ def compare(
     """
     failed = False
     with errors_in_one_line():
-        from .config import read_config
+        from ..recipes.config import read_config
 
         settings = read_config(config)
         name = settings.model(baseline).name
@@ -103,7 +102,7 @@ def _check_out(out: str | None) -> None:
         return
     if os.path.exists(out) and not os.path.isdir(out):
         raise CommandError(f"--out must be a folder, and {out} is a file")
-    from ..core.extras import require
+    from ..core.environment import require
 
     for package in ("altair", "jinja2", "vl_convert"):
         require(package, "report")
@@ -120,7 +119,7 @@ def _compare(
 ) -> "Comparison":
     from ..comparison.compare import compare
     from ..core.errors import DataError
-    from .evaluate import default_metrics
+    from ..recipes.fit_recipe import default_metrics
 
     if n_jobs == 0:
         raise CommandError("--n-jobs must be a number of workers or -1 for all cores, got 0")
@@ -163,9 +162,8 @@ def _say_what(settings: "Config", data: "RankingData", notes: Any) -> None:
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
     import json
 
-    from equirank import __version__
-
-    from ..comparison.wording import verdict
+    from .. import __version__
+    from ..comparison.comparison_page import verdict
 
     errors = [
         {key: row[key] for key in ("method", "fold", "seed", "error")} for row in result.errors
@@ -190,7 +188,7 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
 
 def _show(result: "Comparison", baseline: str, out: str | None) -> None:
     """Print one line per model, the tests, the sentences, and where everything is."""
-    from ..comparison.wording import verdict
+    from ..comparison.comparison_page import verdict
     from ..core.table import Table
 
     show_table(result.wide(), f"Held out, counted by {result.unit}")

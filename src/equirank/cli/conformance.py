@@ -4,16 +4,14 @@ from typing import Annotated
 
 import typer
 
-from .failing import errors_in_one_line
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import JsonOption, errors_in_one_line, show_table, write_json
 
 __all__ = ["conformance"]
 
 
 def _complete_metric(incomplete: str) -> list[str]:
     """Complete the name of a metric function."""
-    from ..metrics.conformance import vector_names
+    from ..testing.conformance import vector_names
 
     return [name for name in vector_names() if name.startswith(incomplete)]
 
@@ -40,7 +38,7 @@ def conformance(
     """
     with errors_in_one_line():
         from ..core.table import Table
-        from ..metrics.conformance import run_conformance
+        from ..testing.conformance import run_conformance
 
         found = run_conformance(metric or None)
         if json is not None:

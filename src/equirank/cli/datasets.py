@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .failing import errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
     from ..datasets.catalogue import DataSet
@@ -55,7 +53,7 @@ def _row(entry: "DataSet") -> dict[str, Any]:
     from dataclasses import asdict
 
     from ..core.errors import DataError
-    from ..datasets._fetch import look
+    from ..datasets.fetch import look
 
     row = asdict(entry)
     for file in row["files"]:
@@ -88,7 +86,7 @@ def _size(n_bytes: int) -> str:
 def _say_where() -> None:
     import os
 
-    from ..core.caching import cache_folder
+    from ..core.environment import cache_folder
 
     given = os.environ.get("EQUIRANK_DATA")
     typer.echo(f"\ndata folder (EQUIRANK_DATA): {printable(given) if given else 'not set'}")

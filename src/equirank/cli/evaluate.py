@@ -8,20 +8,19 @@ whole, value, low, high, p_value, queries, skipped), with ``--by`` also ``by_gro
 null.
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .reading import read_file
-from .showing import show_table
+from ..io.table_file import read_file
+from .console import JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.evaluation import Evaluation
 
-__all__ = ["default_metrics", "evaluate"]
+__all__ = ["evaluate"]
+
 
 COLUMN = "COLUMN"
 DEFAULTS = "NDCG@10, Precision@10 and AveragePrecision; ExposureGap and RND for each attribute"
@@ -29,7 +28,7 @@ DEFAULTS = "NDCG@10, Precision@10 and AveragePrecision; ExposureGap and RND for 
 
 def _complete_metrics(incomplete: str) -> list[str]:
     """Complete the last name of a list of metrics."""
-    from ..core.names import metric_names
+    from ..core.registry import metric_names
 
     last = incomplete.rpartition(",")[2].lstrip()
     begun = incomplete[: len(incomplete) - len(last)]
@@ -117,6 +116,7 @@ def evaluate(
     """
     with errors_in_one_line():
         from ..core.evaluate import evaluate as measure
+        from ..recipes.fit_recipe import default_metrics
 
         attributes = list(dict.fromkeys([*(sensitive or []), *(by or []), *(control or [])]))
         data = read_file(
@@ -146,26 +146,11 @@ def evaluate(
             _show(file, data, result, n_boot)
 
 
-def default_metrics(data: "RankingData") -> list[Any]:
-    """Choose metrics the data has all for."""
-    from ..metrics import NDCG, RND, AveragePrecision, ExposureGap, Precision
-
-    chosen: list[Any] = []
-    if data.y is not None:
-        chosen += [NDCG(k=10), Precision(k=10), AveragePrecision()]
-    for name in data.sensitive:
-        by = name if len(data.sensitive) > 1 else None
-        chosen += [ExposureGap(by=by), RND(by=by)]
-    if not chosen:
-        raise CommandError("--relevance or --sensitive must be given: there is nothing to measure")
-    return chosen
-
-
 def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int, seed: int) -> str:
     import json
     import math
 
-    from equirank import __version__
+    from .. import __version__
 
     metrics = [
         {

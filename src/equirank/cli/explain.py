@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
+from .console import CommandError, JsonOption, errors_in_one_line, printable, write_json
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..core.data import RankingData
     from ..core.pair_explanation import PairExplanation
-    from .data_columns import DataColumns
-    from .predicting import NewFile
+    from ..recipes.data_columns import DataColumns
+    from ..recipes.new_file import NewFile
 
 __all__ = ["explain"]
 
@@ -71,10 +70,10 @@ def explain(
     with errors_in_one_line():
         from dataclasses import replace
 
-        from ..core.saving import load
-        from .model_facts import in_words, sees_groups
-        from .predicting import read_new_file, stored_columns
-        from .training import check_features
+        from ..core.persistence import load
+        from ..recipes.fit_recipe import check_features
+        from ..recipes.model_facts import in_words, sees_groups
+        from ..recipes.new_file import read_new_file, stored_columns
 
         columns, ranker = stored_columns(model), load(model)
         read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
@@ -87,7 +86,7 @@ def explain(
         found = ranker.explain_pair(data, *rows, random_state=seed)
         _name_categories(found, columns)
         if out is not None:
-            from ..plots.saving import save_chart
+            from ..plots.export import save_chart
 
             save_chart(found.plot(), out)
         if json is not None:
@@ -97,7 +96,7 @@ def explain(
 
 
 def _ids(read: "NewFile", columns: "DataColumns") -> "np.ndarray | None":
-    """Give the column of ids, in the order of the file, where there is one."""
+    """Return the column of ids, in the order of the file, where there is one."""
     names = [name for name in read.carried if name != columns.query]
     return read.carried[columns.id if columns.id in names else names[-1]] if names else None
 
@@ -147,7 +146,7 @@ def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
 def _document(model: str, words: str, file: str, found: "PairExplanation") -> str:
     import json
 
-    from equirank import __version__
+    from .. import __version__
 
     document: dict[str, Any] = {"equirank": __version__, "model": model, "class": words}
     document |= {"file": file, "a": found.a, "b": found.b, "score_a": found.score_a}
@@ -160,7 +159,7 @@ def _document(model: str, words: str, file: str, found: "PairExplanation") -> st
 
 def _show(found: "PairExplanation", out: str | None) -> None:
     """Print the words, then the table."""
-    from .showing import show_table
+    from .console import show_table
 
     for sentence in found.sentences:
         typer.echo(printable(sentence))

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
+from .console import CommandError, errors_in_one_line, printable
 
 if TYPE_CHECKING:
-    from .config_example import Guess
+    from ..recipes.config_example import Guess
 
 __all__ = ["init"]
 
@@ -35,8 +35,8 @@ def init(
     """
     with errors_in_one_line():
         from ..datasets.hiring import hiring_path
-        from ..datasets.opening import replacing
-        from .config_example import example, guess_columns, hiring_guess
+        from ..io.files import replacing
+        from ..recipes.config_example import example, guess_columns, hiring_guess
 
         target = os.path.join(config, "config.toml") if os.path.isdir(config) else config
         folder = os.path.dirname(os.path.abspath(target))

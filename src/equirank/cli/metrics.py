@@ -3,9 +3,7 @@
 import math
 from typing import Any
 
-from .failing import errors_in_one_line
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import JsonOption, errors_in_one_line, show_table, write_json
 
 __all__ = ["metrics"]
 
@@ -47,7 +45,7 @@ def _rows() -> list[dict[str, Any]]:
     from dataclasses import fields
 
     from .. import metrics as room
-    from ..core.names import metric_names
+    from ..core.registry import metric_names
 
     rows = []
     for name in metric_names():

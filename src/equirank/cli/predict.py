@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .failing import errors_in_one_line, printable
-from .json_option import JsonOption, write_json
+from .console import JsonOption, errors_in_one_line, printable, write_json
 
 if TYPE_CHECKING:
-    from .data_columns import DataColumns
-    from .predicting import NewFile
+    from ..recipes.data_columns import DataColumns
+    from ..recipes.new_file import NewFile
 
 __all__ = ["predict"]
+
 
 COLUMN = "COLUMN"
 
@@ -66,11 +66,11 @@ def predict(
     the ranker's own, and the position is where the re-ranker put the row.
     """
     with errors_in_one_line():
-        from ..core.saving import load
-        from .model_facts import sees_groups
-        from .predicting import read_new_file, scored, stored_columns
-        from .table_writing import check_target, write_table
-        from .training import check_features
+        from ..core.persistence import load
+        from ..io.write_table import check_target, write_table
+        from ..recipes.fit_recipe import check_features
+        from ..recipes.model_facts import sees_groups
+        from ..recipes.new_file import read_new_file, scored, stored_columns
 
         check_target(out, [file])
         columns = stored_columns(model)
@@ -101,9 +101,8 @@ def _document(
 ) -> str:
     import json
 
-    from equirank import __version__
-
-    from .model_facts import in_words
+    from .. import __version__
+    from ..recipes.model_facts import in_words
 
     document = {
         "equirank": __version__,
@@ -129,7 +128,7 @@ def _show(
     columns: "DataColumns",
 ) -> None:
     """Print what was ranked, what was ignored, where it is and what comes next."""
-    from .model_facts import in_words
+    from ..recipes.model_facts import in_words
 
     data = read.data
     counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"

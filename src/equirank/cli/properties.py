@@ -4,9 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failing import CommandError, errors_in_one_line
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import CommandError, JsonOption, errors_in_one_line, show_table, write_json
 
 if TYPE_CHECKING:
     from ..core.table import Table
@@ -16,8 +14,8 @@ __all__ = ["properties"]
 
 def _complete_metric(incomplete: str) -> list[str]:
     """Complete the name of a metric or a check."""
-    from ..core.names import metric_names
-    from ..metrics.properties.check_metric import CHECKS
+    from ..core.registry import metric_names
+    from ..metrics.properties.property_bench import CHECKS
 
     return [name for name in (*metric_names(), *CHECKS) if name.startswith(incomplete)]
 

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .failing import CommandError, errors_in_one_line
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import CommandError, JsonOption, errors_in_one_line, show_table, write_json
 
 if TYPE_CHECKING:
     from ..core.table import Table
@@ -34,7 +32,7 @@ def find_reproductions(package: Path | None = None) -> Path | None:
 
 
 def _studies() -> dict[str, Path]:
-    """Give the script of each study by its name."""
+    """Return the script of each study by its name."""
     folder = find_reproductions()
     if folder is None:
         raise CommandError(

@@ -6,21 +6,88 @@
 ``explanations``. Undefined numbers are null.
 """
 
+import inspect
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .reading import read_file
-from .rerank_options import make_reranker, method_names, parse_value
-from .rerank_writing import write_order
-from .showing import show_table
+from ..io.table_file import read_file
+from ..io.write_table import write_table
+from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..rerankers.reranking import Reranking
 
-__all__ = ["rerank"]
+__all__ = ["make_reranker", "method_names", "parse_value", "rerank"]
+
+
+def method_names() -> list[str]:
+    """Return the names of all re-rankers with a stated guarantee, in alphabetical order."""
+    from ..rerankers.chooser import methods
+
+    return list(methods())
+
+
+def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
+    """Make a re-ranker from the options that were given; those it does not have are refused."""
+    from ..core.registry import suggest
+    from ..rerankers.chooser import methods
+
+    known = methods()
+    if method not in known:
+        raise CommandError(
+            f"--method must be one of {', '.join(sorted(known))}, got {method!r}"
+            f"{suggest(method, list(known))}"
+        )
+    params = {name: value for name, value in given.items() if value is not None}
+    for text in more:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise CommandError(f"--set must be NAME=VALUE, got {text!r}")
+        params[name] = parse_value(value)
+    allowed = list(inspect.signature(known[method]).parameters)
+    for name in params:
+        if name not in allowed:
+            raise CommandError(
+                f"{method} has no option {name!r}{suggest(name, allowed)}; "
+                f"it has {', '.join(allowed)}"
+            )
+    return known[method](**params)
+
+
+def parse_value(text: str) -> Any:
+    """Read a number, a word, or pairs of group and value.
+
+    Examples
+    --------
+    >>> parse_value("0.4"), parse_value("3"), parse_value("pool"), parse_value("true")
+    (0.4, 3, 'pool', True)
+    >>> parse_value("f=0.4,m=0.6")
+    {'f': 0.4, 'm': 0.6}
+    """
+    if "=" in text:
+        pairs = {}
+        for part in text.split(","):
+            name, sign, value = part.rpartition("=")
+            if not sign or not name.strip():
+                raise CommandError(f"{text!r} must be GROUP=VALUE,GROUP=VALUE")
+            if name.strip() in pairs:
+                raise CommandError(f"{text!r} must name each group once")
+            pairs[name.strip()] = parse_value(value)
+        return pairs
+    text = text.strip()
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
 
 COLUMN = "COLUMN"
 PAIRS = "GROUP=NUMBER,..."
@@ -156,7 +223,7 @@ def rerank(
         if result.n_draws > 1:
             raise CommandError(f"{method} must give one draw here, got {result.n_draws}")
         if out is not None:
-            write_order(out, result)
+            write_table(out, _new_order(result))
         if report is not None:
             _write_report(report, file, result)
         said = [result.explain(_item(result, word)) for word in explain or []]
@@ -167,11 +234,40 @@ def rerank(
 
 
 def _item(result: "Reranking", word: str) -> Any:
-    """Give the id a word stands for, or the row number."""
+    """Return the id a word stands for, or the row number."""
     ids = result.data.ids
     if ids is None:
         return int(word) if word.isdecimal() else word
     return int(word) if ids.dtype.kind in "iu" and word.isdecimal() else word
+
+
+def _new_order(result: "Reranking") -> "dict[str, np.ndarray]":
+    """Return the columns of the new order, list by list.
+
+    Rows that are not shown come last in their list, in their old order.
+    """
+    import numpy as np
+
+    data = result.data
+    query = data.query_of_rows()
+    last = np.where(result.places > 0, result.places, data.n_rows + 1)
+    order = np.lexsort((result.places_before, last, query))
+    columns = {"query": data.qids[query], "row": np.arange(data.n_rows)}
+    if data.rows is not None:
+        columns["row"] = data.rows
+    if data.ids is not None:
+        columns["id"] = data.ids
+    for attribute, known in data.sensitive.items():
+        names = np.empty(len(known.categories), dtype=object)
+        names[:] = known.categories
+        columns[attribute] = names[known.codes]
+    if data.y is not None:
+        columns["relevance"] = data.y
+    score = None if result.before is None else result.before.data.score
+    if score is not None:
+        columns["score"] = score
+    columns |= {"from": result.places_before, "position": result.places}
+    return {name: values[order] for name, values in columns.items()}
 
 
 def _write_report(path: str, file: str, result: "Reranking") -> None:
@@ -202,7 +298,7 @@ def _list_methods(json: str | None) -> None:
 def _document(file: str, result: "Reranking", said: list[Any]) -> str:
     import json
 
-    from equirank import __version__
+    from .. import __version__
 
     data, reranker = result.data, result.reranker
     options = {} if reranker is None else reranker.get_params(deep=False)

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .failing import CommandError, errors_in_one_line, printable
-from .json_option import JsonOption, write_json
-from .showing import show_table
+from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
-    from .config import Config, ModelEntry
-    from .data_columns import DataColumns
-    from .training import Trained
+    from ..recipes.config import Config, ModelEntry
+    from ..recipes.data_columns import DataColumns
+    from ..recipes.fit_recipe import Trained
 
 __all__ = ["train"]
+
 
 CARD = "card.html"
 METRICS = "metrics.json"
@@ -59,8 +58,8 @@ def train(
     configuration. An earlier model there is replaced when all is done; any other folder is refused.
     """
     with errors_in_one_line():
-        from .config import read_config
-        from .training import train_model
+        from ..recipes.config import read_config
+        from ..recipes.fit_recipe import train_model
 
         settings = read_config(config)
         entry = settings.model(model)
@@ -95,7 +94,7 @@ def _save(
     document: str,
     page: str | None,
 ) -> None:
-    from ..core.saving import save
+    from ..core.persistence import save
 
     files = {METRICS: document + "\n", "config.toml": settings.text}
     files |= {} if page is None else {CARD: page}
@@ -118,7 +117,7 @@ def _page(
 ) -> tuple[str | None, str]:
     """Write the card, or say why there is none: a model without it is still a model."""
     from ..core.errors import MissingExtraError
-    from .model_facts import make_card
+    from ..recipes.model_facts import make_card
 
     try:
         return make_card(settings, entry, data, columns, trained, out, n_boot=n_boot).to_html(), ""
@@ -135,7 +134,7 @@ def _document(
 ) -> str:
     import json
 
-    from equirank import __version__
+    from .. import __version__
 
     held = trained.ranking.data
     head: dict[str, Any] = {

@@ -11,20 +11,59 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from ..core.data import RankingData
+from ..core.environment import progress
 from ..core.errors import DataError
-from ..core.extras import progress
 from ..core.metric import Metric
-from ..core.names import parse_metrics
 from ..core.params import Choice, Flag, Integer, Number, Optional, check_params
-from .cell import Cell, run_cell
-from .chance import chance_values
-from .describing import data_digest, describe, versions
-from .result import Comparison
-from .seeding import seeded_clone
-from .splits import Fold, make_folds, seed_numbers, units
-from .store import Store, cell_key
+from ..core.random import generator
+from ..core.ranking import Ranking
+from ..core.registry import parse_metrics
+from ..kernels.segments import sort_within
+from .cell import Cell, measured, run_cell, seeded_clone
+from .comparison import Comparison
+from .folds import Fold, make_folds, seed_numbers, units
+from .store import Store, cell_key, data_digest, describe, versions
 
-__all__ = ["compare"]
+__all__ = ["chance_values", "compare"]
+
+
+#: Random orders that the value of chance is averaged over.
+N_DRAWS = 20
+
+
+def chance_values(
+    data: RankingData, folds: Sequence[Fold], metrics: Sequence[Metric], unit: str
+) -> dict[str, float]:
+    """Return each metric's value of random orders, over the test lists of the first seed's folds.
+
+    The orders are the draws of one random policy: metrics of an expectation (exposure) see their
+    mean, all others are averaged over the draws. Metrics of scores are left out, since a random
+    order has none.
+    """
+    able = [metric for metric in metrics if "score" not in metric.needs]
+    if not able:
+        return {}
+    means: dict[str, list[np.ndarray]] = {metric.name: [] for metric in able}
+    for fold in (each for each in folds if each.seed == folds[0].seed):
+        test = data.select_items(fold.test)
+        rng = generator(fold.seed, 7, fold.number)
+        places = np.stack([_random_places(test, rng) for _ in range(N_DRAWS)], axis=1)
+        ranking = Ranking.from_positions(test, test.to_original(places))
+        values, summary, _ = measured(able, ranking)
+        for metric in able:
+            whole = unit == "folds" or type(metric).summarize is not Metric.summarize
+            found = np.array([summary[metric.name]]) if whole else values[metric.name]
+            means[metric.name].append(found[~np.isnan(found)])
+    joined = {name: np.concatenate(parts) for name, parts in means.items()}
+    return {name: float(each.mean()) for name, each in joined.items() if len(each)}
+
+
+def _random_places(data: RankingData, rng: np.random.Generator) -> np.ndarray:
+    """Return each stored row a place of its own in a random order of its list."""
+    order = sort_within(rng.random(data.n_rows), data.offsets)
+    place = np.empty(data.n_rows, dtype=np.int32)
+    place[order] = np.arange(data.n_rows) - np.repeat(data.offsets[:-1], np.diff(data.offsets)) + 1
+    return place
 
 
 def compare(
@@ -101,7 +140,8 @@ def compare(
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from equirank import compare, make_ranking
+    >>> from equirank import compare
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rerankers import DetGreedy, Reranked
     >>> data = make_ranking(n_queries=30, n_items=20, random_state=0)
     >>> methods = {"plain": Ridge(), "fair": Reranked(Ridge(), DetGreedy())}
@@ -236,7 +276,7 @@ def _keys(
     metrics: Sequence[Metric],
     n_draws: int | None,
 ) -> dict[tuple[str, int], tuple[str, dict[str, Any]]]:
-    """Give each cell's key, and what is written beside it; none for what cannot be cloned."""
+    """Return each cell's key, and what is written beside it; none for what cannot be cloned."""
     digest, rows = data_digest(data), [fold.digest() for fold in folds]
     keys = {}
     for name, estimator in methods.items():
@@ -257,7 +297,7 @@ def _keys(
 
 
 def _fits(cell: Cell, n_queries: int, metrics: Sequence[Metric]) -> bool:
-    """Say whether a stored cell holds what is asked for."""
+    """Return whether a stored cell holds what is asked for."""
     return all(
         metric.name in cell.summary and len(cell.values.get(metric.name, ())) == n_queries
         for metric in metrics

@@ -13,9 +13,10 @@ from ..core.metric import Metric
 from ..core.random import generator
 from ..kernels.resampling import weighted_means
 from .cell import Cell
-from .splits import Fold
+from .folds import Fold
 
 __all__ = ["Sample", "means_and_intervals", "paired_tests", "samples"]
+
 
 #: Replicates of the bootstrap over queries, and sign flips of the randomisation test.
 N_BOOT, N_PERMUTATIONS = 1000, 10_000
@@ -48,7 +49,7 @@ class Sample:
     unit: str
 
     def per_unit(self) -> np.ndarray:
-        """Give the mean per query (or cell) over the seeds where it is defined, else NaN."""
+        """Return the mean per query (or cell) over the seeds where it is defined, else NaN."""
         known = ~np.isnan(self.values)
         size = int(self.owner.max()) + 1
         count = np.bincount(self.owner[known], minlength=size)
@@ -91,7 +92,7 @@ def samples(
 
 
 def means_and_intervals(found: Sequence[Sample], level: float) -> list[dict[str, Any]]:
-    """Give each sample's mean (``value``), its interval (``low``, ``high``) and ``n``.
+    """Return each sample's mean (``value``), its interval (``low``, ``high``) and ``n``.
 
     Over queries the interval is a bootstrap's (Student's beyond 2000), whose replicates all samples
     share; over folds Student's, with the variance that Nadeau and Bengio correct for the overlap of
@@ -153,7 +154,7 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]], level: float) -> list[d
 
 
 def _by_flips(differences: Sequence[np.ndarray]) -> Iterator[float]:
-    """Give the p-value of each column of differences under random signs; all are tried if few.
+    """Return the p-value of each column of differences under random signs; all are tried if few.
 
     A query where a difference is unknown counts as 0, which no sign changes.
     """
@@ -185,12 +186,13 @@ def _random_signs(n: int) -> Iterator[np.ndarray]:
 
 
 def _error(values: np.ndarray, ratio: float) -> float:
-    """Give the standard error of a mean; between folds the variance is times (1/n + test/train)."""
+    """Return the standard error of a mean; between folds the variance is times (1/n + test/train).
+    """
     return sqrt((1.0 / len(values) + ratio) * float(values.var(ddof=1)))
 
 
 def _t_test(difference: np.ndarray, ratio: float) -> float:
-    """Give Student's p-value; 1 where nothing differs, 0 where all differ alike."""
+    """Return Student's p-value; 1 where nothing differs, 0 where all differ alike."""
     from scipy.special import stdtr
 
     if len(difference) < 2:

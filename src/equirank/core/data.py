@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..kernels.segments import sort_within, tie_blocks
-from . import columns as door
+from . import inputs as door
 from .errors import DataError
 from .labels import encode, group_rows, query_weights
-from .names import suggest
+from .registry import suggest
 
 if TYPE_CHECKING:
     from .ranking import Ranking
 
 __all__ = ["Attribute", "RankingData", "as_ranking_data", "as_scored_data", "refuse_beside"]
+
 
 #: Rows worked on at once: few enough to stay in cache, many enough for NumPy to be fast.
 BLOCK = 1 << 18
@@ -152,11 +153,11 @@ class RankingData:
         return self.rows if whole else np.argsort(np.argsort(self.rows))
 
     def query_of_rows(self) -> np.ndarray:
-        """Give the query's index of each stored row."""
+        """Return the query's index of each stored row."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
     def place(self, row: int) -> tuple[Any, int]:
-        """Give the query's label and the caller's row number of a stored row, for messages."""
+        """Return the query's label and the caller's row number of a stored row, for messages."""
         at = int(np.searchsorted(self.offsets, row, side="right")) - 1
         return self.qids[at : at + 1].tolist()[0], int(row if self.rows is None else self.rows[row])
 
@@ -179,7 +180,7 @@ class RankingData:
             begin = end
 
     def attribute(self, by: str | tuple[str, ...] | list[str] | None = None) -> Attribute:
-        """Give an attribute by name, the crossing of several, or the only one there is.
+        """Return an attribute by name, the crossing of several, or the only one there is.
 
         Examples
         --------
@@ -317,7 +318,7 @@ class RankingData:
         )
 
     def fingerprint(self) -> str:
-        """Give a short hash of the data: lists, relevance, groups, costs, and a sample of X.
+        """Return a short hash of the data: lists, relevance, groups, costs, and a sample of X.
 
         Of a large X up to a million evenly spaced values are taken, so that it costs little.
         """
@@ -336,7 +337,7 @@ class RankingData:
         return digest.hexdigest()
 
     def ranking(self, ties: Literal["average", "stable"] = "average") -> "Ranking":
-        """Give the order the data states: its position column, else its scores.
+        """Return the order the data states: its position column, else its scores.
 
         Where both are given the positions count: they are what was decided.
         """
@@ -496,7 +497,7 @@ def as_scored_data(
 
 
 def _sampled(X: Any) -> list[np.ndarray]:
-    """Give up to about a million evenly spaced values of X; of a sparse one also their places."""
+    """Return up to about a million evenly spaced values of X; of a sparse one also their places."""
     if X is None:
         return []
     parts = [X.data, X.indices, X.indptr] if hasattr(X, "tocsr") else [np.asarray(X).reshape(-1)]

@@ -6,20 +6,19 @@ from typing import Any
 import numpy as np
 
 from . import inference
-from .by_group import Split
 from .data import RankingData
 from .errors import DataError
 from .evaluation import Evaluation, Result
-from .measuring import resampled
-from .metric import GroupMetric, Metric, Values
-from .names import parse_metrics
+from .metric import GroupMetric, Metric, Values, resampled
 from .pair_cost import warn_uneven_costs
 from .params import Integer, Number, check_params
-from .query_blocks import Measures, QueryBlock, join_blocks, measure_block, permutation_test
+from .query_blocks import Measures, QueryBlock, Split, join_blocks, measure_block, permutation_test
 from .random import generator
 from .ranking import Ranking
+from .registry import parse_metrics
 
 __all__ = ["evaluate", "evaluate_blocks"]
+
 
 Replicate = tuple[np.ndarray, np.ndarray | None]
 Replicates = tuple[np.ndarray | None, np.ndarray | None]
@@ -203,7 +202,7 @@ def _bootstrap(
     n_boot: int,
     random_state: Any,
 ) -> list[Replicates]:
-    """Give per metric the replicates of its value and of its groups' values."""
+    """Return per metric the replicates of its value and of its groups' values."""
     if ranking.data.n_queries > 1 or n_boot == 0:
         return _query_bootstrap(metrics, values, n_boot, random_state)
     parts: list[list[Replicate]] = [[] for _ in metrics]

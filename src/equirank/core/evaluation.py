@@ -11,11 +11,11 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import inference
-from .by_group import Split, difference, nan_extreme, ratio
 from .errors import DataError
 from .metric import Metric, Values
-from .names import suggest
+from .query_blocks import Split, difference, nan_extreme, ratio
 from .random import generator
+from .registry import suggest
 from .table import Table
 
 __all__ = ["Evaluation", "Result"]
@@ -119,15 +119,15 @@ class Evaluation:
         )
 
     def __getitem__(self, metric: str | Metric) -> float:
-        """Give one metric's value over all queries."""
+        """Return one metric's value over all queries."""
         return self.result(metric).summary[0]
 
     def per_query(self, metric: str | Metric) -> np.ndarray:
-        """Give one metric's values, one per query in `qids`, NaN where undefined."""
+        """Return one metric's values, one per query in `qids`, NaN where undefined."""
         return self.result(metric).values.value
 
     def to_table(self) -> Table:
-        """Give the tidy table: metric, query, group (None for the whole) and value."""
+        """Return the tidy table: metric, query, group (None for the whole) and value."""
         columns: dict[str, list[Any]] = {"metric": [], "query": [], "group": [], "value": []}
         queries = self.qids.tolist()
         for result in self.results:
@@ -142,7 +142,8 @@ class Evaluation:
         return Table(columns, self.backend)
 
     def summary(self) -> Table:
-        """Give one row per metric and group: value, interval, permutation p-value, queries used."""
+        """Return one row per metric and group: value, interval, permutation p-value, queries used.
+        """
         rows: list[dict[str, Any]] = []
         for result in self.results:
             value, groups = result.summary
@@ -183,7 +184,7 @@ class Evaluation:
     def difference(
         self, method: Literal["between_groups", "to_overall"] = "between_groups"
     ) -> Table:
-        """Give the largest difference of group values, its interval and permutation p-value.
+        """Return the largest difference of group values, its interval and permutation p-value.
 
         Parameters
         ----------
@@ -193,7 +194,7 @@ class Evaluation:
         return self._compare(method, difference, with_p=True)
 
     def ratio(self, method: Literal["between_groups", "to_overall"] = "between_groups") -> Table:
-        """Give the smallest ratio of group values and its interval.
+        """Return the smallest ratio of group values and its interval.
 
         Parameters
         ----------
@@ -203,11 +204,11 @@ class Evaluation:
         return self._compare(method, ratio)
 
     def group_min(self) -> Table:
-        """Give the smallest group value, the group and the interval."""
+        """Return the smallest group value, the group and the interval."""
         return self._compare("min", lambda table, _: nan_extreme(table[..., :-1], -1.0))
 
     def group_max(self) -> Table:
-        """Give the largest group value, the group and the interval."""
+        """Return the largest group value, the group and the interval."""
         return self._compare("max", lambda table, _: nan_extreme(table[..., :-1], 1.0))
 
     def _splits(self) -> list[tuple[Result, Split]]:
@@ -306,11 +307,11 @@ class Evaluation:
         return row | {"queries": len(a)}
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give the tidy table (metric, query, group, value) as a native data frame."""
+        """Return the tidy table (metric, query, group, value) as a native data frame."""
         return self.to_table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give summaries (and values by group) as plain rows."""
+        """Return summaries (and values by group) as plain rows."""
         document: dict[str, Any] = {
             "schema_version": 1,
             "level": self.level,
@@ -325,7 +326,7 @@ class Evaluation:
         return document | {"notes": list(self.notes)}
 
     def to_json(self) -> str:
-        """Give `to_dict` as JSON; undefined numbers become null."""
+        """Return `to_dict` as JSON; undefined numbers become null."""
         return json.dumps(_without_nan(self.to_dict()), ensure_ascii=False, allow_nan=False)
 
     def __repr__(self) -> str:

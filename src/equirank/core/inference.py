@@ -18,7 +18,7 @@ from ..kernels.resampling import (
     weighted_means,
 )
 from .data import BLOCK, RankingData
-from .extras import progress
+from .environment import progress
 from .random import generator
 
 __all__ = [
@@ -51,7 +51,7 @@ def item_counts(rng: np.random.Generator, n_boot: int, strata: np.ndarray) -> It
 
 
 def interval(replicates: np.ndarray, level: float, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Give the percentile interval of each column, widened for small n.
+    """Return the percentile interval of each column, widened for small n.
 
     The percentiles are those that would give a normal mean of n values the width of its t interval
     (Hesterberg's expanded percentile interval); plain percentiles are too narrow by
@@ -96,7 +96,7 @@ def _t_quantile(tail: float, df: float) -> float:
 
 
 def pool_generator(random_state: Any) -> np.random.Generator:
-    """Give the generator that picks from the pools of a permutation test."""
+    """Return the generator that picks from the pools of a permutation test."""
     return generator(random_state, 2)
 
 
@@ -157,7 +157,7 @@ class PermutationPlan:
             self.pool_size = min(n_permutations, most)
 
     def draws(self, random_state: Any) -> Iterator[tuple[slice, np.ndarray]]:
-        """Give permuted labels: runs of queries, and labels (draws x rows of the run)."""
+        """Return permuted labels: runs of queries, and labels (draws x rows of the run)."""
         if self._all is not None:
             yield slice(0, self.data.n_queries), self._all
             return
@@ -210,7 +210,7 @@ def permutation_p(
     rng: np.random.Generator,
     n_permutations: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the p-value of group labels being exchangeable within queries, and the draws behind it.
+    """Return p-value of group labels being exchangeable within queries, and the draws behind it.
 
     Parameters
     ----------

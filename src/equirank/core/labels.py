@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .columns import frozen, is_missing, numbers, refuse, same_length, shown
 from .errors import DataError
+from .inputs import frozen, is_missing, numbers, refuse, same_length, shown
 
 __all__ = ["encode", "group_rows", "query_weights"]
+
 
 MISSING = "(missing)"
 MAX_NUMERIC_GROUPS = 20
@@ -116,7 +117,7 @@ def _missing_mask(values: np.ndarray) -> np.ndarray:
 def query_weights(
     values: Any, qids: np.ndarray, offsets: np.ndarray, order: np.ndarray | None, n_rows: int
 ) -> np.ndarray | None:
-    """Give one weight per query, from a dict or from equal weights on its rows."""
+    """Return one weight per query, from a dict or from equal weights on its rows."""
     if values is None:
         return None
     if isinstance(values, Mapping):

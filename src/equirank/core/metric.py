@@ -2,14 +2,14 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from ..kernels.resampling import weighted_means
-from . import columns as door
+from . import inputs as door
 from .data import RankingData, as_scored_data, refuse_beside
 from .errors import DataError, EquirankWarning
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
@@ -19,7 +19,17 @@ from .slots import Slots
 if TYPE_CHECKING:
     from .scorer import MetricScorer
 
-__all__ = ["DISCOUNT", "GroupMetric", "Metric", "Values", "score_arrays"]
+__all__ = [
+    "DISCOUNT",
+    "GroupMetric",
+    "Metric",
+    "Values",
+    "measure",
+    "permuted",
+    "resampled",
+    "score_arrays",
+]
+
 
 #: What the word ``discount`` may be, for every metric that weighs positions.
 DISCOUNT: Constraint = AnyOf(Choice("log2", "zipf"), Vector(low=0.0))
@@ -118,7 +128,7 @@ class Metric(metaclass=MetricType):
                 object.__setattr__(self, key, tuple(np.asarray(value).tolist()))
 
     def __matmul__(self, k: int) -> "Metric":
-        """Give the same metric with another cutoff."""
+        """Return the same metric with another cutoff."""
         return replace(self, k=k)
 
     def __repr__(self) -> str:
@@ -143,7 +153,7 @@ class Metric(metaclass=MetricType):
 
     @classmethod
     def summary(cls) -> str:
-        """Give the first sentence of the docstring."""
+        """Return the first sentence of the docstring."""
         return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())
 
     def check(self, data: RankingData) -> None:
@@ -160,9 +170,7 @@ class Metric(metaclass=MetricType):
                 raise DataError(f"{self} needs {known[need][1]}, which the data lacks")
 
     def per_query(self, ranking: Ranking) -> Values:
-        """Give the value of each query; where undefined NaN, or what ``undefined`` says."""
-        from .measuring import measure
-
+        """Return the value of each query; where undefined NaN, or what ``undefined`` says."""
         self.check(ranking.data)
         return self.refuse_undefined(ranking.data, measure([self], ranking)[0])
 
@@ -204,7 +212,7 @@ class Metric(metaclass=MetricType):
         return value, None if values.groups is None else weighted_means(values.groups, counts)
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Give the metric of each group's items at their places in the full list (query x group).
+        """Return the metric of each group's items at their places in the full list (query x group).
 
         Only for metrics that are sums over items (``additive``).
         """
@@ -217,7 +225,8 @@ class Metric(metaclass=MetricType):
         return MetricScorer(self)
 
     def values(self, slots: Slots) -> Values:
-        """Give the value of each query of the slots, NaN where undefined: what a metric writes."""
+        """Return the value of each query of the slots, NaN where undefined: what a metric writes.
+        """
         raise TypeError(f"{type(self).__name__} must define values; Metric is abstract")
 
 
@@ -263,7 +272,7 @@ class GroupMetric(Metric):
                 )
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Give the value of each wanted group against the rest (query x wanted group)."""
+        """Return the value of each wanted group against the rest (query x wanted group)."""
         raise TypeError(f"{type(self).__name__} must define by_group; GroupMetric is abstract")
 
     def values(self, slots: Slots) -> Values:
@@ -340,3 +349,86 @@ def _literal(value: Any) -> str:
         inside = ", ".join(_literal(part) for part in value)
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def measure(metrics: Sequence[Metric], ranking: Ranking) -> list[Values]:
+    """Return the values per query of several metrics, which share sorting and gathered columns."""
+    found: list[list[Values]] = [[] for _ in metrics]
+    for queries in ranking.data.query_blocks():
+        shared: dict[bool, list[tuple[np.ndarray, Slots]]] = {}
+        for at, metric in enumerate(metrics):
+            kind = metric.of_expectation and ranking.n_draws > 1
+            if kind not in shared:
+                shared[kind] = list(_draws(ranking, queries, kind))
+            found[at].append(_averaged(metric, shared[kind]))
+    return [_joined(metric, parts) for metric, parts in zip(metrics, found, strict=True)]
+
+
+def permuted(
+    metric: Metric, ranking: Ranking, queries: slice, by: object, labels: np.ndarray
+) -> Values:
+    """Return the values of a block's queries under permuted groups (draws x queries first).
+
+    ``labels`` holds one row per permutation and one column per row of the block.
+    """
+    first = int(ranking.data.offsets[queries.start])
+
+    def relabel(slots: Slots) -> Slots:
+        return slots.relabelled(by, labels[:, slots.order - first])
+
+    draws = [(w, relabel(s)) for w, s in _draws(ranking, queries, metric.of_expectation)]
+    values = metric.fill(_averaged(metric, draws))
+    shape = (len(labels), -1)
+    groups = values.groups
+    if groups is not None:
+        groups = groups.reshape(*shape, groups.shape[1])
+    return Values(values.value.reshape(shape), groups, values.labels)
+
+
+def resampled(metrics: Sequence[Metric], ranking: Ranking, counts: np.ndarray) -> list[Values]:
+    """Return the values of replicates of a single list, each row repeated as counted."""
+    shared: dict[tuple[bool, bool], list[tuple[np.ndarray, Slots]]] = {}
+    found = []
+    for metric in metrics:
+        kind = (metric.of_expectation and ranking.n_draws > 1, metric.individual)
+        if kind not in shared:
+            some = _draws(ranking, slice(0, 1), metric.of_expectation)
+            shared[kind] = [(w, slots.resampled(counts, metric.individual)) for w, slots in some]
+        found.append(metric.fill(_averaged(metric, shared[kind])))
+    return found
+
+
+def _draws(ranking: Ranking, queries: slice, expected: bool) -> Iterator[tuple[np.ndarray, Slots]]:
+    """Return a block's slots of every draw with the draw's weight in each query."""
+    expected = expected and ranking.n_draws > 1
+    if expected or ranking.n_draws == 1:
+        n_queries = queries.stop - queries.start
+        yield np.ones(n_queries), ranking.slots(expected=expected).block(queries)
+        return
+    for weight, draw in ranking.draws():
+        yield weight[queries], draw.slots().block(queries)
+
+
+def _averaged(metric: Metric, draws: Sequence[tuple[np.ndarray, Slots]]) -> Values:
+    if len(draws) == 1:
+        return metric.values(draws[0][1])
+    parts = [(weight, metric.values(slots)) for weight, slots in draws]
+    shares = [np.tile(weight, len(part.value) // len(weight)) for weight, part in parts]
+    value = sum(share * part.value for share, (_, part) in zip(shares, parts, strict=True))
+    groups = None
+    if parts[0][1].groups is not None:
+        groups = sum(
+            share[:, None] * np.asarray(part.groups)
+            for share, (_, part) in zip(shares, parts, strict=True)
+        )
+    return Values(
+        np.asarray(value), None if groups is None else np.asarray(groups), parts[0][1].labels
+    )
+
+
+def _joined(metric: Metric, parts: list[Values]) -> Values:
+    if len(parts) > 1:
+        groups = None if parts[0].groups is None else np.concatenate([p.groups for p in parts])
+        value = np.concatenate([part.value for part in parts])
+        parts = [Values(value, groups, parts[0].labels)]
+    return metric.fill(parts[0])

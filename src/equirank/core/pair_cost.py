@@ -42,7 +42,8 @@ class PairCost:
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
-    >>> from equirank import PairCost, as_ranking_data
+    >>> from equirank import as_ranking_data
+    >>> from equirank.costs import PairCost
     >>> @dataclass(frozen=True, eq=False)
     ... class BetterHalf(PairCost):
     ...     group: str
@@ -61,7 +62,7 @@ class PairCost:
     equal_grades: ClassVar[bool] = False
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray] | None:
-        """Give each stored row's cell (int32) and the cost of each pair of cells (float64).
+        """Return each stored row's cell (int32) and the cost of each pair of cells (float64).
 
         ``matrix[cell(a), cell(b)]`` is the cost of the pair (a, b), ``a`` being the better item.
         None where the cost is no function of a few cells.
@@ -69,7 +70,7 @@ class PairCost:
         return None
 
     def pairs(self, data: RankingData, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Give the costs of pairs of stored rows, ``first`` holding the better items."""
+        """Return the costs of pairs of stored rows, ``first`` holding the better items."""
         found = self.blocks(data)
         if found is None:
             raise TypeError(f"{type(self).__name__} must define blocks or pairs")

@@ -166,7 +166,7 @@ class PairExplanation(Table):
         return f"{feature} ({' against '.join(values)})"
 
     def __str__(self) -> str:
-        """Give the sentences, one per line."""
+        """Return the sentences, one per line."""
         return "\n".join(self.sentences)
 
     def plot(self, **options: Any) -> Any:

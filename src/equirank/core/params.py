@@ -29,7 +29,7 @@ class Constraint(Protocol):
     """What a parameter may be: a test and the words for it."""
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is allowed."""
+        """Return whether the value is allowed."""
 
     def __str__(self) -> str:
         """Finish the sentence 'must be ...'."""
@@ -43,7 +43,7 @@ class Integer:
     high: int | None = None
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is such an integer; booleans are not."""
+        """Return whether the value is such an integer; booleans are not."""
         if not isinstance(value, Integral) or isinstance(value, (bool, np.bool_)):
             return False
         number = int(value)
@@ -69,7 +69,7 @@ class Number:
     open_high: bool = False
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is such a number; booleans are not."""
+        """Return whether the value is such a number; booleans are not."""
         if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
             return False
         number = float(value)
@@ -92,7 +92,7 @@ class Flag:
     """True or False."""
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is a boolean."""
+        """Return whether the value is a boolean."""
         return isinstance(value, (bool, np.bool_))
 
     def __str__(self) -> str:
@@ -107,7 +107,7 @@ class Choice:
         self.words = words
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is one of the words."""
+        """Return whether the value is one of the words."""
         return isinstance(value, str) and value in self.words
 
     def __str__(self) -> str:
@@ -122,7 +122,7 @@ class Label:
     many: bool = False
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value can be such a name."""
+        """Return whether the value can be such a name."""
         if self.many:
             names = value if isinstance(value, (tuple, list)) else [value]
             return len(names) > 0 and all(isinstance(part, str) for part in names)
@@ -142,7 +142,7 @@ class Vector:
     low: float = -math.inf
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is such a sequence."""
+        """Return whether the value is such a sequence."""
         if isinstance(value, str):
             return False
         try:
@@ -167,7 +167,7 @@ class Instance:
     words: str
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is such an object."""
+        """Return whether the value is such an object."""
         return isinstance(value, self.kind)
 
     def __str__(self) -> str:
@@ -182,7 +182,7 @@ class AnyOf:
         self.parts = parts
 
     def accepts(self, value: Any) -> bool:
-        """Say whether one of the parts allows the value."""
+        """Return whether one of the parts allows the value."""
         return any(part.accepts(value) for part in self.parts)
 
     def __str__(self) -> str:
@@ -197,7 +197,7 @@ class Optional:
         self.part = part
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is None or allowed by the part."""
+        """Return whether the value is None or allowed by the part."""
         return value is None or self.part.accepts(value)
 
     def __str__(self) -> str:

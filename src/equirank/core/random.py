@@ -58,7 +58,7 @@ def generator(random_state: Any, *key: int) -> np.random.Generator:
 
 
 def label_keys(random_state: Any, labels: Iterable[Any]) -> np.ndarray:
-    """Give one 64-bit key per label, made of the seed and the label, not of its place.
+    """Return one 64-bit key per label, made of the seed and the label, not of its place.
 
     Examples
     --------

@@ -9,18 +9,19 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import columns as door
+from . import inputs as door
 from .data import RankingData, as_ranking_data, refuse_beside
 from .errors import DataError
-from .explaining import Parts, Scored, explain_pair
-from .names import parse_metric
+from .explain_pair import Parts, Scored, explain_pair
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
 from .params import Constraint, Integer, check_params
+from .persistence import save
 from .ranking import Ranking
-from .saving import save
+from .registry import parse_metric
 
 __all__ = ["Ranker"]
+
 
 METADATA = ("qid", "sensitive_features", "cost", "query_weight")
 
@@ -50,7 +51,8 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     A ranker that ranks by the mean of the features:
 
     >>> import numpy as np
-    >>> from equirank import Ranker, make_ranking
+    >>> from equirank import Ranker
+    >>> from equirank.datasets import make_ranking
     >>> class MeanRanker(Ranker):
     ...     def _fit(self, data):
     ...         self.sign_ = float(np.sign(np.corrcoef(data.X.mean(axis=1), data.y)[0, 1]))
@@ -107,7 +109,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
-        """Give scores in the caller's row order, higher is ranked earlier."""
+        """Return scores in the caller's row order, higher is ranked earlier."""
         data = self._prediction_data(X, None, qid, sensitive_features)
         return data.to_original(np.asarray(self._scores(self._blind(data)), dtype=np.float64))
 
@@ -154,7 +156,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         qid: Any = None,
         sensitive_features: Any = None,
     ) -> float:
-        """Give the mean NDCG@10 over queries.
+        """Return the mean NDCG@10 over queries.
 
         ``sample_weight`` is not used; scikit-learn's Pipeline passes it on with routing switched
         on.
@@ -219,7 +221,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} must define _scores; Ranker is abstract")
 
     def _parts(self, data: RankingData) -> Parts | None:
-        """Give each feature's part in each row's score, where the score is such a sum.
+        """Return each feature's part in each row's score, where the score is such a sum.
 
         A ranker that is linear in its features, or a sum of functions of one feature each, gives
         its terms here, and explanations of it are exact and free.
@@ -227,7 +229,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return None
 
     def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
-        """Give a row's features as people know them: the words of encoded categories."""
+        """Return a row's features as people know them: the words of encoded categories."""
         return values.tolist()
 
     def _own_scores(self, data: RankingData) -> np.ndarray:
@@ -294,7 +296,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
         return self._hide(data, self._taken())
 
     def _needs(self) -> frozenset[str]:
-        """Give what this very ranker needs to fit: its class's needs and its pair cost's."""
+        """Return what this very ranker needs to fit: its class's needs and its pair cost's."""
         pair_cost = getattr(self, "pair_cost", None)
         return self.fit_needs | (
             pair_cost.needs if isinstance(pair_cost, PairCost) else frozenset()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.discounts import block_means
 from ..kernels.segments import segment_sum, sort_within, tie_blocks
-from . import columns as door
+from . import inputs as door
 from .data import RankingData
 from .errors import DataError
 from .params import Integer, check_params
@@ -159,7 +159,7 @@ class Ranking:
         return Slots(self.data, order, offsets, lo, hi, shown)
 
     def slots(self, expected: bool = False) -> Slots:
-        """Give the rows best first; ``expected`` averages exposure over the draws instead."""
+        """Return the rows best first; ``expected`` averages exposure over the draws instead."""
         if not expected or self.n_draws == 1:
             return self._slots
         n = self.data.n_rows
@@ -182,7 +182,7 @@ class Ranking:
             yield weight, Ranking(self.data, self.position[:, draw], last)
 
     def expect(self, f: Callable[[np.ndarray], Any]) -> np.ndarray:
-        """Give the expectation of a function of position, per stored row, over ties and draws.
+        """Return the expectation of a function of position, per stored row, over ties and draws.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Ranking:
         return self._expected_weights(weights, 0, self.data.n_rows)
 
     def _expected_weights(self, weights: np.ndarray, begin: int, end: int) -> np.ndarray:
-        """Give the expected weight of the stored rows of some whole queries."""
+        """Return the expected weight of the stored rows of some whole queries."""
         rows = slice(begin, end)
         some = slice(*np.searchsorted(self.data.offsets, [begin, end]))
         sizes = np.diff(self.data.offsets)[some]
@@ -247,11 +247,11 @@ class Ranking:
         return self._table(stored if self.data.rows is None else self.data.rows[stored], draw)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give query, row and position (and id and score if known) as a native data frame."""
+        """Return query, row and position (and id and score if known) as a native data frame."""
         return self.to_table().to_frame(backend)
 
     def to_table(self) -> Table:
-        """Give query, row and position (and id and score if known), in the caller's row order."""
+        """Return query, row and position (and id and score if known), in the caller's row order."""
         order = np.arange(self.data.n_rows) if self.data.rows is None else np.sort(self.data.rows)
         return self._table(order, None)
 

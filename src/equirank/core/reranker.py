@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator
 from .data import as_scored_data
 from .errors import DataError
 from .params import Constraint, check_params
+from .persistence import save
 from .ranking import Ranking
-from .saving import save
 
 __all__ = ["Reranker"]
 
@@ -83,7 +83,7 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         save(self, folder)
 
     def _needs(self) -> frozenset[str]:
-        """Give what this very re-ranker needs, which its parameters may add to."""
+        """Return what this very re-ranker needs, which its parameters may add to."""
         return self.needs
 
     def _rerank(self, ranking: Ranking) -> Ranking:

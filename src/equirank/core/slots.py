@@ -88,7 +88,7 @@ class Slots:
         return np.asarray(self.data.cost)[self.order]
 
     def groups(self, by: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
-        """Give the group code in each slot and the groups' names."""
+        """Return the group code in each slot and the groups' names."""
         attribute = self.data.attribute(by)
         if by not in self.codes:
             self.codes[by] = attribute.codes[self.order]
@@ -103,7 +103,8 @@ class Slots:
         return np.arange(1, len(self.order) + 1) if self.hi is None else self.hi
 
     def expect(self, weights: np.ndarray) -> np.ndarray:
-        """Give each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown."""
+        """Return each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown.
+        """
         if self.exposure is not None:
             first, last = int(self.order.min()), int(self.order.max()) + 1
             return self.exposure(weights, first, last)[self.order - first]

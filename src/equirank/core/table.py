@@ -3,15 +3,16 @@
 import html
 import importlib.util
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
+from .environment import require
 from .errors import DataError, MissingExtraError
-from .extras import require
 
-__all__ = ["Table"]
+__all__ = ["Table", "as_label", "make_table", "table_from_json", "table_to_json"]
+
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -51,7 +52,7 @@ class Table:
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Give one column."""
+        """Return one column."""
         if name not in self.columns:
             raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}")
         return self.columns[name]
@@ -62,15 +63,15 @@ class Table:
         return (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Give the columns as plain lists."""
+        """Return the columns as plain lists."""
         return {name: _plain(values) for name, values in self.columns.items()}
 
     def to_json(self) -> str:
-        """Give the rows as JSON; undefined numbers become null."""
+        """Return the rows as JSON; undefined numbers become null."""
         return json.dumps([_json_row(row) for row in self], ensure_ascii=False, allow_nan=False)
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Give the table as a native data frame.
+        """Return the table as a native data frame.
 
         Parameters
         ----------
@@ -124,7 +125,7 @@ class Table:
 
 
 def _plain(values: np.ndarray) -> list[Any]:
-    """Give Python values; dates as text, since JSON has none."""
+    """Return Python values; dates as text, since JSON has none."""
     if values.dtype.kind in "mM":
         return [None if np.isnat(value) else str(value) for value in values]
     return [_plain_value(value) for value in values.tolist()]
@@ -172,3 +173,94 @@ def _first_installed() -> str:
         "a data frame needs pandas, polars or pyarrow, and none is installed: "
         'pip install "equirank[data]" brings pyarrow; to_dict() and to_json() work without'
     )
+
+
+#: The type of a column, by the letter before its name in a table's list of columns.
+DTYPES: dict[str, Any] = {"f": np.float64, "i": np.int64, "b": np.bool_, "o": object}
+
+
+def make_table(columns: str | Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Make a table from rows.
+
+    ``columns`` names them, each with its type: ``"o:group f:value i:size b:protected"``, or a
+    mapping of name to type.
+
+    Examples
+    --------
+    >>> make_table("o:group f:value", [{"group": "f", "value": 1}])
+    group  value
+    f      1.0000
+    """
+    if isinstance(columns, str):
+        columns = {name: kind for kind, name in (part.split(":", 1) for part in columns.split())}
+    found = list(rows)
+    return Table(
+        {
+            name: _column(DTYPES[kind], [row[name] for row in found])
+            for name, kind in columns.items()
+        }
+    )
+
+
+def _column(kind: Any, values: list[Any]) -> np.ndarray:
+    column = np.empty(len(values), dtype=kind)
+    column[:] = values
+    return column
+
+
+def as_label(value: Any) -> Any:
+    """Return a query's label as a whole number or text."""
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value))
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    return str(value)
+
+
+TYPES = {"f": "number", "i": "integer", "b": "boolean", "O": "label"}
+JSON_DTYPES: dict[str, Any] = {
+    "number": np.float64,
+    "integer": np.int64,
+    "boolean": np.bool_,
+    "label": object,
+}
+INFINITE = {"Infinity": np.inf, "-Infinity": -np.inf}
+
+
+def table_to_json(table: Table) -> dict[str, Any]:
+    """Return each column's type and values: NaN as null, infinite numbers as words.
+
+    Examples
+    --------
+    >>> table_to_json(Table({"value": [1.5, float("nan")]}))
+    {'value': {'type': 'number', 'values': [1.5, None]}}
+    """
+    return {
+        name: {"type": TYPES[values.dtype.kind], "values": [_written(v) for v in values.tolist()]}
+        for name, values in table.columns.items()
+    }
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, float) and not np.isfinite(value):
+        return None if np.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def table_from_json(columns: dict[str, Any]) -> Table:
+    """Read a table back.
+
+    Examples
+    --------
+    >>> table_from_json({"value": {"type": "number", "values": [1.5, None]}})["value"]
+    array([1.5, nan])
+    """
+    found = {}
+    for name, part in columns.items():
+        values = part["values"]
+        column = np.empty(len(values), dtype=JSON_DTYPES[part["type"]])
+        if part["type"] == "number":
+            values = [np.nan if v is None else INFINITE.get(v, v) for v in values]
+        column[:] = values
+        found[name] = column
+    return Table(found)

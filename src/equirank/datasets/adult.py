@@ -6,14 +6,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
+from ..core.inputs import choose
 from ..core.table import Table
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import Column, Encoding, choose_attributes, encode, people
 from .catalogue import dataset
-from .encoding import Column, Encoding, choose_attributes, encode, people
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_adult"]
+
 
 _COLUMNS = (
     *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation"),
@@ -112,5 +113,5 @@ def _read(file: Path, drop_missing: bool) -> Sheet:
 
 
 def _folder(path: AnyPath | None) -> AnyPath | None:
-    """Give the folder where one of the two files was given."""
+    """Return the folder where one of the two files was given."""
     return path if path is None or not Path(path).is_file() else Path(path).parent

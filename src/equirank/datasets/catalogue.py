@@ -5,9 +5,10 @@ from functools import cache
 from pathlib import Path
 
 from ..core.errors import DataError
-from ..core.names import suggest
+from ..core.registry import suggest
 
 __all__ = ["DataFile", "DataSet", "catalogue", "dataset"]
+
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 _CC_BY = "CC BY 4.0 (the repository's policy; not stated in the files)"
@@ -91,7 +92,7 @@ def _files(prefix: str, url: str | None = None) -> tuple[DataFile, ...]:
 
 @cache
 def catalogue() -> dict[str, DataSet]:
-    """Give all data sets by name.
+    """Return all data sets by name.
 
     Examples
     --------
@@ -104,7 +105,7 @@ def catalogue() -> dict[str, DataSet]:
 
 
 def dataset(name: str) -> DataSet:
-    """Give a data set by name, or say which there are.
+    """Return a data set by name, or say which there are.
 
     Examples
     --------
@@ -304,7 +305,7 @@ def _made() -> tuple[DataSet, ...]:
     return (
         DataSet(
             "yahoo_like",
-            "load_yahoo_like",
+            "make_yahoo_like",
             "invented documents in the shape of Yahoo LTRC set 1",
             "grade from 0 to 4",
             "none",

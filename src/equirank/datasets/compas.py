@@ -5,14 +5,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
+from ..core.inputs import choose
 from ..core.table import Table
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import Encoding, choose_attributes, encode, people
 from .catalogue import dataset
-from .encoding import Encoding, choose_attributes, encode, people
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_compas"]
+
 
 #: What is read; all else (names, birth dates, case numbers, dates and times) stays in the file.
 _NUMBERS = (

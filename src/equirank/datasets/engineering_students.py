@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import Fold, choose_attributes, frame_of, people
 from .catalogue import dataset
-from .encoding import choose_attributes, frame_of, people
-from .folds import Fold
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_engineering_students"]
+
 
 _FEATURES = ("psu_math", "psu_lang", "psu_science", "gpa")
 #: Attribute: the word in the file's name and column, and what 0 and 1 stand for; 1 is protected.

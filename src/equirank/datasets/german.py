@@ -1,18 +1,23 @@
 """German credit: 1,000 applicants, 700 of them creditworthy."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.params import Flag, Integer, Number, check_params
+from ..core.random import as_seed, generator
 from ..core.table import Table
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import Encoding, choose_attributes, encode, keep_share, people
 from .catalogue import dataset
-from .encoding import Encoding, choose_attributes, encode, people
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
-__all__ = ["load_german"]
+__all__ = ["load_german", "make_german_lists"]
+
 
 _COLUMNS = (
     *("checking_account", "duration", "credit_history", "purpose", "amount", "savings"),
@@ -105,3 +110,129 @@ def _data(
     left_out = {"class"} | (set() if keep_sensitive else {_ATTRIBUTES[name] for name in names})
     X, features = encode({n: columns[n] for n in _COLUMNS if n not in left_out}, encoding)
     return people(X, features, good.astype(np.float64), sensitive, ids=np.arange(len(good)))
+
+
+_BLOCK = 1 << 22  # random numbers drawn at a time
+_SPLIT, _TRAIN, _TEST, _ALL = range(4)  # each has its own stream
+
+
+def make_german_lists(
+    n_lists: int = 5000,
+    *,
+    split_people: bool = True,
+    test_size: float = 0.25,
+    list_size: int = 50,
+    share_creditworthy: float = 0.2,
+    random_state: Any = None,
+    **options: Any,
+) -> tuple[RankingData, RankingData]:
+    """Draw lists of people from German credit: train and test.
+
+    Every list is drawn anew and without replacement: ``list_size`` people, a fifth of them
+    creditworthy, in random order. A model can learn 1,000 people by heart, so by default nobody in
+    a test list is in a training list.
+
+    Parameters
+    ----------
+    n_lists : int, default=5000
+        Number of lists, train and test together.
+    split_people : bool, default=True
+        Whether people are split first (stratified by class and sensitive attributes), each list
+        drawn from one side. False draws all lists from all people and then splits the lists, as
+        published; the test then measures how well people were learned by heart.
+    test_size : float, default=0.25
+        The share of the lists, and with ``split_people`` of the people, that is the test.
+    list_size : int, default=50
+        People of a list.
+    share_creditworthy : float, default=0.2
+        The share of them that is creditworthy: 4 to 1 by default.
+    random_state : int, Generator, RandomState or None
+        Seed.
+    **options
+        Passed to `load_german`: path, sensitive, keep_sensitive, encoding.
+
+    Returns
+    -------
+    train, test : RankingData
+        Queries 0, 1, ...; ids are the people's row numbers in the file.
+
+    Raises
+    ------
+    DataError
+        Where a side has fewer people of a class than a list needs.
+
+    Examples
+    --------
+    >>> train, test = make_german_lists(100, random_state=0)  # doctest: +SKIP
+    >>> set(train.ids) & set(test.ids)  # doctest: +SKIP
+    set()
+    """
+    check_params(
+        "make_german_lists",
+        {"n_lists": n_lists, "list_size": list_size, "split_people": split_people,
+         "test_size": test_size, "share_creditworthy": share_creditworthy},
+        {"n_lists": Integer(2), "list_size": Integer(1), "split_people": Flag(),
+         "test_size": Number(0, 1, open_low=True, open_high=True),
+         "share_creditworthy": Number(0, 1)},
+    )  # fmt: skip
+    seed = as_seed(random_state)
+    people = load_german(**options)
+    n_test = min(max(1, round(test_size * n_lists)), n_lists - 1)
+    n_good = round(share_creditworthy * list_size)
+    sizes = (n_good, list_size - n_good)
+    if split_people:
+        classes = [np.asarray(people.y), *(a.codes for a in people.sensitive.values())]
+        held_out = keep_share(classes, test_size, generator(seed, _SPLIT))
+        sides = ((~held_out, n_lists - n_test, _TRAIN), (held_out, n_test, _TEST))
+        rows = [_draw(people, side, n, sizes, generator(seed, key)) for side, n, key in sides]
+    else:
+        everyone = np.ones(len(people), dtype=bool)
+        drawn = _draw(people, everyone, n_lists, sizes, generator(seed, _ALL))
+        rows = [drawn[: n_lists - n_test], drawn[n_lists - n_test :]]
+    return _lists(people, rows[0], 0), _lists(people, rows[1], n_lists - n_test)
+
+
+def _draw(
+    people: RankingData,
+    side: np.ndarray,
+    n_lists: int,
+    sizes: tuple[int, int],
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Draw the rows of each list (lists x places): so many of each class, then shuffled."""
+    good = np.asarray(people.y) > 0
+    parts = []
+    for word, members, size in zip(("", "not "), (good, ~good), sizes, strict=True):
+        pool = np.flatnonzero(side & members)
+        if len(pool) < size:
+            raise DataError(
+                f"list_size of make_german_lists must leave enough people: a list needs {size} who "
+                f"are {word}creditworthy, and there are {len(pool)}"
+            )
+        parts.append(pool[_subsets(len(pool), size, n_lists, rng)])
+    drawn = np.concatenate(parts, axis=1)
+    return np.take_along_axis(drawn, rng.random(drawn.shape).argsort(axis=1), axis=1)
+
+
+def _subsets(n: int, size: int, n_lists: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw subsets of 0, ..., n - 1 without replacement, each equally likely."""
+    if size == 0:
+        return np.empty((n_lists, 0), dtype=np.int64)
+    result = np.empty((n_lists, size), dtype=np.int64)
+    step = max(1, _BLOCK // n)
+    for begin in range(0, n_lists, step):
+        keys = rng.random((min(step, n_lists - begin), n))
+        result[begin : begin + step] = np.argpartition(keys, size - 1, axis=1)[:, :size]
+    return result
+
+
+def _lists(people: RankingData, rows: np.ndarray, first: int) -> RankingData:
+    flat = rows.ravel()
+    data = as_ranking_data(
+        people.X[flat],
+        np.asarray(people.y)[flat],
+        qid=np.repeat(np.arange(first, first + len(rows)), rows.shape[1]),
+        ids=flat,
+    )
+    sensitive = {name: replace(a, codes=a.codes[flat]) for name, a in people.sensitive.items()}
+    return replace(data, sensitive=sensitive, feature_names=people.feature_names)

@@ -6,9 +6,10 @@ from typing import Any, Literal, overload
 
 from ..core.data import RankingData
 from ..core.table import Table
-from .delimited import read_csv
+from ..io.delimited import read_csv
 
 __all__ = ["hiring_path", "load_hiring"]
+
 
 _WHOLE = ("years_experience", "test_score", "suitability")
 _FEATURES = ("years_experience", "test_score", "interview_score", "distance_km")
@@ -16,7 +17,7 @@ _DECIMAL = ("interview_score", "distance_km", "score")
 
 
 def hiring_path() -> Path:
-    """Give the path of the bundled file ``hiring.csv``; beside it stands how it was made.
+    """Return the path of the bundled file ``hiring.csv``; beside it stands how it was made.
 
     Examples
     --------

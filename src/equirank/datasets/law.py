@@ -5,16 +5,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
+from ..core.inputs import choose
 from ..core.params import Number, Optional, check_params
 from ..core.random import generator
 from ..core.table import Table
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import choose_attributes, keep_share, people
 from .catalogue import dataset
-from .encoding import choose_attributes, keep_share, people
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_law"]
+
 
 _FEATURES = ("LSAT", "UGPA")
 _NUMBERS = ("LSAT", "UGPA", "ZFYA", "sander_index", "first_pf")

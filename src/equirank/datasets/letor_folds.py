@@ -7,11 +7,13 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.params import Integer, Optional, check_params
-from ._fetch import AnyPath
-from .folds import Fold, stack, widen
-from .letor import read_letor
+from ..io.letor import read_letor
+from .assembly import Fold, frame_of, stack, widen
+from .catalogue import dataset
+from .fetch import AnyPath, find
 
-__all__ = ["load_letor_folds", "parts_of"]
+__all__ = ["load_letor_folds", "load_mq2008", "parts_of"]
+
 
 N_FOLDS = 5
 _TRAIN, _VALIDATION, _TEST = ("train", "training"), ("vali", "validation", "valid"), ("test",)
@@ -109,7 +111,7 @@ def load_letor_folds(
 
 
 def _plans(folder: Path) -> list[list[list[Path]]]:
-    """Give for each fold the files of train, validation and test."""
+    """Return for each fold the files of train, validation and test."""
     if (folder / "Fold1").is_dir():
         folders = [folder / f"Fold{number}" for number in range(1, N_FOLDS + 1)]
         return [[[_file(each, *n)] for n in (_TRAIN, _VALIDATION, _TEST)] for each in folders]
@@ -139,9 +141,59 @@ def _file(folder: Path, *stems: str) -> Path:
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Give the files that hold each row once: S1 to S5, or the tests of the five folds."""
+    """Return the files that hold each row once: S1 to S5, or the tests of the five folds."""
     plans = _plans(folder)
     if len(plans) == 1:
         raise DataError(f"{folder}: must hold Fold1 to Fold5 or S1.txt to S5.txt, and does not")
     tests = [plan[2][0] for plan in plans]
     return [*tests[1:], tests[0]]  # the test of fold 2 is S1
+
+
+def load_mq2008(
+    *,
+    path: AnyPath | None = None,
+    folds: bool = False,
+    dtype: Any = np.float64,
+    as_frame: bool = False,
+) -> Any:
+    """Load MQ2008: web pages graded 0 to 2 for queries, described by 46 features.
+
+    Parameters
+    ----------
+    path : path, optional
+        A folder with ``S1.txt`` to ``S5.txt`` or ``Fold1`` to ``Fold5``, packed or not. None: the
+        data folder, else the cache (``ltr/MQ2008`` in either).
+    folds : bool, default=False
+        Give the five published folds, each with train, validation and test, instead of all rows.
+    dtype : {numpy.float64, numpy.float32}
+        The type of X.
+    as_frame : bool, default=False
+        Give all rows as a native data frame instead.
+
+    Returns
+    -------
+    RankingData, data frame or tuple of Fold
+        15,211 rows in 784 queries; ids are the documents' names.
+
+    See Also
+    --------
+    load_letor_folds : The same for other sets of LETOR.
+
+    References
+    ----------
+    Qin and Liu, Introducing LETOR 4.0 datasets, arXiv 1306.2597.
+
+    Examples
+    --------
+    >>> load_mq2008()  # doctest: +SKIP
+    RankingData(15211 rows, 784 queries, 46 features, y)
+    >>> train, validation, test = load_mq2008(folds=True)[0]  # doctest: +SKIP
+    """
+    usual, published = "ltr/MQ2008/S1.txt.gz", "ltr/MQ2008/Fold1/train.txt"
+    file = find(dataset("mq2008"), usual, published, path=path)
+    folder = file.parent.parent if file.parent.name == "Fold1" else file.parent
+    if folds and not as_frame:
+        return load_letor_folds(folder, dtype=dtype, ids_from_comments=True)
+    parts = [read_letor(part, dtype=dtype, ids_from_comments=True) for part in parts_of(folder)]
+    data = stack(parts)
+    return frame_of(data) if as_frame else data

@@ -6,13 +6,13 @@ import numpy as np
 
 from ..core.params import Integer, Optional, check_params
 from ..core.random import generator
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import Fold, frame_of, people
 from .catalogue import dataset
-from .encoding import frame_of, people
-from .folds import Fold
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_libras"]
+
 
 _NAMES = tuple(f"{axis}{frame}" for frame in range(1, 46) for axis in "xy")
 

@@ -5,15 +5,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
 from ..core.errors import DataError
+from ..core.inputs import choose
 from ..core.params import Integer, Number, check_params
-from ._fetch import AnyPath, find
+from ..io.letor import read_letor
+from .assembly import frame_of, people
 from .catalogue import dataset
-from .encoding import frame_of, people
-from .letor import read_letor
+from .fetch import AnyPath, find
 
 __all__ = ["load_mslr"]
+
 
 _QUALITY = 133  # QualityScore2, counted from 1
 _N_FEATURES = 136

@@ -10,7 +10,8 @@ from ..core.errors import DataError
 from ..core.params import Choice, Constraint, Integer, Number, check_params
 from ..core.random import as_seed, generator
 
-__all__ = ["make_fairness_probability", "make_ranking"]
+__all__ = ["make_item_costs", "make_ranking"]
+
 
 #: Each quantity is drawn from its own stream, so that changing one leaves the others as they were.
 _SIZES, _GROUPS, _FEATURES, _LABELS, _SCORES, _COSTS = range(6)
@@ -179,7 +180,7 @@ def make_ranking(
 
 
 def _shares(groups: Any) -> dict[str, float]:
-    """Give the share of each group, checked."""
+    """Return the share of each group, checked."""
     if isinstance(groups, Mapping):
         shares = dict(groups)
     elif isinstance(groups, Sequence) and not isinstance(groups, str):
@@ -202,7 +203,7 @@ def _shares(groups: Any) -> dict[str, float]:
 
 
 def _sizes_of_bias(name: str, bias: Any, groups: list[str]) -> np.ndarray:
-    """Give the bias against each group; a number is against the first."""
+    """Return the bias against each group; a number is against the first."""
     sizes = dict(bias) if isinstance(bias, Mapping) else {groups[0]: bias}
     for group, size in sizes.items():
         if group not in groups:
@@ -231,62 +232,43 @@ def _costs(
     return None
 
 
-def make_fairness_probability(
-    n: int, n_protected: int, f: float, *, n_lists: int = 1, random_state: Any = None
-) -> RankingData:
-    """Make up ranked lists in which a protected item comes next with a given probability.
+def make_item_costs(
+    n_items: int, *, kind: Literal["ternary", "continuous"] = "ternary", random_state: Any = None
+) -> np.ndarray:
+    """Draw random item costs.
 
-    From the first place to the last: while items of both groups are left, the next one is
-    protected with probability f; then the rest of the other group follows. With f = 0 the protected
-    come last, with f = 1 first, and with f = n_protected / n the order is about as fair as a
-    shuffled one.
+    Continuous costs differ by more than a factor of ten, and rankers warn about it.
 
     Parameters
     ----------
-    n : int
-        Items of a list.
-    n_protected : int
-        How many of them are protected.
-    f : float
-        The fairness probability, from 0 to 1.
-    n_lists : int, default=1
-        Number of lists, drawn independently; each is a query, labelled 0, 1, ...
+    n_items : int
+        Number of items.
+    kind : {"ternary", "continuous"}
+        ``"ternary"``: 1/2, 1 and 3/2, each equally likely. ``"continuous"``: uniform on the open
+        interval (0, 2).
     random_state : int, Generator, RandomState or None
         Seed.
 
     Returns
     -------
-    RankingData
-        Rows best first, with scores n, ..., 2, 1 and the attribute ``group`` of values
-        ``"protected"`` and ``"other"``.
-
-    References
-    ----------
-    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+    ndarray of shape (n_items,)
+        One cost per item.
 
     Examples
     --------
-    >>> data = make_fairness_probability(5, 2, 0.0)
-    >>> data
-    RankingData(5 rows, 1 query, score, group (2 groups))
-    >>> [data.attribute().categories[code] for code in data.attribute().codes]
-    ['other', 'other', 'other', 'protected', 'protected']
+    >>> from equirank.datasets import make_item_costs
+    >>> sorted(set(make_item_costs(100, random_state=0).tolist()))
+    [0.5, 1.0, 1.5]
+    >>> costs = make_item_costs(1000, kind="continuous", random_state=0)
+    >>> bool(0 < costs.min() and costs.max() < 2), round(float(costs.mean()), 1)
+    (True, 1.0)
     """
-    values = {"n": n, "f": f, "n_lists": n_lists}
-    declared: dict[str, Constraint] = {"n": Integer(1), "f": Number(0, 1), "n_lists": Integer(1)}
-    check_params("make_fairness_probability", values, declared)
-    check_params(
-        "make_fairness_probability",
-        {"n_protected": n_protected},
-        {"n_protected": Integer(0, n)},
-    )
-    next_is_protected = generator(random_state).random((n_lists, n)) < f
-    left = n_protected - np.cumsum(next_is_protected, axis=1)
-    left_of_others = (n - n_protected) - np.cumsum(~next_is_protected, axis=1)
-    # A coin counts until one group has given all it had; from then on the other follows.
-    protected = np.where(left < 0, False, np.where(left_of_others < 0, True, next_is_protected))
-    return as_ranking_data(
-        qid=np.repeat(np.arange(n_lists), n),
-        sensitive_features={"group": np.where(protected, "protected", "other").ravel()},
-        score=np.tile(np.arange(n, 0, -1, dtype=np.float64), n_lists),
-    )
+    declared: dict[str, Constraint] = {
+        "n_items": Integer(1),
+        "kind": Choice("ternary", "continuous"),
+    }
+    check_params("make_item_costs", {"n_items": n_items, "kind": kind}, declared)
+    rng = generator(random_state)
+    if kind == "ternary":
+        return rng.integers(1, 4, size=n_items) / 2.0
+    return 2.0 * (1.0 - rng.random(n_items)).clip(1e-12, 1.0 - 1e-12)

@@ -4,15 +4,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
 from ..core.data import RankingData
-from ._fetch import AnyPath, find
+from ..core.inputs import choose
+from ..io.sheet import Sheet
+from .assembly import Fold, frame_of, people, stack
 from .catalogue import dataset
-from .encoding import frame_of, people
-from .folds import Fold, stack
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_w3c_experts"]
+
 
 _FEATURES = tuple(f"feature_{number}" for number in range(1, 6))
 _DELTR = ("session", "sensitive_attribute", *_FEATURES, "score")

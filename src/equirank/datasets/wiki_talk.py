@@ -6,16 +6,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
 from ..core.errors import DataError
+from ..core.inputs import choose
 from ..core.params import Integer, check_params
 from ..core.table import Table
-from ._fetch import AnyPath, find
+from ..io.sheet import Sheet
+from .assembly import people
 from .catalogue import dataset
-from .encoding import people
-from .sheet import Sheet
+from .fetch import AnyPath, find
 
 __all__ = ["load_wiki_talk"]
+
 
 _FILES = {
     "nonfuzzed": "toxicity_nonfuzzed_testset.csv",

@@ -8,16 +8,17 @@ from ..core.data import as_ranking_data
 from ..core.errors import DataError
 from ..core.params import Integer, check_params
 from ..core.random import as_seed, generator
-from .encoding import frame_of
+from .assembly import frame_of
 
-__all__ = ["load_yahoo_like"]
+__all__ = ["make_yahoo_like"]
+
 
 _SIZES, _FEATURES, _NOISE = range(3)  # each has its own stream
 _BLOCK = 1 << 15  # rows made at a time
 _SHARES = (0.25, 0.35, 0.25, 0.1, 0.05)  # of the grades 0 to 4
 
 
-def load_yahoo_like(
+def make_yahoo_like(
     *,
     n_queries: int = 19944,
     n_rows: int = 473134,
@@ -40,7 +41,7 @@ def load_yahoo_like(
     standardised, plus normal noise; grades 0 to 4 cut it so that their shares are 25, 35, 25, 10
     and 5 %. The sizes of the lists differ, and each has at least one document. Which features count
     and by how much does not depend on the seed, so another seed gives a test set for the same task:
-    ``load_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)``.
+    ``make_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)``.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def load_yahoo_like(
 
     Examples
     --------
-    >>> data = load_yahoo_like(n_queries=20, n_rows=500, n_features=30)
+    >>> data = make_yahoo_like(n_queries=20, n_rows=500, n_features=30)
     >>> data
     RankingData(500 rows, 20 queries, 30 features, y)
     >>> data.X.dtype, np.bincount(data.y.astype(int)).tolist()
@@ -72,13 +73,13 @@ def load_yahoo_like(
     """
     values = {"n_queries": n_queries, "n_rows": n_rows, "n_features": n_features}
     declared = {"n_queries": Integer(1), "n_rows": Integer(1), "n_features": Integer(1)}
-    check_params("load_yahoo_like", values, declared)
+    check_params("make_yahoo_like", values, declared)
     if n_rows < n_queries:
         raise DataError(
-            f"n_rows of load_yahoo_like must be at least n_queries ({n_queries}), got {n_rows}"
+            f"n_rows of make_yahoo_like must be at least n_queries ({n_queries}), got {n_rows}"
         )
     if not noise >= 0:
-        raise DataError(f"noise of load_yahoo_like must be a number >= 0, got {noise!r}")
+        raise DataError(f"noise of make_yahoo_like must be a number >= 0, got {noise!r}")
     seed = as_seed(random_state)
     # Every query gets one document, and the rest falls where a gamma weight says.
     rng = generator(seed, _SIZES)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.columns import features
-from ..core.extras import require
+from ..core.environment import require
+from ..core.inputs import features
 from ..core.random import generator
-from ..datasets.opening import replacing
-from ..rankers.lambdamart.categories import encode_frame
-from .lists import Lists
+from ..io.files import replacing
+from ..rankers.lambdamart.lightgbm_params import encode_frame
+from .partitions import Lists
 
 __all__ = [
     "BINNING",
@@ -27,6 +27,7 @@ __all__ = [
     "sample_rows",
     "write_edges",
 ]
+
 
 #: Parameters of LightGBM that workers do without: they get the bins instead.
 BINNING = (
@@ -93,7 +94,7 @@ def column_edges(values: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def _last_values(count: np.ndarray, n_bins: int) -> np.ndarray:
-    """Give the last value of each bin but the last, filled one after the other."""
+    """Return the last value of each bin but the last, filled one after the other."""
     total = np.cumsum(count)
     heavy = np.flatnonzero(count >= total[-1] / n_bins)
     light = np.cumsum(np.where(count >= total[-1] / n_bins, 0, count))
@@ -190,7 +191,7 @@ def make_bins(
 
 
 def max_bin_of(given: Mapping[str, Any]) -> int:
-    """Give the most bins of a feature."""
+    """Return the most bins of a feature."""
     return int(next((given[name] for name in ("max_bin", "max_bins") if name in given), 255))
 
 

@@ -4,14 +4,13 @@ from itertools import combinations
 from typing import Any, Literal
 
 from ..auditing.audit import audit_ranking
-from ..auditing.measuring import parse_wanted
-from ..auditing.result import AuditResult
+from ..auditing.audit_result import AuditResult
+from ..auditing.measured import parse_wanted
 from ..core.errors import DataError
 from ..core.evaluation import Evaluation
 from ..core.ranking import Ranking
-from .lists import Lists
-from .measuring import Blocks, Ties, crossed_by
-from .opening import open_frame, parts_of, roles_of
+from .dask_evaluate import Blocks, Ties, crossed_by
+from .partitions import Lists, open_frame, parts_of, roles_of
 from .survey import survey
 
 __all__ = ["dask_audit"]

@@ -1,17 +1,165 @@
 """dask_evaluate: metrics of data that lie in many parts, with the numbers of the whole."""
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
+import numpy as np
+
+from ..core.data import Attribute, RankingData
+from ..core.environment import require
 from ..core.errors import DataError
+from ..core.evaluate import evaluate, evaluate_blocks
 from ..core.evaluation import Evaluation
-from ..core.names import parse_metrics
+from ..core.inference import Whole
+from ..core.metric import Metric
 from ..core.params import Integer, Number, check_params
-from .lists import Lists
-from .measuring import Blocks, crossed_by
-from .opening import open_frame, parts_of, roles_of
-from .survey import survey
+from ..core.query_blocks import Measures, QueryBlock, measure_block
+from ..core.random import as_seed
+from ..core.registry import parse_metrics
+from .partitions import Lists, compute, open_frame, parts_of, roles_of
+from .survey import Survey, gathered, run_homes, survey
 
-__all__ = ["dask_evaluate"]
+__all__ = ["Blocks", "Ties", "crossed_by", "dask_evaluate"]
+
+
+Ties = Literal["average", "stable"]
+
+
+def crossed_by(metrics: Iterable[Metric], *more: Any) -> list[tuple[str, ...]]:
+    """List the attributes that are crossed by the metrics, and by what else is given."""
+    keys = [getattr(metric, name, None) for metric in metrics for name in ("by", "control")]
+    return [tuple(key) for key in [*keys, *more] if isinstance(key, (list, tuple))]
+
+
+class Blocks:
+    """The queries of a frame in blocks: those runs that `evaluate` itself works through.
+
+    A block is held by one worker at a time and holds about 260,000 rows, or one longer list: the
+    items of a list cannot be parted.
+
+    Parameters
+    ----------
+    parts : list
+        The partitions, not computed yet.
+    seen : Survey
+        What is known of them.
+    client : Client or None
+        Where to compute; None for whatever Dask is set to use.
+    ties : {"average", "stable"}
+        What equal scores mean.
+    """
+
+    def __init__(self, parts: list[Any], seen: Survey, client: Any, ties: Ties = "average") -> None:
+        self.seen, self.client, self.ties = seen, client, ties
+        self.pieces = list(gathered(parts, seen, run_homes(seen)).values())
+
+    def evaluate(
+        self,
+        metrics: Sequence[Metric],
+        *,
+        by: Any = None,
+        control: Any = None,
+        n_boot: int,
+        n_permutations: int,
+        level: float,
+        random_state: Any,
+    ) -> Evaluation:
+        """Evaluate as `evaluate` does the whole, and with the same result."""
+        delayed = require("dask", "dask").delayed
+        seen, seed = self.seen, as_seed(random_state)
+        options: dict[str, Any] = {
+            "n_boot": n_boot,
+            "n_permutations": n_permutations,
+            "level": level,
+        }
+        measures = Measures.of(metrics, seen.probe, by, control)
+        if len(self.pieces) == 1:
+            task = delayed(_evaluated, pure=False)
+            splits = {"by": by, "control": control, **options, "random_state": seed}
+            whole = task(seen.lists, self.pieces[0], self.ties, list(metrics), splits)
+            found: Evaluation = compute([whole], self.client)[0]
+            return found
+        task = delayed(_measured, pure=False)
+        blocks = compute(
+            [
+                task(
+                    seen.lists,
+                    frames,
+                    self.ties,
+                    measures,
+                    n_permutations,
+                    seed,
+                    Whole(seen.n_rows, seen.n_queries, run.start),
+                )
+                for frames, run in zip(self.pieces, seen.runs(), strict=True)
+            ],
+            self.client,
+        )
+        return evaluate_blocks(measures, blocks, **options, random_state=seed, backend="pandas")
+
+    def gather(self) -> RankingData:
+        """Bring the rows here, without features."""
+        delayed = require("dask", "dask").delayed
+        task = delayed(_narrow, pure=False)
+        found = compute([task(self.seen.lists, frames) for frames in self.pieces], self.client)
+        return _joined(found, self.seen)
+
+
+def _evaluated(
+    lists: Lists, frames: list[Any], ties: Ties, metrics: list[Metric], options: dict[str, Any]
+) -> Evaluation:
+    return evaluate(lists.data(frames).ranking(ties), metrics, **options)
+
+
+def _measured(
+    lists: Lists,
+    frames: list[Any],
+    ties: Ties,
+    measures: Measures,
+    n_permutations: int,
+    seed: int,
+    whole: Whole,
+) -> QueryBlock:
+    ranking = lists.data(frames).ranking(ties)
+    return measure_block(measures, ranking, n_permutations, seed, whole=whole)
+
+
+def _narrow(lists: Lists, frames: list[Any]) -> RankingData:
+    return lists.data(frames)
+
+
+def _joined(blocks: list[RankingData], seen: Survey) -> RankingData:
+    """Put the rows of blocks one behind the other."""
+
+    def column(name: str) -> Any:
+        parts = [getattr(block, name) for block in blocks]
+        return None if parts[0] is None else _frozen(np.concatenate(parts))
+
+    first = blocks[0]
+    whole = replace(
+        first,
+        offsets=_frozen(np.concatenate([[0], np.cumsum(seen.sizes)]).astype(np.int64)),
+        qids=_frozen(seen.qids.copy()),
+        y=column("y"),
+        score=column("score"),
+        position=column("position"),
+        sensitive={
+            name: Attribute(
+                _frozen(np.concatenate([block.sensitive[name].codes for block in blocks])),
+                attribute.categories,
+            )
+            for name, attribute in first.sensitive.items()
+        },
+    )
+    for names, categories in seen.lists.crossings.items():
+        whole.keep_crossing(names, categories)
+    return whole
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    values.setflags(write=False)
+    return values
 
 
 def dask_evaluate(

@@ -12,24 +12,22 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.data import as_ranking_data
+from ..core.environment import require
 from ..core.errors import DataError
-from ..core.extras import require
 from ..core.pair_explanation import PairExplanation
 from ..core.params import check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
-from ..rankers.costs.class_imbalance_cost import ClassImbalanceCost
-from ..rankers.costs.listed_pair_cost import ListedPairCost
+from ..costs import ClassImbalanceCost, ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
-from .lists import Lists
-from .network import network_params
-from .opening import compute, current_client, open_frame, parts_of, roles_of
-from .plan import Plan, make_plan, pinned
+from .partitions import Lists, compute, current_client, open_frame, parts_of, roles_of
 from .survey import Survey, survey
-from .training import grow_part, watch
+from .tree_growth import Plan, grow_part, make_plan, pinned, watch
+from .workers import network_params
 
 __all__ = ["DaskFairLambdaMART"]
+
 
 #: Rows that LightGBM is shown to set up bins whose edges are known.
 ROWS_SHOWN = 1000
@@ -97,7 +95,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         self._ranker = FairLambdaMART(*args, **params)
 
     def __getattr__(self, name: str) -> Any:
-        """Give a parameter of the ranker."""
+        """Return a parameter of the ranker."""
         ranker = self.__dict__.get("_ranker")
         if ranker is None or name not in ranker.get_params(deep=False):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
@@ -116,7 +114,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return repr(self._ranker).replace("FairLambdaMART(", "DaskFairLambdaMART(", 1)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters: those of the ranker, and the client."""
+        """Return the parameters: those of the ranker, and the client."""
         return {**self._ranker.get_params(deep=deep), "client": self.client}
 
     def set_params(self, **params: Any) -> Self:
@@ -194,7 +192,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return self
 
     def _checked(self) -> FairLambdaMART:
-        """Give a ranker of one machine with our parameters, checked."""
+        """Return a ranker of one machine with our parameters, checked."""
         model = FairLambdaMART(**self._ranker.get_params(deep=False))
         check_params(type(self).__name__, model.get_params(deep=False), FairLambdaMART.params)
         model._lightgbm_params()
@@ -301,12 +299,12 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
     # the fitted ranker
 
     def to_local(self) -> FairLambdaMART:
-        """Give the fitted ranker of one machine, which predicts, explains, saves and loads."""
+        """Return the fitted ranker of one machine, which predicts, explains, saves and loads."""
         check_is_fitted(self, "model_")
         return self.model_
 
     def predict(self, X: Any) -> Any:
-        """Give scores: an array for rows at hand, a Dask Series for a Dask DataFrame.
+        """Return scores: an array for rows at hand, a Dask Series for a Dask DataFrame.
 
         Parameters
         ----------

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
+from ..core.environment import require
 from ..core.errors import DataError
-from ..core.extras import require
 from ..core.labels import MISSING, group_rows
-from ..rankers.lambdamart.categories import find_categories
-from .lists import Lists, in_partition
-from .opening import compute
+from ..rankers.lambdamart.lightgbm_params import find_categories
+from .partitions import Lists, compute, in_partition
 
-__all__ = ["Part", "Survey", "survey"]
+__all__ = ["Part", "Survey", "balanced_homes", "gathered", "run_homes", "survey"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +107,8 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
 
 
 def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
-    """Give smallest, largest and whether missing of each feature; NaN where there is no number."""
+    """Return smallest, largest and whether missing of each feature; NaN where there is no number.
+    """
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)
@@ -209,3 +209,54 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
         max_grade=grade,
     )
     return known, probe
+
+
+def run_homes(survey: Survey) -> np.ndarray:
+    """Return each query the number of its run, as `evaluate` cuts them."""
+    home = np.empty(survey.n_queries, dtype=np.int64)
+    for at, run in enumerate(survey.runs()):
+        home[run] = at
+    return home
+
+
+def balanced_homes(sizes: np.ndarray, n_homes: int) -> np.ndarray:
+    """Share queries out in their order, with about equal numbers of rows for each home.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> balanced_homes(np.array([10, 10, 10, 30]), 2)
+    array([0, 0, 0, 1])
+    """
+    middle = np.cumsum(sizes) - sizes / 2
+    return np.minimum((middle * n_homes / sizes.sum()).astype(np.int64), n_homes - 1)
+
+
+def gathered(parts: list[Any], survey: Survey, home: np.ndarray) -> dict[int, list[Any]]:
+    """Return , for each home, the pieces of partitions with its queries, in order, not computed yet.
+
+    A query's rows keep their order, and queries that of their first appearance. A partition all of
+    whose queries have one home is passed on as it is.
+    """
+    delayed = require("dask", "dask").delayed
+    found: dict[int, list[Any]] = {}
+    for part, queries in zip(parts, survey.members, strict=True):
+        homes = home[queries]
+        several = np.unique(homes[homes >= 0])
+        for each in several.tolist():
+            piece = part
+            if len(several) > 1 or (homes < 0).any():
+                piece = delayed(take, pure=False)(part, survey.lists, homes == each)
+            found.setdefault(each, []).append(piece)
+    return dict(sorted(found.items()))
+
+
+def take(frame: Any, lists: Lists, wanted: np.ndarray) -> Any:
+    """Keep the rows of some queries, given in the order of the frame's own queries."""
+    order, offsets, _ = group_rows(lists.queries(frame), len(frame))
+    stored = np.repeat(wanted, np.diff(offsets))
+    if order is None:
+        return frame[stored]
+    chosen = np.empty(len(frame), dtype=bool)
+    chosen[order] = stored
+    return frame[chosen]

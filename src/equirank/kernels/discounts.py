@@ -5,7 +5,10 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["block_means", "discounts", "gains"]
+from .segments import sort_within, tie_blocks
+
+__all__ = ["block_means", "browsing", "discounts", "gains", "ideal_exposure"]
+
 
 _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "log2": lambda place: 1.0 / np.log2(1.0 + place),
@@ -15,14 +18,14 @@ _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def gains(y: np.ndarray, kind: str) -> np.ndarray:
-    """Give ``2**y - 1`` (``"exp2"``) or ``y`` itself (``"linear"``)."""
+    """Return ``2**y - 1`` (``"exp2"``) or ``y`` itself (``"linear"``)."""
     return (
         np.exp2(y, dtype=np.float64) - 1.0 if kind == "exp2" else y.astype(np.float64, copy=False)
     )
 
 
 def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.ndarray:
-    """Give the weights of places 1 to n, 0 behind the cutoff and behind a given vector's end."""
+    """Return the weights of places 1 to n, 0 behind the cutoff and behind a given vector's end."""
     if isinstance(kind, str):
         weights = _table(n, kind)
     else:
@@ -43,6 +46,30 @@ def _table(n: int, kind: str) -> np.ndarray:
 
 
 def block_means(weights: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:
-    """Give the mean weight over positions first..last (1-based, inclusive)."""
+    """Return the mean weight over positions first..last (1-based, inclusive)."""
     total = np.concatenate([[0.0], np.cumsum(weights)])
     return (total[last] - total[first - 1]) / (last - first + 1)
+
+
+def browsing(
+    n: int, kind: str | Sequence[float], patience: float, k: int | None = None
+) -> np.ndarray:
+    """Return the attention of places 1 to n: `discounts`, or ``patience**(j - 1)`` for ``"rbp"``.
+    """
+    if kind != "rbp":
+        return discounts(n, kind, k)
+    return discounts(n, (patience ** np.arange(n)).tolist(), k)
+
+
+def ideal_exposure(y: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return each row the mean weight of the places of its grade, when lists are sorted by ``y``."""
+    order = sort_within(y, offsets)
+    start = np.repeat(offsets[:-1], np.diff(offsets))
+    begin, end = tie_blocks(y[order], offsets)
+    result = np.empty(len(y))
+    if begin is None or end is None:
+        result[order] = weights[np.arange(len(y)) - start]
+        return result
+    means = block_means(weights, begin - start + 1, end - start)
+    result[order] = np.where(end - begin > 1, means, weights[begin - start])
+    return result

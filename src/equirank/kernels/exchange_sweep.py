@@ -9,9 +9,10 @@ as they stood. Times closer than SAME are one.
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = ["advance", "begin", "sweep_counts", "sweep_exposure"]
+
 
 #: Times that differ by less are the same, rounded apart.
 SAME = 1e-13
@@ -19,7 +20,7 @@ RIGHT = np.pi / 2
 
 
 def begin(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Give the order at the angle 0, the second value deciding ties, and the tree of times."""
+    """Return the order at the angle 0, the second value deciding ties, and the tree of times."""
     order = np.lexsort((np.arange(len(first)), -second, -first)).astype(np.int64)
     size = 1
     while size < max(1, len(first) - 1):
@@ -80,7 +81,7 @@ def _exchange(first: np.ndarray, second: np.ndarray, order: np.ndarray, tree: np
 
 @compiled
 def _next(tree: np.ndarray, now: float) -> float:
-    """Give the time of the next exchange, or of the end."""
+    """Return the time of the next exchange, or of the end."""
     return min(1.0, max(now, tree[1]))
 
 
@@ -134,7 +135,7 @@ def sweep_counts(
     low: np.ndarray,
     high: np.ndarray,
 ) -> tuple[np.ndarray, int]:
-    """Give the intervals of angles where each prefix holds ``low`` to ``high`` of each group.
+    """Return the intervals of angles where each prefix holds ``low`` to ``high`` of each group.
 
     ``low`` and ``high`` are groups x prefixes. Also gives the number of orders.
     """
@@ -185,7 +186,7 @@ def sweep_exposure(
     watched: np.ndarray,
     limit: float,
 ) -> tuple[np.ndarray, int]:
-    """Give the intervals of angles where no watched group's exposure gap exceeds the limit.
+    """Return the intervals of angles where no watched group's exposure gap exceeds the limit.
 
     The gap is between the group's mean exposure and that of all others. Also gives the number of
     orders.

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import compiled
-from .row_order import sort_rows
+from .compiled import compiled
 from .swaps import (
     NO_FAIRNESS,
     PREFIXES,
     Fairness,
     any_group_row,
     cut_of,
+    sort_rows,
     swap_effects,
     target_places,
     two_group_row,
@@ -33,6 +33,7 @@ __all__ = [
     "Performance",
     "pair_gradients",
 ]
+
 
 NO_COST, PRODUCT_COST, SUM_COST, CELL_COST, PAIR_COST = 0, 1, 2, 3, 4
 

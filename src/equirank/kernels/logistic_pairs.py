@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = ["logistic_pairs"]
+
 
 _WIDEST = 300.0  # beyond it exponentials are taken pair by pair
 _LARGE = 1e150  # a product of ratios above it is turned into a logarithm
@@ -53,7 +54,7 @@ def _wide(
 def logistic_pairs(
     score: np.ndarray, label: np.ndarray, offsets: np.ndarray, sigma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give per list the mean of ``log(1 + exp(-sigma (s_better - s_worse)))``, and its slopes.
+    """Return per list the mean of ``log(1 + exp(-sigma (s_better - s_worse)))``, and its slopes.
 
     Over pairs of unequal label; a list without any has loss 0 and no slope. ``offsets`` marks the
     lists among the rows.

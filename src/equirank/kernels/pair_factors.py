@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = [
     "best_first",
@@ -21,6 +21,7 @@ __all__ = [
     "shift_scores",
     "side_sums",
 ]
+
 
 #: Beyond this spread of scores in one run both exponentials are computed.
 SPREAD = 600.0
@@ -202,7 +203,7 @@ def least_margin(
     levels: np.ndarray,
     cell: np.ndarray,
 ) -> float:
-    """Give the smallest score of a preferred row less that of the other, over pairs of factor > 0.
+    """Return smallest score of a preferred row less that of the other, over pairs of factor > 0.
 
     ``way`` and ``factor`` as in `reached`; infinity where there is no such pair.
     """
@@ -241,7 +242,7 @@ def item_potentials(
     as_worse: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Give each row its weight where it is preferred less its weight where it is not."""
+    """Return each row its weight where it is preferred less its weight where it is not."""
     n_terms = as_better.shape[0]
     for run in range(begin, end):
         if weighted:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = [
     "fill_pairs",
@@ -131,7 +131,7 @@ def known_potentials(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """Give the potentials that come from pairs of two known rows."""
+    """Return the potentials that come from pairs of two known rows."""
     for a in range(first, last):
         if not known[a]:
             continue

@@ -11,7 +11,7 @@ __all__ = ["excess", "nearest_reachable", "peel"]
 
 
 def excess(target: np.ndarray, attention: np.ndarray) -> float:
-    """Give by how much some set of items asks for more than as many first places hold."""
+    """Return by how much some set of items asks for more than as many first places hold."""
     ranked = np.sort(target)[::-1]
     return float(np.max(np.cumsum(ranked) - np.cumsum(attention[: len(ranked)])))
 

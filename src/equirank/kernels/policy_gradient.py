@@ -8,11 +8,13 @@ so that neither threads nor the order of the lists change them.
 
 import numpy as np
 
-from .compiling import compiled
-from .counted_random import key_of, uniform
-from .disparities import GROUP, INDIVIDUAL, NONE
+from .compiled import compiled, key_of, uniform
 
-__all__ = ["batch_gradient", "list_gradient", "train_in_turn"]
+__all__ = ["GROUP", "INDIVIDUAL", "NONE", "batch_gradient", "list_gradient", "train_in_turn"]
+
+
+NONE, INDIVIDUAL, GROUP = 0, 1, 2
+
 
 #: Strengths under this share of the list's largest are taken as this share: sums never vanish.
 WEAKEST = 1e-290

@@ -10,18 +10,25 @@ from .segments import segment_sum
 __all__ = [
     "cut_points",
     "cut_weights",
+    "discounted_divergence",
     "exact_maximum",
     "expected_counts",
+    "jensen_shannon",
     "kl_divergence",
+    "least_counts",
+    "log_ratio_interval",
+    "log_shares",
+    "prefix_places",
     "ratio_distance",
     "share_distance",
     "sorted_lists_maximum",
     "two_group_divergence",
+    "wilson_interval",
 ]
 
 
 def cut_points(limit: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Give the cut points step, 2 step, ... up to each query's limit (never 1).
+    """Return the cut points step, 2 step, ... up to each query's limit (never 1).
 
     Returns the query of each cut, the cut, and where each query's cuts begin.
     """
@@ -60,14 +67,15 @@ def expected_counts(
 def share_distance(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Give ``| count/cut - size/n |``."""
+    """Return ``| count/cut - size/n |``."""
     return np.abs(count / cut - size / n)
 
 
 def ratio_distance(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Give ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0."""
+    """Return ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0.
+    """
     rest, others = np.asarray(cut - count), np.asarray(n - size)
     here = np.divide(count, rest, out=np.zeros(np.shape(rest)), where=rest > 1e-12)
     whole = np.divide(size, others, out=np.zeros(np.shape(others)), where=others > 0)
@@ -77,7 +85,7 @@ def ratio_distance(
 def kl_divergence(
     counts: np.ndarray, cut: np.ndarray, n: np.ndarray, sizes: np.ndarray
 ) -> np.ndarray:
-    """Give KL(counts/cut || sizes/n) in bits over the last axis, with 0 log 0 = 0."""
+    """Return KL(counts/cut || sizes/n) in bits over the last axis, with 0 log 0 = 0."""
     share, base = counts / cut[:, None], sizes / n[:, None]
     ratio = np.divide(share, base, out=np.ones_like(share), where=(base > 0) & (share > 0))
     return (share * np.log2(ratio)).sum(axis=1)
@@ -86,7 +94,7 @@ def kl_divergence(
 def two_group_divergence(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Give the divergence in bits of one group and the rest."""
+    """Return the divergence in bits of one group and the rest."""
     both = np.stack([count, cut - count], axis=-1)
     ends = np.broadcast_to(np.stack([size, n - size], axis=-1), both.shape)
     return kl_divergence(both, np.asarray(cut), np.broadcast_to(n, np.shape(cut)), ends)
@@ -100,7 +108,7 @@ def sorted_lists_maximum(
     weight: np.ndarray,
     distance: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Give each query's largest weighted sum over all lists sorted by group.
+    """Return each query's largest weighted sum over all lists sorted by group.
 
     Builds lists group by group over subsets: each set of groups placed first keeps its best sum,
     and the next group adds the cuts that fall into its stretch.
@@ -139,7 +147,7 @@ def exact_maximum(
     discount: str,
     distance: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
 ) -> float:
-    """Give the largest weighted sum over all lists of n with ``size`` members, two groups.
+    """Return the largest weighted sum over all lists of n with ``size`` members, two groups.
 
     Dynamic programming over the count at each cut point: between cuts the count grows by 0 to the
     distance of the cuts, so each step is a sliding maximum, found by doubling.
@@ -160,7 +168,7 @@ def exact_maximum(
 
 
 def _sliding_maximum(values: np.ndarray, reach: int) -> np.ndarray:
-    """Give the largest of each value and the ``reach`` values before it."""
+    """Return the largest of each value and the ``reach`` values before it."""
     if reach >= len(values) - 1:
         return np.maximum.accumulate(values)
     result, covered = values.copy(), 0
@@ -169,3 +177,104 @@ def _sliding_maximum(values: np.ndarray, reach: int) -> np.ndarray:
         result[shift:] = np.maximum(result[shift:], result[:-shift])
         covered += shift
     return result
+
+
+def prefix_places(limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return every prefix 1, 2, ... up to each query's limit.
+
+    Returns the query of each prefix, its length, and where each query's prefixes begin.
+    """
+    offsets = np.concatenate([[0], np.cumsum(limit)])
+    query = np.repeat(np.arange(len(limit)), limit)
+    return query, np.arange(1, offsets[-1] + 1) - offsets[:-1][query], offsets
+
+
+def least_counts(
+    member: np.ndarray,
+    slot: np.ndarray,
+    first: np.ndarray,
+    begin: np.ndarray | None = None,
+    end: np.ndarray | None = None,
+) -> np.ndarray:
+    """Count members among the slots ``first..slot``, tied members behind all others of a block."""
+    before = np.concatenate([[0], np.cumsum(member)])
+    if begin is None or end is None:
+        return before[slot + 1] - before[first]
+    low, high = begin[slot], end[slot]
+    others = (high - low) - (before[high] - before[low])
+    return before[low] - before[first] + np.maximum(0, slot + 1 - low - others)
+
+
+def log_shares(count: np.ndarray, place: np.ndarray, whole: bool) -> np.ndarray:
+    """Return ``ln(count / place)``, with any finite number where the count is 0.
+
+    Whole counts look their logarithms up, which is several times as fast.
+    """
+    if not whole:
+        return np.log(np.maximum(count / place, np.finfo(np.float64).tiny))
+    table = _logarithms(int(place.max(initial=0)))
+    return table[count.astype(np.int64)] - table[place]
+
+
+@lru_cache(maxsize=4)
+def _logarithms(n: int) -> np.ndarray:
+    """Keep ln 1, ..., ln n behind a 0."""
+    return np.log(np.maximum(np.arange(n + 1), 1))
+
+
+def discounted_divergence(
+    share: np.ndarray,
+    logs: np.ndarray,
+    weight: np.ndarray,
+    target: np.ndarray,
+    offsets: np.ndarray,
+) -> np.ndarray:
+    """Add up ``weight * share * ln(share / target)`` over each query's prefixes.
+
+    ``logs`` are the logarithms of the shares, ``target`` is one number per query; where it is 0
+    only a share of 0 counts, as 0.
+    """
+    weighted = weight * share
+    mass = segment_sum(weighted, offsets)
+    base = np.log(target, out=np.zeros(len(target)), where=target > 0)
+    total = segment_sum(weighted * logs, offsets) - mass * base
+    return np.where((target > 0) | (mass == 0), total, np.inf)
+
+
+def jensen_shannon(share: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return the Jensen-Shannon divergence in bits over the last axis, from 0 to 1."""
+    middle = (share + target) / 2
+
+    def entropy(x: np.ndarray) -> np.ndarray:
+        return -(x * np.log2(x, out=np.zeros_like(x), where=x > 0)).sum(axis=-1)
+
+    return np.maximum(0.0, entropy(middle) - (entropy(share) + entropy(target)) / 2)
+
+
+def wilson_interval(hits: np.ndarray, n: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Wilson score interval of the rates ``hits / n``; NaN where n is 0."""
+    size = np.where(n > 0, n, np.nan)
+    rate = hits / size
+    middle = (rate + z * z / (2 * size)) / (1 + z * z / size)
+    half = z * np.sqrt(rate * (1 - rate) / size + z * z / (4 * size**2)) / (1 + z * z / size)
+    low = np.where(hits == 0, 0.0 * size, middle - half)
+    high = np.where(hits == n, 1.0 + 0.0 * size, middle + half)
+    return low, high
+
+
+def log_ratio_interval(
+    hits: np.ndarray, n: np.ndarray, other_hits: np.ndarray, other_n: np.ndarray, z: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval of ``(hits / n) / (other_hits / other_n)`` that is symmetric in logs.
+
+    Without hits the lower end is 0 and the upper one that of half a hit more on either side; NaN
+    where a group is empty or the other has no hits.
+    """
+    known = (n > 0) & (other_n > 0) & (other_hits > 0)
+    none = hits == 0
+    extra = np.where(none, 0.5, 0.0)
+    a, m = np.where(known, hits + extra, np.nan), np.where(known, n + extra, np.nan)
+    b, o = np.where(known, other_hits + extra, np.nan), np.where(known, other_n + extra, np.nan)
+    ratio = (a / m) / (b / o)
+    spread = np.exp(z * np.sqrt(np.maximum(0.0, 1 / a - 1 / m + 1 / b - 1 / o)))
+    return np.where(known & none, 0.0, ratio / spread), ratio * spread

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from .division import divide
-from .segments import sort_within
+from .segments import divide, sort_within
 
 __all__ = [
     "bootstrap_counts",

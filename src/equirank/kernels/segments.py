@@ -1,11 +1,13 @@
 """Ragged arithmetic: rows of many queries side by side, ``offsets`` marking where each begins."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 __all__ = [
     "chunks",
+    "divide",
     "largest_within",
     "segment_cumprod",
     "segment_index",
@@ -15,11 +17,12 @@ __all__ = [
     "tie_blocks",
 ]
 
+
 CHUNK = 1 << 18
 
 
 def segment_index(offsets: np.ndarray) -> np.ndarray:
-    """Give the segment of each row."""
+    """Return the segment of each row."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
@@ -102,7 +105,7 @@ def sort_values_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def largest_within(
     values: np.ndarray, offsets: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the k largest values of each segment, highest first, and where each begins."""
+    """Return the k largest values of each segment, highest first, and where each begins."""
     cuts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(offsets), k))])
     result = np.empty(cuts[-1], dtype=values.dtype)
     for some, index, real in chunks(offsets):
@@ -131,3 +134,11 @@ def tie_blocks(
     begins = np.flatnonzero(new)
     sizes = np.diff(np.append(begins, len(ranked)))
     return np.repeat(begins, sizes), np.repeat(begins + sizes, sizes)
+
+
+def divide(a: Any, b: Any, defined: Any = None) -> np.ndarray:
+    """Divide where ``defined`` (by default where ``b > 0``) and give NaN elsewhere."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(b))
+    where = np.asarray(b) > 0 if defined is None else defined
+    result: np.ndarray = np.divide(a, b, out=np.full(shape, np.nan), where=where)
+    return result

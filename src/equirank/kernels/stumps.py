@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = ["best_stump", "digitise", "histograms", "output_hashes"]
+
 
 #: Rows digitised at once, so that they stay in cache for every feature.
 BLOCK = 256

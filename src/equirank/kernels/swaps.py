@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .compiling import compiled
-from .row_order import sort_rows
+from .compiled import compiled
 
 __all__ = [
     "EXPOSURE",
@@ -22,11 +21,58 @@ __all__ = [
     "Fairness",
     "any_group_row",
     "cut_of",
+    "sort_rows",
     "swap_changes",
     "swap_effects",
     "target_places",
     "two_group_row",
 ]
+
+
+_RUN = 16  # rows sorted by insertion before runs are merged
+
+
+@compiled
+def sort_rows(score: np.ndarray, order: np.ndarray, spare: np.ndarray) -> None:
+    """Sort rows by score, highest first, equal ones by row; quick where nearly sorted."""
+    n = len(order)
+    for begin in range(0, n, _RUN):
+        for at in range(begin + 1, min(begin + _RUN, n)):
+            row = order[at]
+            value = score[row]
+            to = at
+            while to > begin:
+                other = order[to - 1]
+                if score[other] > value or (score[other] == value and other < row):
+                    break
+                order[to] = other
+                to -= 1
+            order[to] = row
+    size = _RUN
+    while size < n:
+        for begin in range(0, n - size, 2 * size):
+            middle, end = begin + size, min(begin + 2 * size, n)
+            last, next_ = order[middle - 1], order[middle]
+            if score[last] > score[next_] or (score[last] == score[next_] and last < next_):
+                continue
+            for at in range(begin, middle):
+                spare[at] = order[at]
+            left, right, to = begin, middle, begin
+            while left < middle and right < end:
+                a, b = spare[left], order[right]
+                if score[a] > score[b] or (score[a] == score[b] and a < b):
+                    order[to] = a
+                    left += 1
+                else:
+                    order[to] = b
+                    right += 1
+                to += 1
+            while left < middle:
+                order[to] = spare[left]
+                left += 1
+                to += 1
+        size *= 2
+
 
 NO_FAIRNESS, PREFIXES, EXPOSURE, TREATMENT = 0, 1, 2, 3
 SUMMED, LARGEST = 0, 1
@@ -57,7 +103,7 @@ class Fairness(NamedTuple):
 
 @compiled
 def _distance(kind: int, x: float, slope: float, shift: float) -> float:
-    """Give the unfairness of a column whose places draw the attention x."""
+    """Return the unfairness of a column whose places draw the attention x."""
     if kind == EXPOSURE:
         return abs(slope * x - shift)
     rest = shift - x
@@ -136,7 +182,7 @@ def _change(
     drawn: np.ndarray,
     value: np.ndarray,
 ) -> float:
-    """Give the change of unfairness when an item of column a changes places with a lower one of b.
+    """Return change of unfairness when an item of column a changes places with a lower one of b.
 
     Between the cuts ``cut_a`` and ``cut_b`` column a loses one and b gains one; ``gained`` is what
     the lower place draws less the higher one.
@@ -261,7 +307,7 @@ def any_group_row(
 def swap_changes(
     q: int, score: np.ndarray, offsets: np.ndarray, fair: Fairness
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give the places of a query's rows and the change of unfairness for every pair that may swap.
+    """Return places of a query's rows and the change of unfairness for every pair that may swap.
 
     Entry ``[i, j]`` belongs to the rows at places i < j, counted from 0; rows of one bucket have 0.
     """

@@ -7,16 +7,17 @@ monotone; good, not claimed optimal.
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = ["apportioned_counts", "best_counts", "blocks_of_ranks"]
+
 
 _SLACK = 1e-12  # unfairness that differs by less is equal
 
 
 @compiled
 def _class_ends(k: int, grade: np.ndarray, relevance_first: bool) -> tuple[int, int]:
-    """Give the first and one behind the last place that the item at place k may take."""
+    """Return the first and one behind the last place that the item at place k may take."""
     n = len(grade)
     if not relevance_first:
         return 0, n
@@ -39,7 +40,7 @@ def _merged_gain(
     gain_two: np.ndarray,
     discount: np.ndarray,
 ) -> float:
-    """Give the discounted gain of a stretch filled from two sorted lists, best first."""
+    """Return the discounted gain of a stretch filled from two sorted lists, best first."""
     total, place = 0.0, begin
     while one < one_end or two < two_end:
         if two >= two_end or (one < one_end and gain_one[one] >= gain_two[two]):

@@ -13,7 +13,7 @@ def average_precision_terms(
     begin: np.ndarray | None = None,
     end: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Give each slot's expected precision-if-relevant; slots ``begin:end`` are its tie block.
+    """Return each slot's expected precision-if-relevant; slots ``begin:end`` are its tie block.
 
     A block of m items, r of them relevant, after R relevant ones adds at its j-th place
     ``r/m (R + 1 + (j-1)(r-1)/(m-1)) / position``. Without blocks every item stands alone.
@@ -40,7 +40,7 @@ def first_hit(
     end: np.ndarray,
     k: int | None,
 ) -> np.ndarray:
-    """Give each query's expected reciprocal position of its first relevant slot, 0 without one.
+    """Return each query's expected reciprocal position of its first relevant slot, 0 without one.
 
     In the first block with relevant items (r of m), that is place j with probability
     ``C(m-j, r-1) / C(m, r)``, built up as a product.
@@ -66,7 +66,7 @@ def cascade(
     end: np.ndarray | None,
     k: int | None,
 ) -> np.ndarray:
-    """Give each query's expected reciprocal position at which a reader stops.
+    """Return each query's expected reciprocal position at which a reader stops.
 
     ``stop`` is the chance of stopping at each slot's item once it is read. Blocks in which nobody
     can stop are left out; each tied block becomes one step with its own expected sum and survival.
@@ -85,7 +85,7 @@ def cascade(
     survive = 1.0 - stop[heads]
     tied = np.flatnonzero(size > 1)
     if len(tied):
-        from .cascade_blocks import cascade_blocks
+        from .metric_loops import cascade_blocks
 
         limit = np.iinfo(np.int64).max if k is None else k
         value[tied], survive[tied] = cascade_blocks(

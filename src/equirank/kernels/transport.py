@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .compiling import compiled
+from .compiled import compiled
 
 __all__ = ["largest_gaps", "transported"]
 
@@ -67,7 +67,7 @@ def transported(
 
 @compiled
 def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
-    """Give the value at place ``above / below`` of a list, the mean of both where it jumps."""
+    """Return the value at place ``above / below`` of a list, the mean of both where it jumps."""
     at = above // below
     if above % below != 0:
         return values[at]
@@ -78,7 +78,7 @@ def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
 def largest_gaps(
     codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give each list's largest Kolmogorov-Smirnov distance of two groups, and the steps in it.
+    """Return each list's largest Kolmogorov-Smirnov distance of two groups, and the steps in it.
 
     Values are given highest first. The steps are the largest share of a group that is tied,
     ``1 / n`` where nobody is. Items with the code ``n_groups`` are of no group.

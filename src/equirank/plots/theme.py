@@ -4,14 +4,29 @@ from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
 
+from ..core.environment import require
 from ..core.errors import DataError
-from ..core.extras import require
 
 __all__ = [
-    "DASHES", "FOCUS", "FONT", "INK", "MOST_GROUPS", "MUTED", "OVERLAID", "PALETTE", "SHAPES",
-    "altair", "attribute_rows", "colours", "configuration", "data", "dress", "group_scale",
+    "DASHES",
+    "FOCUS",
+    "FONT",
+    "INK",
+    "MOST_GROUPS",
+    "MUTED",
+    "OVERLAID",
+    "PALETTE",
+    "SHAPES",
+    "altair",
+    "attribute_rows",
+    "colours",
+    "configuration",
+    "data",
+    "dress",
+    "group_scale",
     "shorten",
-]  # fmt: skip
+]
+
 
 #: Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, in an order
 #: that keeps neighbours far apart; the yellow is darkened so that it can be read on white.
@@ -81,7 +96,7 @@ def _largest(result: Any, attribute: str) -> set[str]:
 
 
 def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:
-    """Give each group of an attribute its colour: the same in all pictures, the focus in vermilion.
+    """Return each group of an attribute its colour: the same in all pictures, the focus in vermilion.
 
     Returns the domain and range of a scale: the group looked at first, the others in their order.
     """
@@ -94,13 +109,13 @@ def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:
 
 
 def colours(names: Iterable[Any]) -> dict[str, list[Any]]:
-    """Give each name its colour, as the domain and range of a scale, in order of appearance."""
+    """Return each name its colour, as the domain and range of a scale, in order of appearance."""
     domain = list(dict.fromkeys(names))
     return {"domain": domain, "range": [PALETTE[i % len(PALETTE)] for i in range(len(domain))]}
 
 
 def dress(chart: Any, title: str, description: str, subtitle: str | list[str] = "") -> Any:
-    """Give a chart its title, a description for screen readers, and the house's look."""
+    """Return a chart its title, a description for screen readers, and the house's look."""
     words = {"text": shorten(title, 100), "anchor": "start", "frame": "group", "offset": 12}
     if subtitle:
         words["subtitle"] = subtitle
@@ -109,7 +124,7 @@ def dress(chart: Any, title: str, description: str, subtitle: str | list[str] = 
 
 
 def configuration(ink: str = INK, muted: str = MUTED, grid: str = GRID) -> dict[str, Any]:
-    """Give the Vega-Lite configuration for a set of colours; the page passes style variables."""
+    """Return the Vega-Lite configuration for a set of colours; the page passes style variables."""
     return {
         "background": "transparent" if ink != INK else "#ffffff",
         "font": FONT,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import columns as door
+from ..core import inputs as door
 from ..core.data import RankingData, as_scored_data, refuse_beside
 from ..core.errors import DataError
 from ..core.params import Constraint, Integer, Number, Optional, check_params
@@ -17,6 +17,7 @@ from ..kernels.segments import sort_within
 from .policy import Policy
 
 __all__ = ["PlackettLuce"]
+
 
 #: Lists up to this length are worked out exactly unless samples are asked for.
 EXACT = 8
@@ -106,7 +107,7 @@ class PlackettLuce(Policy):
         return Ranking(self.data, door.frozen(position[:, 0] if n == 1 else position))
 
     def log_prob(self, ranking: Any) -> Any:
-        """Give the log-probability of a ranking.
+        """Return the log-probability of a ranking.
 
         Parameters
         ----------
@@ -119,7 +120,7 @@ class PlackettLuce(Policy):
         float or ndarray
             One number for one list and one draw; else one per list, and a column per draw.
         """
-        from ..kernels.plackett_luce import order_log_prob  # numba only where it is needed
+        from ..kernels.softmax_orders import order_log_prob
 
         if isinstance(ranking, Ranking):
             columns = [self._order(draw) for _, draw in ranking.draws()]
@@ -139,12 +140,12 @@ class PlackettLuce(Policy):
         return values[:, 0] if len(columns) == 1 else values
 
     def entropy(self, n_samples: int | None = None, random_state: Any = 0) -> np.ndarray:
-        """Give the entropy of the shown places in nats, one number per list.
+        """Return the entropy of the shown places in nats, one number per list.
 
         Exact for lists up to 8 unless samples are asked for; else the mean over draws (1,000 by
         default) of the entropies of the choices made along each.
         """
-        from ..kernels.plackett_luce import exact_marginals, order_entropy
+        from ..kernels.softmax_orders import exact_marginals, order_entropy
 
         offsets = self.data.offsets
         sizes = np.diff(offsets)
@@ -162,12 +163,12 @@ class PlackettLuce(Policy):
         return np.where(exact, result, total / count)
 
     def marginals(self, k: int | None = None, n_samples: int | None = None) -> list[np.ndarray]:
-        """Give, list by list, the probability of each row (first axis) at each place 1, 2, ..., k.
+        """Return , list by list, the probability of each row (first axis) at each place 1, 2, ..., k.
 
         Exact for lists up to 8 unless samples are asked for; else the shares in 1,000 draws. Rows
         stand in the caller's order within their list. For short lists: n x k numbers each.
         """
-        from ..kernels.plackett_luce import exact_marginals
+        from ..kernels.softmax_orders import exact_marginals
 
         check_params("marginals", {"k": k}, {"k": Optional(Integer(1))})
         exact = self._exact(n_samples)
@@ -195,7 +196,7 @@ class PlackettLuce(Policy):
         random_state: Any = 0,
         return_error: bool = False,
     ) -> Any:
-        """Give each row's expected exposure, in the caller's row order.
+        """Return each row's expected exposure, in the caller's row order.
 
         Parameters
         ----------
@@ -209,7 +210,7 @@ class PlackettLuce(Policy):
         return_error : bool
             Also give the standard error of each number, 0 where it is exact.
         """
-        from ..kernels.plackett_luce import exact_marginals
+        from ..kernels.softmax_orders import exact_marginals
 
         rules = {"n_samples": Optional(Integer(2))}
         check_params("exposure", {"n_samples": n_samples}, rules)
@@ -231,7 +232,7 @@ class PlackettLuce(Policy):
         return (np.diff(self.data.offsets) <= EXACT) & (n_samples is None)
 
     def _drawn(self, seed: int, draw: int) -> np.ndarray:
-        """Give the stored rows of each list, best first, of one draw."""
+        """Return the stored rows of each list, best first, of one draw."""
         noise = generator(seed, draw).standard_exponential(self.data.n_rows)
         np.maximum(noise, np.finfo(np.float64).tiny, out=noise)
         return sort_within(self._strength - np.log(noise), self.data.offsets)
@@ -260,7 +261,7 @@ class PlackettLuce(Policy):
         return mean, np.sqrt(variance / count)
 
     def _order(self, draw: Ranking) -> tuple[np.ndarray, np.ndarray]:
-        """Give a draw's stored rows best first, rows not shown behind, and how many are shown."""
+        """Return a draw's stored rows best first, rows not shown behind, and how many are shown."""
         if draw.data is not self.data and not np.array_equal(draw.data.offsets, self.data.offsets):
             raise DataError("ranking must be of the policy's own rows")
         if draw.last is not None:
@@ -288,7 +289,7 @@ class PlackettLuce(Policy):
         return np.concatenate([stored, rest]), np.array([len(given)])
 
     def _save_plain(self) -> "PlackettLuce":
-        """Give a twin made of plain arrays, in the caller's order."""
+        """Return a twin made of plain arrays, in the caller's order."""
         data = self.data
         score = data.to_original(data.score)  # type: ignore[arg-type]
         query = data.to_original(data.qids[data.query_of_rows()])

@@ -1,19 +1,15 @@
 """The public list of this room."""
 
-from .causal_effects import CausalEffects as CausalEffects
 from .causal_fair_scores import CausalFairScores as CausalFairScores
-from .causal_rank_test import CausalRankTest as CausalRankTest
 from .fair_scoring_weights import FairScoringWeights as FairScoringWeights
 from .ifair import IFair as IFair
+from .k_medoids_sampler import KMedoidsSampler as KMedoidsSampler
 from .learned_fair_representation import LearnedFairRepresentation as LearnedFairRepresentation
 from .oracles import ExposureGapOracle as ExposureGapOracle
 from .oracles import FAStarIROracle as FAStarIROracle
 from .oracles import MetricOracle as MetricOracle
-from .oracles import Oracle as Oracle
 from .oracles import PrefixSharesOracle as PrefixSharesOracle
-from .sampling.k_medoids_sampler import KMedoidsSampler as KMedoidsSampler
-from .sampling.leverage_sampler import LeverageSampler as LeverageSampler
-from .sampling.query_sampler import QuerySample as QuerySample
-from .sampling.query_sampler import QuerySampler as QuerySampler
-from .sampling.row_norm_sampler import RowNormSampler as RowNormSampler
-from .sampling.uniform_sampler import UniformSampler as UniformSampler
+from .query_samplers import LeverageSampler as LeverageSampler
+from .query_samplers import RowNormSampler as RowNormSampler
+from .query_samplers import UniformSampler as UniformSampler
+from .representation_leakage import representation_leakage as representation_leakage

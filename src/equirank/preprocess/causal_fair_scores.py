@@ -6,20 +6,25 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import columns as door
+from ..core import inputs as door
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
 from ..core.params import AnyOf, Constraint, Integer, Label, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
-from .causal_columns import people_of, reference_codes, refuse_unvarying
-from .causal_effects import CausalEffects, measure_effects
-from .causal_rank_test import CausalRankTest, rank_test
+from .causal_effects import CausalEffects, CausalRankTest, measure_effects, rank_test
 from .dag import Dag, Edges, read_dag
-from .equations import Equation, People
-from .structural_model import StructuralModel, fit_model
-from .transformer import FairTransformer
+from .fair_transformer import FairTransformer
+from .structural_model import (
+    Equation,
+    People,
+    StructuralModel,
+    fit_model,
+    people_of,
+    reference_codes,
+    refuse_unvarying,
+)
 
 __all__ = ["CausalFairScores"]
 
@@ -193,7 +198,7 @@ class CausalFairScores(FairTransformer):
         return self
 
     def transform(self, X: Any, *, sensitive_features: Any = None, y: Any = None) -> np.ndarray:
-        """Give the counterfactual score of each row, as one column.
+        """Return the counterfactual score of each row, as one column.
 
         Parameters
         ----------
@@ -213,7 +218,7 @@ class CausalFairScores(FairTransformer):
     def counterfactuals(
         self, X: Any, reference: Any = None, *, sensitive_features: Any = None, y: Any = None
     ) -> Table:
-        """Give every node as it would be if all people were of one group.
+        """Return every node as it would be if all people were of one group.
 
         Parameters
         ----------
@@ -340,7 +345,7 @@ class CausalFairScores(FairTransformer):
         return rank_test(model, people, score, n_boot, as_seed(random_state))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Give the name of the column that comes out: that of the score."""
+        """Return the name of the column that comes out: that of the score."""
         check_is_fitted(self)
         return np.array([self._model().dag.score], dtype=object)
 
@@ -355,7 +360,7 @@ class CausalFairScores(FairTransformer):
         return read_dag(self.dag, self.protected, self.resolving, self.outcome)
 
     def _model(self) -> StructuralModel:
-        """Give the fitted equations, made again from their numbers after loading."""
+        """Return the fitted equations, made again from their numbers after loading."""
         if "_fitted" not in self.__dict__:
             dag = self._dag()
             equations = {
@@ -385,7 +390,7 @@ class CausalFairScores(FairTransformer):
     def _columns(
         self, X: Any, y: Any, sensitive_features: Any, *, fitting: bool
     ) -> dict[str, np.ndarray]:
-        """Give all columns there are, by name, in the caller's row order."""
+        """Return all columns there are, by name, in the caller's row order."""
         score = self._dag().score
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
@@ -424,7 +429,7 @@ class CausalFairScores(FairTransformer):
         return {f"x{at}": column for at, column in enumerate(np.asarray(matrix).T)}
 
     def _reference(self, reference: Any = None) -> dict[str, int] | None:
-        """Give the reference group as a code per attribute."""
+        """Return the reference group as a code per attribute."""
         wanted = self.reference if reference is None else reference
         if wanted is None:
             return None

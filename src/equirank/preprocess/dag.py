@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import DataError
-from ..core.names import suggest
+from ..core.registry import suggest
 
 __all__ = ["Dag", "Edges", "read_dag"]
 
@@ -14,7 +14,7 @@ class Edges:
     """Pairs of names, a mapping of causes to effects, or a graph with ``edges``."""
 
     def accepts(self, value: Any) -> bool:
-        """Say whether edges can be read from the value."""
+        """Return whether edges can be read from the value."""
         try:
             return len(_edges(value)) > 0
         except (TypeError, ValueError):
@@ -52,7 +52,7 @@ class Dag:
         return tuple(n for n in self.causes if n not in self.protected and n != self.score)
 
     def role(self, node: str) -> str:
-        """Give a word for what the node is."""
+        """Return a word for what the node is."""
         if node in self.protected:
             return "protected"
         if node == self.score:
@@ -62,7 +62,7 @@ class Dag:
         return "mediator" if self.causes[node] else "given"
 
     def layers(self) -> dict[str, int]:
-        """Give how many steps each node lies behind the first causes."""
+        """Return how many steps each node lies behind the first causes."""
         layer: dict[str, int] = {}
         for node, causes in self.causes.items():
             layer[node] = 1 + max((layer[cause] for cause in causes), default=-1)

@@ -1,28 +1,146 @@
 """Oracles: what counts as a fair ranking, for the search of scoring weights."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
-from ..core.names import parse_metric
 from ..core.params import Constraint, Flag, Integer, Label, Number, Optional, check_params
 from ..core.ranking import Ranking
+from ..core.registry import parse_metric
 from ..kernels.discounts import discounts
-from ..kernels.fa_star_ir import adjusted_table, table
-from .rules import CallRule, CountRule, ExposureRule, Rule
+from ..kernels.exchange_sweep import RIGHT, advance, begin, sweep_counts, sweep_exposure
+from ..kernels.fa_star_ir_minimums import adjusted_table, table
 
 __all__ = [
+    "CallRule",
+    "CountRule",
     "ExposureGapOracle",
+    "ExposureRule",
     "FAStarIROracle",
     "MetricOracle",
     "Oracle",
     "PrefixSharesOracle",
+    "Rule",
 ]
+
+
+#: A gap this little above its limit is rounding.
+ROUNDING = 1e-9
+
+
+class Rule(Protocol):
+    """What the search asks: how deep the rule looks, one order, or all orders of two values."""
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+
+    def fair(self, order: np.ndarray) -> bool:
+        """Return whether an order, best first, is fair; its first ``depth`` rows are enough."""
+
+    def sweep(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the intervals of fair angles, and the number of different orders."""
+
+
+@dataclass(frozen=True)
+class CountRule:
+    """Each prefix holds from ``low`` to ``high`` of each group (arrays: groups x prefixes)."""
+
+    codes: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+        return int(self.low.shape[1])
+
+    def fair(self, order: np.ndarray) -> bool:
+        """Return whether an order is fair."""
+        top = self.codes[order[: self.depth]]
+        counts = np.cumsum(top == np.arange(len(self.low))[:, None], axis=1)
+        return bool(((counts >= self.low) & (counts <= self.high)).all())
+
+    def sweep(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the intervals of fair angles, and the number of different orders."""
+        state = begin(first, second)
+        found: tuple[np.ndarray, int] = sweep_counts(
+            first, second, *state, self.codes, self.low, self.high
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class ExposureRule:
+    """No watched group's mean exposure is further than ``limit`` from that of all others."""
+
+    codes: np.ndarray
+    exposure: np.ndarray
+    watched: np.ndarray
+    limit: float
+
+    @property
+    def depth(self) -> int:
+        """How many places count."""
+        return len(self.codes)
+
+    def fair(self, order: np.ndarray) -> bool:
+        """Return whether an order is fair."""
+        codes = self.codes[order]
+        total = np.bincount(codes, weights=self.exposure, minlength=len(self.watched))
+        size = np.bincount(codes, minlength=len(self.watched))
+        known = self.watched & (size > 0) & (size < len(codes))
+        rest = (total.sum() - total[known]) / (len(codes) - size[known])
+        gap = np.abs(total[known] / size[known] - rest).max(initial=0.0)
+        return bool(gap <= self.limit + ROUNDING)
+
+    def sweep(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the intervals of fair angles, and the number of different orders."""
+        state = begin(first, second)
+        found: tuple[np.ndarray, int] = sweep_exposure(
+            first, second, *state, self.codes, self.exposure, self.watched, self.limit + ROUNDING
+        )
+        return found
+
+
+@dataclass(frozen=True)
+class CallRule:
+    """Whatever a function of the order says, asked only when the first ``depth`` places change."""
+
+    function: Callable[[np.ndarray], Any]
+    depth: int
+
+    def fair(self, order: np.ndarray) -> bool:
+        """Ask the function."""
+        answer = self.function(order)
+        if not isinstance(answer, (bool, np.bool_)):
+            raise DataError(
+                f"oracle must answer True or False, got {type(answer).__name__} {answer!r}"
+            )
+        return bool(answer)
+
+    def sweep(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the intervals of fair angles, and the number of different orders."""
+        order, tree = begin(first, second)
+        found: list[list[float]] = []
+        now, n_orders = 0.0, 1
+        while now < RIGHT:
+            good = self.fair(order.copy())
+            then, passed = advance(first, second, order, tree, self.depth)
+            n_orders += passed
+            if good and then > now:
+                if found and found[-1][1] == now:
+                    found[-1][1] = then
+                else:
+                    found.append([now, then])
+            now = then
+        return np.array(found).reshape(-1, 2), n_orders
+
 
 _SHARE = Optional(Number(0, 1))
 
@@ -72,7 +190,7 @@ class Oracle:
         check_params(type(self).__name__, given, self.params)
 
     def bind(self, data: RankingData) -> Rule:
-        """Give the rule that judges orders of these rows."""
+        """Return the rule that judges orders of these rows."""
         raise TypeError(f"{type(self).__name__} must define bind; Oracle is abstract")
 
 
@@ -131,7 +249,7 @@ class PrefixSharesOracle(Oracle):
             )
 
     def bind(self, data: RankingData) -> Rule:
-        """Give the rule that judges orders of these rows."""
+        """Return the rule that judges orders of these rows."""
         groups = data.attribute(self.by)
         cutoffs: Any = self.k if isinstance(self.k, (tuple, list)) else [self.k]
         lengths = np.array([min(int(k), data.n_rows) for k in cutoffs])
@@ -182,7 +300,7 @@ class ExposureGapOracle(Oracle):
     k: int | None = None
 
     def bind(self, data: RankingData) -> Rule:
-        """Give the rule that judges orders of these rows."""
+        """Return the rule that judges orders of these rows."""
         groups = data.attribute(self.by)
         watched = np.full(len(groups.categories), self.protected is None)
         if self.protected is not None:
@@ -242,7 +360,7 @@ class FAStarIROracle(Oracle):
     by: str | tuple[str, ...] | None = None
 
     def bind(self, data: RankingData) -> Rule:
-        """Give the rule that judges orders of these rows."""
+        """Return the rule that judges orders of these rows."""
         groups = data.attribute(self.by)
         code = groups.code(self.protected)
         member = groups.codes == code
@@ -295,7 +413,7 @@ class MetricOracle(Oracle):
             raise DataError("low or high of MetricOracle must be given, got neither")
 
     def bind(self, data: RankingData) -> Rule:
-        """Give the rule that judges orders of these rows."""
+        """Return the rule that judges orders of these rows."""
         metric = parse_metric(self.metric) if isinstance(self.metric, str) else self.metric
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high

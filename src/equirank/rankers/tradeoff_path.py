@@ -40,7 +40,7 @@ class TradeoffPath:
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import FairLambdaMART
     >>> data = make_ranking(n_queries=40, n_items=30, feature_bias=1.0, random_state=0)
     >>> ranker = FairLambdaMART(step=5, n_estimators=30, validation=0.5, n_jobs=1, random_state=0)

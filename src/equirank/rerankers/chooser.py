@@ -10,7 +10,7 @@ __all__ = ["chooser", "methods"]
 
 
 def methods() -> dict[str, type[Guaranteed]]:
-    """Give the public re-rankers that say what they guarantee, by name.
+    """Return the public re-rankers that say what they guarantee, by name.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,7 +11,19 @@ from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
 from ..core.params import Label, Number, Vector
 
-__all__ = ["GroupBound", "PlaceBounds", "PrefixBounds", "find_bounds", "places_of", "prefix_rows"]
+__all__ = [
+    "Bounds",
+    "GroupBound",
+    "NoBounds",
+    "PlaceBounds",
+    "PrefixBounds",
+    "ShareBounds",
+    "TableBounds",
+    "find_bounds",
+    "places_of",
+    "prefix_rows",
+]
+
 
 #: A share times a length that misses a whole number by less is that number.
 ROUNDING = 1e-9
@@ -21,7 +33,7 @@ class _Mapping:
     """A mapping of group to a value, a mapping of attribute to such mappings, or None."""
 
     def accepts(self, value: Any) -> bool:
-        """Say whether the value is such a mapping."""
+        """Return whether the value is such a mapping."""
         if value is None:
             return True
         if not isinstance(value, Mapping):
@@ -33,7 +45,7 @@ class _Mapping:
         return self.accepts(value) if isinstance(value, Mapping) else self.value(value)
 
     def value(self, value: Any) -> bool:
-        """Say whether the value of one group is allowed."""
+        """Return whether the value of one group is allowed."""
         raise TypeError(f"{type(self).__name__} must define value")
 
 
@@ -41,7 +53,7 @@ class PrefixBounds(_Mapping):
     """A mapping of group to its share, or to its count in the first 1, 2, ... places, or None."""
 
     def value(self, value: Any) -> bool:
-        """Say whether the value is a share, or whole numbers >= 0."""
+        """Return whether the value is a share, or whole numbers >= 0."""
         if Number(0.0, 1.0).accepts(value):
             return True
         return Vector(0.0).accepts(value) and _whole(value)
@@ -58,7 +70,7 @@ class PlaceBounds(_Mapping):
     """A mapping of group to a number of places, or to a share of them below 1, or None."""
 
     def value(self, value: Any) -> bool:
-        """Say whether the value is a share below 1, or a whole number >= 0."""
+        """Return whether the value is a share below 1, or a whole number >= 0."""
         return Number(0.0).accepts(value) and (value < 1 or _whole(value))
 
     def __str__(self) -> str:
@@ -118,7 +130,7 @@ def find_bounds(
 
 
 def _only(owner: str, name: str, label: Any, data: RankingData) -> str:
-    """Give the one attribute that has a group."""
+    """Return the one attribute that has a group."""
     if len(data.sensitive) == 1:
         return next(iter(data.sensitive))
     having = [key for key, known in data.sensitive.items() if _has(known, label)]
@@ -140,7 +152,7 @@ def _has(attribute: Attribute, label: Any) -> bool:
 
 
 def prefix_rows(value: Any, size: int, lower: bool) -> np.ndarray:
-    """Give a bound's counts of the first 1, 2, ..., ``size`` places.
+    """Return a bound's counts of the first 1, 2, ..., ``size`` places.
 
     A share p stands for ``floor(j p)`` as a lower and ``ceil(j p)`` as an upper bound. Behind the
     end of given counts nothing is bound.
@@ -156,9 +168,123 @@ def prefix_rows(value: Any, size: int, lower: bool) -> np.ndarray:
 
 
 def places_of(value: Any, k: np.ndarray, lower: bool) -> np.ndarray:
-    """Give how many of ``k`` places a number or a share below 1 stands for."""
+    """Return how many of ``k`` places a number or a share below 1 stands for."""
     if isinstance(value, Integral) or value >= 1:
         return np.full(len(k), int(value), dtype=np.int64)
     exact = k * float(value)
     counts = np.floor(exact + ROUNDING) if lower else np.ceil(exact - ROUNDING)
     return counts.astype(np.int64)
+
+
+class Bounds(Protocol):
+    """What a re-ranker hands to its result, so that it can say whether and why.
+
+    Prefix j of a list must hold at least ``lower(query, counts)[j - 1, g]`` and at most
+    ``upper(query, counts)[j - 1, g]`` items of the group with code g; None is no bound. ``counts``
+    is what the prefixes hold (prefix x group): a bound on one group may depend on the others.
+    """
+
+    @property
+    def words(self) -> str:
+        """The guarantee in one sentence."""
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the least counts of a list (prefix x group), or None."""
+
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the largest counts of a list (prefix x group), or None."""
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Say for each list, given the group of each place, whether the guarantee holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class NoBounds:
+    """A re-ranking without a prefix guarantee: nothing binds."""
+
+    words: str = "no prefix is bound"
+
+    def lower(self, query: int, counts: np.ndarray) -> None:
+        """Bind nothing."""
+
+    def upper(self, query: int, counts: np.ndarray) -> None:
+        """Bind nothing."""
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Hold always."""
+        return np.ones(len(offsets) - 1, dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class TableBounds:
+    """Bounds in tables that lists may share.
+
+    Attributes
+    ----------
+    words : str
+        The guarantee in one sentence.
+    least, most : ndarray of int or None
+        Tables one below the other (row x group).
+    start : ndarray of int64
+        The row at which each list's table begins.
+    lengths : ndarray of int64
+        How many rows each list's table has.
+    """
+
+    words: str
+    least: np.ndarray | None
+    most: np.ndarray | None
+    start: np.ndarray
+    lengths: np.ndarray
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the least counts of a list (prefix x group), or None."""
+        return None if self.least is None else self._rows(self.least, query, len(counts))
+
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the largest counts of a list (prefix x group), or None."""
+        return None if self.most is None else self._rows(self.most, query, len(counts))
+
+    def _rows(self, table: np.ndarray, query: int, length: int) -> np.ndarray:
+        begin = int(self.start[query])
+        return table[begin : begin + min(length, int(self.lengths[query]))]
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Say for each list, given the group of each place, whether the bounds are kept."""
+        from ..kernels.prefix_lists import tables_hold
+
+        none = np.zeros((0, 0), dtype=np.int32)
+        least = none if self.least is None else self.least
+        most = none if self.most is None else self.most
+        return tables_hold(codes, offsets, least, most, self.start, self.lengths)
+
+
+@dataclass(frozen=True, eq=False)
+class ShareBounds:
+    """Bounds that follow from shares: prefix j holds ``floor(j p)`` to ``ceil(j p)`` of a group.
+
+    The lower bound is the guarantee; the upper one says who may come next.
+    """
+
+    words: str
+    shares: np.ndarray
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray:
+        """Return ``floor(j p)`` (prefix x group)."""
+        from ..kernels.prefix_lists import ROUNDING
+
+        place = np.arange(1, len(counts) + 1)[:, None]
+        return np.floor(place * self.shares[query] + ROUNDING).astype(np.int64)
+
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray:
+        """Return ``ceil(j p)`` (prefix x group)."""
+        from ..kernels.prefix_lists import ROUNDING
+
+        place = np.arange(1, len(counts) + 1)[:, None]
+        return np.ceil(place * self.shares[query] - ROUNDING).astype(np.int64)
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Say for each list whether every prefix holds ``floor(j p)`` of every group."""
+        from ..kernels.prefix_lists import shares_hold
+
+        return shares_hold(codes, offsets, np.ascontiguousarray(self.shares, dtype=np.float64))

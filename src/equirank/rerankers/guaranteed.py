@@ -1,6 +1,7 @@
 """What re-rankers with a guarantee share: the pool they choose from, and what to do if it fails."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,11 +10,25 @@ import numpy as np
 
 from ..core.data import Attribute
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
-from ..core.params import Choice, Constraint, Integer, Label, Optional
+from ..core.params import Choice, Constraint, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 
-__all__ = ["COMMON", "Guaranteed", "Missed", "Pool"]
+__all__ = [
+    "COMMON",
+    "Guaranteed",
+    "Labels",
+    "Missed",
+    "OpenShares",
+    "Pool",
+    "Shares",
+    "candidates",
+    "first_missing",
+    "group_values",
+    "protected_shares",
+    "target_shares",
+]
+
 
 #: Parameters that most re-rankers with a guarantee have.
 COMMON: dict[str, Constraint] = {
@@ -171,3 +186,169 @@ class Guaranteed(Reranker):
             )
         more = f" (and in {len(failed) - 1} more queries)" if len(failed) > 1 else ""
         warnings.warn(f"{message}{more}; the closest ranking is given", EquirankWarning, 4)
+
+
+class Shares:
+    """A mapping of group to share that sums to 1, or None."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is such a mapping."""
+        if value is None:
+            return True
+        if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
+            return False
+        known = all(Number(0.0, 1.0).accepts(share) for share in value.values())
+        return known and abs(float(sum(value.values())) - 1.0) < 1e-9
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a mapping of every group to its share, summing to 1, or None for the pool's shares"
+
+
+def group_values(owner: str, name: str, given: Mapping[Any, Any], pool: Pool) -> dict[int, Any]:
+    """Return the values of a mapping by the code of their group; an unknown group is an error."""
+    found: dict[int, Any] = {}
+    for label, value in given.items():
+        code = pool.groups.code(label, f"{name} of {owner}")
+        if code in found:
+            raise DataError(f"{name} of {owner} must name each group once, got {label!r} twice")
+        found[code] = value
+    return found
+
+
+def target_shares(owner: str, proportions: Mapping[Any, float] | None, pool: Pool) -> np.ndarray:
+    """Return the target share of each group in each list (query x group)."""
+    if proportions is None:
+        return pool.shares
+    found = group_values(owner, "proportions", proportions, pool)
+    for code, label in enumerate(pool.groups.categories):
+        if code not in found:
+            raise DataError(
+                f"proportions of {owner} must name every group, and {label!r} is missing "
+                "(a share of 0 is allowed)"
+            )
+    shares = np.zeros(pool.n_groups)
+    for code, share in found.items():
+        shares[code] = float(share)
+    return np.ascontiguousarray(np.broadcast_to(shares, pool.sizes.shape))
+
+
+def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
+    """Find the first prefix j that asks for more of a group, ``floor(j p)``, than the list has."""
+    from ..kernels.prefix_lists import ROUNDING
+
+    there = candidates(pool)
+    prefix = np.full(there.shape, np.iinfo(np.int64).max)
+    short = np.floor(pool.limit[:, None] * shares + ROUNDING) > there
+    wanted = np.ceil((there[short] + 1 - ROUNDING) / shares[short]).astype(np.int64)
+    prefix[short] = wanted
+    group = np.argmin(prefix, axis=1)
+    first = prefix[np.arange(len(prefix)), group]
+    return Missed(np.where(short.any(axis=1), first, 0), group)
+
+
+def candidates(pool: Pool) -> np.ndarray:
+    """Count the candidates of each group in each list (query x group): those that are shown."""
+    if (pool.shown == np.diff(pool.offsets)).all():
+        return pool.sizes
+    n_queries = len(pool.shown)
+    query = np.repeat(np.arange(n_queries), np.diff(pool.offsets))
+    place = np.arange(len(query)) - pool.offsets[:-1][query]
+    cell = (query * pool.n_groups + pool.codes)[place < pool.shown[query]]
+    flat = np.bincount(cell, minlength=n_queries * pool.n_groups)
+    return flat.reshape(n_queries, pool.n_groups)
+
+
+class Labels:
+    """The name of a group, or a list of names."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value can be such a name or list."""
+        names = value if isinstance(value, (tuple, list)) else [value]
+        return len(names) > 0 and all(Label().accepts(name) for name in names)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a group's name or a list of names"
+
+
+class OpenShares:
+    """A mapping of groups to chances in (0, 1) that sum to at most 1."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is such a mapping."""
+        if not isinstance(value, Mapping) or not value:
+            return False
+        inside = Number(0, 1, open_low=True, open_high=True)
+        good = all(Label().accepts(name) for name in value)
+        good = good and all(inside.accepts(share) for share in value.values())
+        return good and sum(float(share) for share in value.values()) < 1.0 + 1e-9
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a mapping of groups to numbers in (0, 1) that sum to at most 1"
+
+
+def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:
+    """Return the codes of the protected groups and their chances (query x protected group)."""
+    name, p, named = type(reranker).__name__, reranker.p, reranker.protected
+    given = group_values(name, "p", p, pool) if isinstance(p, Mapping) else None
+    if named is not None:
+        labels = named if isinstance(named, (tuple, list)) else [named]
+        codes = [pool.groups.code(label, f"protected of {name}") for label in labels]
+        if len(set(codes)) < len(codes):
+            raise DataError(f"protected of {name} must name each group once, got {named!r}")
+    elif given is not None:
+        codes = _without_largest(given, pool)
+    else:
+        codes = _usual(pool)
+    if given is not None:
+        return codes, _given_shares(name, given, codes, pool)
+    if p is None:
+        return codes, pool.shares[:, codes]
+    if len(codes) > 1:
+        raise DataError(
+            f"p of {name} must be a mapping of the protected groups to their chances, since there "
+            f"are {len(codes)} of them ({_names(pool, codes)}), or protected must name one; got {p}"
+        )
+    return codes, np.full((len(pool.limit), 1), float(p))
+
+
+def _given_shares(name: str, given: dict[int, float], codes: list[int], pool: Pool) -> np.ndarray:
+    missing = [code for code in codes if code not in given]
+    if missing:
+        raise DataError(
+            f"p of {name} must name every protected group, and {_names(pool, missing)} is missing"
+        )
+    shares = np.array([float(given[code]) for code in codes])
+    if len(codes) > 1 and shares.sum() >= 1.0 - 1e-9:
+        raise DataError(
+            f"p of {name} must leave a chance to others than the protected groups, and those of "
+            f"{_names(pool, codes)} sum to 1: leave one out, or name the others in protected"
+        )
+    return np.broadcast_to(shares, (len(pool.limit), len(codes)))
+
+
+def _without_largest(given: dict[int, float], pool: Pool) -> list[int]:
+    """Take the groups named; of all groups, those without the one that has the largest share."""
+    codes = list(given)
+    whole = sum(float(share) for share in given.values()) >= 1.0 - 1e-9
+    if whole and len(codes) == pool.n_groups and len(codes) > 1:
+        codes.remove(max(codes, key=lambda code: given[code]))
+    return codes
+
+
+def _usual(pool: Pool) -> list[int]:
+    """Take all groups that occur but the largest; of two equally large, the one that is lower."""
+    sizes = pool.sizes.sum(axis=0)
+    there = np.flatnonzero(sizes).tolist()
+    if len(there) < 2:
+        return there
+    place = np.arange(len(pool.codes)) - np.repeat(pool.offsets[:-1], np.diff(pool.offsets))
+    depth = np.bincount(pool.codes, weights=place, minlength=pool.n_groups) / np.maximum(sizes, 1)
+    largest = max(there, key=lambda code: (sizes[code], -depth[code]))
+    return [code for code in there if code != largest]
+
+
+def _names(pool: Pool, codes: list[int]) -> str:
+    return ", ".join(repr(pool.groups.categories[code]) for code in codes)

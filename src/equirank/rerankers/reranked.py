@@ -9,7 +9,7 @@ from sklearn.utils import get_tags
 
 from ..core.data import RankingData
 from ..core.errors import DataError
-from ..core.explaining import Scored, explain_pair, two_rows
+from ..core.explain_pair import Scored, explain_pair, two_rows
 from ..core.pair_explanation import PairExplanation
 from ..core.params import Constraint
 from ..core.ranker import METADATA, Ranker
@@ -62,7 +62,7 @@ def _last(estimator: Any) -> Any:
 
 
 def _fit_needs(last: Any) -> frozenset[str]:
-    """Give what this very estimator needs to fit, its pair cost's needs among it."""
+    """Return what this very estimator needs to fit, its pair cost's needs among it."""
     if isinstance(last, Ranker):
         return last._needs()
     needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
@@ -225,12 +225,12 @@ class Reranked(Ranker):
         return _handed_out(*self._both(data))
 
     def _both(self, data: RankingData) -> tuple[Ranking, Ranking]:
-        """Give the ranking by the estimator's scores, and what the re-ranker makes of it."""
+        """Return the ranking by the estimator's scores, and what the re-ranker makes of it."""
         before = Ranking.from_scores(data, data.to_original(self._given_scores(data)))
         return before, self.reranker(before)
 
     def _given_scores(self, data: RankingData) -> np.ndarray:
-        """Give the estimator's own scores per stored row."""
+        """Return the estimator's own scores per stored row."""
         if isinstance(self.estimator_, Ranker):
             found = self.estimator_.predict(data)
             return found if data.rows is None else found[data.caller_rank]
@@ -245,7 +245,8 @@ class Reranked(Ranker):
 
 
 def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
-    """Give scores whose order is the new one: those of the list, in their order, to new owners."""
+    """Return scores whose order is the new one: those of the list, in their order, to new owners.
+    """
     scores = np.asarray(before.data.score, dtype=np.float64)
     place = _mean_places(after)
     result = scores.copy()
@@ -266,7 +267,7 @@ def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
 
 
 def _mean_places(ranking: Ranking) -> np.ndarray:
-    """Give the mean place of each row over the draws; one that is not shown stands behind all."""
+    """Return the mean place of each row over the draws; one that is not shown stands behind all."""
     data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, -1)
     query = data.query_of_rows()
     behind = np.diff(data.offsets)[query] + 1

@@ -1,26 +1,29 @@
 """Reranking: a ranking that knows what it was made from, what it guarantees and what it cost."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core import columns as door
-from ..core.data import Attribute
+from ..core import inputs as door
+from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
+from ..core.metric import Metric
 from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..core.table import Table
-from ..kernels.segments import sort_within
-from .bounds import Bounds, NoBounds
+from ..kernels.segments import segment_sum, sort_within
+from ..metrics.fairness.exposure import ExposureGap
+from ..metrics.fairness.prefix_divergence import RND
+from ..metrics.relevance.gain import NDCG
+from .group_bounds import Bounds, NoBounds
 
 if TYPE_CHECKING:
     from ..core.reranker import Reranker
     from .explanation import Explanation
-    from .price import Price
 
-__all__ = ["Reranking"]
+__all__ = ["Price", "Reranking", "before_after", "price_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,8 +159,6 @@ class Reranking(Ranking):
     @cached_property
     def price(self) -> "Price":
         """What it cost: NDCG and score before and after, per query and in the mean."""
-        from .price import price_of
-
         return price_of(self._made_from, self, self.k)
 
     @cached_property
@@ -174,7 +175,7 @@ class Reranking(Ranking):
         return bool(self.holds_per_query.all())
 
     def summary(self) -> Table:
-        """Give measures before and after: the guarantee, NDCG, score, shares in front, gaps.
+        """Return measures before and after: the guarantee, NDCG, score, shares in front, gaps.
 
         Examples
         --------
@@ -183,8 +184,6 @@ class Reranking(Ranking):
         >>> result.summary()["measure"][:2].tolist()
         ['lists that keep the guarantee', 'NDCG (score)']
         """
-        from .before_after import before_after
-
         return before_after(self)
 
     def explain(self, item: Any, query: Any = None) -> "Explanation":
@@ -226,3 +225,190 @@ def _places(ranking: Ranking) -> np.ndarray:
     place[slots.order] = slots.position
     place[ranking.position == 0] = 0
     return place
+
+
+#: Places looked at where the re-ranker has no cutoff.
+USUAL = 10
+
+
+def before_after(result: "Reranking") -> Table:
+    """Return each measure before and after: guarantee, NDCG, score, shares in front, fairness gaps.
+
+    Measures that the data does not allow are left out; means over the lists where they are defined.
+    """
+    rows: list[tuple[str, float, float]] = []
+    before = result._made_from
+    rows += _guarantee(result, before)
+    price = result.price
+    at = "" if result.k is None else f"@{result.k}"
+    if price.gain is not None:
+        rows.append((f"NDCG{at} ({price.gain})", price.ndcg_before, price.ndcg))
+    rows += _mean_scores(result, before)
+    if result.data.sensitive:
+        rows += _shares(result, before)
+        rows += _gaps(result, before)
+    names, first, last = zip(*rows, strict=True) if rows else ((), (), ())
+    return Table({"measure": list(names), "before": np.array(first), "after": np.array(last)})
+
+
+def _heads(result: "Reranking", before: Ranking) -> tuple[Slots, Slots, np.ndarray]:
+    """Return both lists, and how many places of each list are shown now."""
+    old, new = before.slots(), result.slots()
+    return old, new, new.sizes if new.shown is None else new.shown
+
+
+def _guarantee(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+    if isinstance(result.bounds, NoBounds) or not result.data.sensitive:
+        return []
+    old, _, shown = _heads(result, before)
+    front = old.position <= np.repeat(shown, old.sizes)
+    codes = result.groups.codes[old.order[front]]
+    offsets = np.concatenate([[0], np.cumsum(shown)])
+    kept = result.bounds.holds(codes, offsets)
+    return [
+        ("lists that keep the guarantee", float(kept.mean()), float(result.holds_per_query.mean()))
+    ]
+
+
+def _mean_scores(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+    score = before.data.score
+    if score is None:
+        return []
+    old, new, shown = _heads(result, before)
+    first, last = (_mean_in_front(score[slots.order], slots, shown) for slots in (old, new))
+    word = "mean score" if result.k is None else f"mean score of the first {result.k}"
+    return [(word, first, last)]
+
+
+def _mean_in_front(values: np.ndarray, slots: Slots, places: np.ndarray) -> float:
+    front = slots.position <= np.repeat(places, slots.sizes)
+    sums = segment_sum(np.where(front, values, 0.0).astype(np.float64), slots.offsets)
+    return float((sums[places > 0] / places[places > 0]).mean()) if (places > 0).any() else np.nan
+
+
+def _shares(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+    old, new, shown = _heads(result, before)
+    k = USUAL if result.k is None else result.k
+    places = np.minimum(shown, k)
+    codes, rows = result.groups.codes, []
+    for code, name in enumerate(result.groups.categories):
+        pair = [
+            _mean_in_front((codes[slots.order] == code).astype(float), slots, places)
+            for slots in (old, new)
+        ]
+        rows.append((f"share of {name} in the first {k}", pair[0], pair[1]))
+    return rows
+
+
+def _gaps(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+    rows = []
+    by, k = result.by, result.k
+    metrics: list[Metric] = [ExposureGap(by=by, k=k), RND(by=by, k=k)]
+    for metric in metrics:
+        pair = [float(metric.summarize(metric.per_query(one))[0]) for one in (before, result)]
+        if not np.isnan(pair).all():
+            rows.append((str(metric), pair[0], pair[1]))
+    return rows
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """What a re-ranking cost, in the mean over queries and per query.
+
+    Attributes
+    ----------
+    gain : {"relevance", "score"} or None
+        What NDCG counts: relevance where it is known (``2**y - 1``), else the score above the
+        lowest of its list; None where neither is known.
+    ndcg_before, ndcg : float
+        NDCG (at the cutoff) before and after, means over the queries where it is defined.
+    score_loss : float
+        How much lower the mean score of the shown is; 0 where everyone is shown.
+    worst_inversion : float
+        The largest amount by which somebody behind, or left out, outscores somebody in front; the
+        largest of all queries. Rows left out stand behind all others.
+    per_query : Table
+        The same per query.
+
+    Examples
+    --------
+    >>> from equirank.rerankers import DetGreedy
+    >>> result = DetGreedy(k=2).rerank([4, 3, 2, 1], sensitive_features=list("mmff"))
+    >>> result.price.score_loss, result.price.worst_inversion  # (4 + 3) / 2 - (4 + 2) / 2, 3 - 2
+    (0.5, 1.0)
+    """
+
+    gain: str | None
+    ndcg_before: float
+    ndcg: float
+    score_loss: float
+    worst_inversion: float
+    per_query: Table = field(repr=False)
+
+    def to_dict(self) -> dict[str, float | str | None]:
+        """Return the means as plain values."""
+        names = ("gain", "ndcg_before", "ndcg", "score_loss", "worst_inversion")
+        return {name: getattr(self, name) for name in names}
+
+
+def price_of(before: Ranking, after: Ranking, k: int | None) -> Price:
+    """Compare two rankings of the same rows; NaN where neither relevance nor score is known."""
+    data = before.data
+    none = np.full(data.n_queries, np.nan)
+    gain = "relevance" if data.y is not None else "score" if data.score is not None else None
+    first, last = (none, none) if gain is None else _ndcgs(before, after, gain, k)
+    loss, worst = (none, none) if data.score is None else _scores(before, after)
+    table = Table(
+        {
+            "query": data.qids,
+            "ndcg_before": first,
+            "ndcg": last,
+            "score_loss": loss,
+            "worst_inversion": worst,
+        },
+        data.backend,
+    )
+    largest = float(worst.max()) if data.score is not None else np.nan
+    return Price(gain, _mean(first), _mean(last), _mean(loss), largest, table)
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def _ndcgs(
+    before: Ranking, after: Ranking, gain: str, k: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    data = before.data
+    metric = NDCG(k=k)
+    if gain == "score":
+        metric = NDCG(k=k, gain="linear")
+        data = replace(data, y=_above_lowest(data), max_grade=0.0)
+    pair = []
+    for ranking in (before, after):
+        seen = Ranking(data, ranking.position, ranking.last, ranking.weights)
+        pair.append(np.asarray(metric.per_query(seen).value, dtype=np.float64))
+    return pair[0], pair[1]
+
+
+def _above_lowest(data: RankingData) -> np.ndarray:
+    score = np.asarray(data.score, dtype=np.float64)
+    lowest = np.minimum.reduceat(score, data.offsets[:-1])
+    return score - np.repeat(lowest, np.diff(data.offsets))
+
+
+def _scores(before: Ranking, after: Ranking) -> tuple[np.ndarray, np.ndarray]:
+    """Return the loss of mean score among the shown, and the worst inversion."""
+    from ..kernels.prefix_lists import worst_drops
+
+    score = np.asarray(before.data.score, dtype=np.float64)
+    old, new = before.slots(), after.slots()
+    shown = new.sizes if new.shown is None else new.shown
+    means = []
+    for slots in (old, new):
+        here = np.where(slots.position <= np.repeat(shown, slots.sizes), score[slots.order], 0.0)
+        means.append(segment_sum(here, slots.offsets) / np.maximum(shown, 1))
+    offered = np.where(before.position > 0, score, -np.inf)
+    worst = worst_drops(offered[new.order], new.offsets, shown)
+    return means[0] - means[1], worst

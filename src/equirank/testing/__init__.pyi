@@ -1,6 +1,7 @@
 """The public list of checks."""
 
 from . import strategies as strategies
+from .conformance import run_conformance as run_conformance
 from .metric_checks import check_metric as check_metric
 from .ranker_checks import check_ranker as check_ranker
 from .ranker_checks import check_reranker as check_reranker

@@ -10,15 +10,14 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
-from ..core.measuring import measure, permuted, resampled
-from ..core.metric import Metric
-from ..core.names import metric_names, parse_metric, parse_metrics
+from ..core.metric import Metric, measure, permuted, resampled
 from ..core.random import generator
 from ..core.ranking import Ranking
-from .lists import constant, tie_orders
-from .trial import Trial
+from ..core.registry import metric_names, parse_metric, parse_metrics
+from .trial_lists import Trial, constant, tie_orders
 
 __all__ = ["CHECKS", "check_metric"]
+
 
 NEEDS = {
     "relevance": "y",

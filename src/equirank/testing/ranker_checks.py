@@ -11,16 +11,16 @@ from sklearn.base import clone
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
+from ..core.persistence import load
 from ..core.ranker import Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
-from ..core.saving import load
 
 __all__ = ["check_ranker", "check_reranker", "with_groups"]
 
 
 def with_groups(estimator: Any) -> Any:
-    """Give a ranker that derives its groups from the first column of X, for scikit-learn's checks.
+    """Return a ranker that derives its groups from the first column of X, for scikit-learn's checks.
 
     Those call ``fit(X, y)``; a ranker that needs ``sensitive_features`` would fail most of them. At
     prediction all rows are of one group: the checks want each row's score to depend on that row
@@ -266,7 +266,7 @@ def _check_explaining(
 
 
 def _by_feature(explanation: Any) -> np.ndarray:
-    """Give the contributions in the order of their names."""
+    """Return the contributions in the order of their names."""
     return explanation["contribution"][np.argsort(explanation["feature"].astype(str))]
 
 

@@ -1,20 +1,15 @@
 """The public list of this room."""
 
-from .bound import Bound as Bound
 from .bounds import kernel_bound as kernel_bound
 from .bounds import margin_bound as margin_bound
 from .bounds import rank_svm_bound as rank_svm_bound
 from .bounds import training_error_bound as training_error_bound
-from .facts import EnsembleFacts as EnsembleFacts
-from .facts import KernelFacts as KernelFacts
 from .generalization_bounds import GeneralizationBounds as GeneralizationBounds
-from .margin_loss import margin_loss as margin_loss
-from .margin_report import margin_report as margin_report
-from .order_odds import order_probabilities as order_probabilities
-from .pair_weight import WeightAxioms as WeightAxioms
-from .pair_weight import weight_axioms as weight_axioms
-from .rademacher import rademacher_complexity as rademacher_complexity
-from .regret import Regret as Regret
+from .generalization_bounds import margin_report as margin_report
+from .margins import margin_loss as margin_loss
+from .margins import rademacher_complexity as rademacher_complexity
+from .pair_weights import weight_axioms as weight_axioms
+from .regret import order_probabilities as order_probabilities
 from .regret import preference_loss as preference_loss
 from .regret import ranking_regret as ranking_regret
 from .vc_bounds import cost_sensitive_vc_bound as cost_sensitive_vc_bound

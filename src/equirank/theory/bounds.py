@@ -1,15 +1,100 @@
 """Bounds on the share of unseen pairs that a ranker gets wrong."""
 
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from ..core.errors import DataError
-from ..core.params import Number, check_params
-from .bound import Bound, check_bound
+from ..core.params import Constraint, Integer, Number, check_params
 
-__all__ = ["kernel_bound", "margin_bound", "rank_svm_bound", "training_error_bound"]
+__all__ = [
+    "Bound",
+    "EnsembleFacts",
+    "KernelFacts",
+    "check_bound",
+    "kernel_bound",
+    "margin_bound",
+    "rank_svm_bound",
+    "training_error_bound",
+]
+
+
+DECLARED: Mapping[str, Constraint] = {
+    "error": Number(0, 1),
+    "loss": Number(0, 1),
+    "slack": Number(0),
+    "complexity": Number(0),
+    "norm": Number(0),
+    "radius": Number(0),
+    "n_pairs": Integer(1),
+    "n_better": Integer(1),
+    "n_worse": Integer(1),
+    "vc_dimension": Integer(1),
+    "n_rounds": Integer(1),
+    "rho": Number(0, open_low=True),
+    "delta": Number(0, 1, open_low=True, open_high=True),
+}
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound on the share of pairs ranked wrongly, as a sum of three parts.
+
+    Attributes
+    ----------
+    empirical : float
+        What was seen on the sample: a margin loss, a mean slack, an error.
+    complexity : float
+        The price of having chosen among many rankers; infinite where the formula does not apply.
+    confidence : float
+        The price of certainty, from the sample size and delta.
+
+    Examples
+    --------
+    >>> from equirank.theory.bounds import Bound
+    >>> bound = Bound(0.25, 0.5, 0.125)
+    >>> bound.value, bound.vacuous
+    (0.875, False)
+    >>> Bound(0.25, 0.5, 0.5)
+    Bound(1.25 = 0.25 + 0.5 + 0.5, vacuous)
+    """
+
+    empirical: float
+    complexity: float = 0.0
+    confidence: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The bound itself: the sum of the parts; may exceed 1, and is then vacuous."""
+        return self.empirical + self.complexity + self.confidence
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says nothing: an error is never above 1 anyway."""
+        return self.value >= 1.0
+
+    def __float__(self) -> float:
+        """Return the value."""
+        return self.value
+
+    def __repr__(self) -> str:
+        """Show the sum, and whether it says anything."""
+        parts = f"{self.empirical:.4g} + {self.complexity:.4g} + {self.confidence:.4g}"
+        return f"Bound({self.value:.4g} = {parts}{', vacuous' if self.vacuous else ''})"
+
+    def __post_init__(self) -> None:
+        """Refuse parts that are not numbers: a bound is never NaN."""
+        for name in ("empirical", "complexity", "confidence"):
+            if math.isnan(getattr(self, name)):
+                raise ValueError(f"{name} of a bound must be a number, got nan")
+
+
+def check_bound(owner: str, given: Mapping[str, Any]) -> None:
+    """Check the arguments of a bound by their names."""
+    check_params(owner, given, DECLARED)
 
 
 def margin_bound(
@@ -228,3 +313,53 @@ def _price_of_choice(owner: str, rho: float, n_pairs: int, uniform: bool) -> flo
         return 0.0
     check_params(owner, {"rho": rho}, {"rho": Number(0, 1, open_low=True)})
     return math.sqrt(math.log(math.log2(2.0 / rho)) / n_pairs)
+
+
+@dataclass(frozen=True)
+class EnsembleFacts:
+    """What the bounds need to know of an ensemble of weak rankers with values in [0, 1].
+
+    Attributes
+    ----------
+    norm : float
+        The L1 norm of the weights.
+    n_rounds : int
+        The number of weak rankers.
+    weak_ranker : {"stump", "feature"}
+        What they are.
+    normalizers : ndarray or None
+        Z_t of each round, where the algorithm has them.
+
+    Examples
+    --------
+    >>> from equirank.theory.bounds import EnsembleFacts
+    >>> EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker="stump")
+    EnsembleFacts(norm=1.5, n_rounds=2, weak_ranker='stump', normalizers=None)
+    """
+
+    norm: float
+    n_rounds: int
+    weak_ranker: Literal["stump", "feature"]
+    normalizers: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class KernelFacts:
+    """What the bounds need to know of a linear scorer in the space of a kernel.
+
+    Attributes
+    ----------
+    norm : float
+        The norm of the weights.
+    radius : float
+        The largest norm of an item of the data asked about.
+
+    Examples
+    --------
+    >>> from equirank.theory.bounds import KernelFacts
+    >>> KernelFacts(norm=2.0, radius=1.0)
+    KernelFacts(norm=2.0, radius=1.0)
+    """
+
+    norm: float
+    radius: float

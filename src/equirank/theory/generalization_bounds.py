@@ -1,5 +1,6 @@
 """GeneralizationBounds: what a fitted ranker can promise of pairs it has not seen."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -7,21 +8,120 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.params import Integer, Number, check_params
-from ..core.random import as_seed
+from ..core.random import as_seed, generator
 from ..core.table import Table
-from .bound import Bound
-from .bounds import rank_svm_bound, training_error_bound
-from .disjoint_pairs import disjoint_pairs
-from .facts import EnsembleFacts, KernelFacts
-from .seen_pairs import SeenPairs
+from .bounds import (
+    Bound,
+    EnsembleFacts,
+    KernelFacts,
+    kernel_bound,
+    margin_bound,
+    rank_svm_bound,
+    training_error_bound,
+)
+from .margins import margin_loss, rademacher_complexity
 from .vc_bounds import vc_bound
+
+__all__ = ["MARGINS", "GeneralizationBounds", "SeenPairs", "disjoint_pairs", "margin_report"]
+
+
+def disjoint_pairs(data: RankingData, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
+    """Match the items of each list at random into pairs of unequal relevance, no item in two.
+
+    A list of two grades gives as many pairs as the rarer grade has items; one of more grades is
+    paired blindly and pairs of equal relevance are dropped, so that every pair of unequal relevance
+    is equally likely.
+
+    Returns
+    -------
+    better, worse : ndarray of int
+        Stored rows.
+    """
+    if data.y is None:
+        raise DataError("y must be given to form pairs")
+    query = data.query_of_rows()
+    if not ((data.y[1:] != data.y[:-1]) & (query[1:] == query[:-1])).any():
+        raise DataError("y must differ within a list, and no list has two grades to compare")
+    attempt = 0
+    while True:  # blind pairing of a few items may find nothing; the next attempt may
+        pairs = [_match(data, data.y, at, random_state, attempt) for at in range(data.n_queries)]
+        better, worse = np.concatenate(pairs, axis=1)
+        if len(better):
+            return better, worse
+        attempt += 1
+
+
+def _match(
+    data: RankingData, y: np.ndarray, query: int, random_state: Any, attempt: int
+) -> np.ndarray:
+    """Match one list at random: two rows of stored rows, the better above."""
+    begin, end = int(data.offsets[query]), int(data.offsets[query + 1])
+    order = generator(random_state, query, attempt).permutation(end - begin) + begin
+    high = y[order] == y[order].max()
+    if (y[order[~high]] == y[order].min()).all():
+        size = min(int(high.sum()), int((~high).sum()))
+        return np.stack([order[high][:size], order[~high][:size]])
+    half = len(order) // 2
+    two = np.stack([order[:half], order[half : 2 * half]])
+    two = np.where(y[two[0]] > y[two[1]], two, two[::-1])
+    return two[:, y[two[0]] > y[two[1]]]
+
+
+@dataclass(frozen=True, eq=False)
+class SeenPairs:
+    """Disjoint pairs of a data set with their scores, and what is known of the scorer.
+
+    Attributes
+    ----------
+    better, worse : ndarray
+        Stored rows.
+    """
+
+    data: RankingData
+    score: np.ndarray
+    better: np.ndarray
+    worse: np.ndarray
+    facts: EnsembleFacts | KernelFacts
+
+    @property
+    def margins(self) -> np.ndarray:
+        """The score gaps; those of an ensemble are divided by the L1 norm of its weights."""
+        gap = self.score[self.better] - self.score[self.worse]
+        return gap / (self.facts.norm or 1.0) if isinstance(self.facts, EnsembleFacts) else gap
+
+    def complexity(self, n_draws: int, random_state: Any) -> float:
+        """Estimate the Rademacher complexity of an ensemble's weak rankers; 0 for kernels."""
+        if isinstance(self.facts, KernelFacts):
+            return 0.0
+        X = self.data.X
+        table = X.toarray() if hasattr(X, "toarray") else X
+        return sum(
+            rademacher_complexity(
+                table[rows],
+                weak_ranker=self.facts.weak_ranker,
+                n_draws=n_draws,
+                random_state=generator(random_state, side),
+            )[0]
+            for side, rows in enumerate((self.better, self.worse))
+        )
+
+    def bound(self, rho: float, complexity: float, delta: float) -> Bound:
+        """Bound the error by the loss at a margin, uniformly over margins in (0, 1]."""
+        margins = self.margins
+        loss = margin_loss(margins, rho=rho)
+        if isinstance(self.facts, EnsembleFacts):
+            return margin_bound(loss, complexity, len(margins), rho=rho, delta=delta, uniform=True)
+        norm, radius = self.facts.norm, self.facts.radius
+        return kernel_bound(
+            loss, len(margins), norm=norm, radius=radius, rho=rho, delta=delta, uniform=True
+        )
+
 
 if TYPE_CHECKING:
     from ..core.ranker import Ranker as Base
 else:
     Base = object
 
-__all__ = ["MARGINS", "GeneralizationBounds"]
 
 #: Margins tried; the bound is uniform over them, so the best may be picked.
 MARGINS = tuple(float(2.0**-power) for power in np.arange(0, 8.5, 0.5))
@@ -38,8 +138,10 @@ class GeneralizationBounds(Base):
     A ranker with one stump:
 
     >>> import numpy as np
-    >>> from equirank import Ranker, make_ranking
-    >>> from equirank.theory import EnsembleFacts, GeneralizationBounds
+    >>> from equirank import Ranker
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.theory import GeneralizationBounds
+    >>> from equirank.theory.bounds import EnsembleFacts
     >>> class OneStump(GeneralizationBounds, Ranker):
     ...     def _fit(self, data):
     ...         self.threshold_ = float(np.median(data.X[:, 0]))
@@ -154,7 +256,7 @@ def _kernel_rows(
 def _vc(
     data: RankingData, score: np.ndarray, facts: EnsembleFacts, delta: float
 ) -> tuple[Bound, float, str]:
-    """Give the VC bound where it applies, else an infinite one that says why."""
+    """Return the VC bound where it applies, else an infinite one that says why."""
     y = np.asarray(data.y)
     high = y == y.max()
     infinite = Bound(0.0, np.inf)
@@ -209,5 +311,97 @@ def _table(rows: list[Row], n_pairs: int) -> Table:
             "rho": np.array([rho for _, _, rho, _ in rows]),
             "pairs": np.full(len(rows), n_pairs),
             "note": np.array([note for _, _, _, note in rows], dtype=object),
+        }
+    )
+
+
+def margin_report(
+    ranker: GeneralizationBounds,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    rho: Any = None,
+    delta: float = 0.05,
+    n_draws: int = 50,
+    random_state: Any = 0,
+) -> Table:
+    """Report how many pairs a ranker separates by a margin, and what that promises, over margins.
+
+    A wide margin is kept by fewer pairs, and promises more of unseen ones: the bound is lowest
+    somewhere between. It is uniform in rho, so all rows hold at once with probability 1 - delta,
+    and the best may be picked. Pairs are matched so that no item stands in two, as in
+    ``ranker.generalization_bounds``; a tied pair counts as wrong. Ensembles (the RankBoost family)
+    have the margins of a score divided by the L1 norm of its weights, at most 1; linear and kernel
+    rankers (`RankSVM`) have the scores' own, and a bound by norm and radius.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Fitted, with ``generalization_bounds``: a booster or `RankSVM`.
+    X : array-like, sparse array, data frame or RankingData
+        Features; a `RankingData` brings everything else with it.
+    y : array-like
+        Relevance, >= 0.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    rho : array-like, optional
+        The margins, in (0, 1]; powers of sqrt(2) from 1/256 to 1 by default.
+    delta : float
+        The probability that the bounds do not hold.
+    n_draws : int
+        Draws for the Rademacher complexity.
+    random_state : int, Generator, RandomState or None
+        Seed of the matching and of the draws.
+
+    Returns
+    -------
+    Table
+        A row per margin: ``rho``, ``error`` (the share of pairs ranked wrongly, the same in every
+        row), ``margin_loss``, ``complexity``, ``confidence``, their sum ``bound``, whether it is
+        ``vacuous`` (1 or more), and the number of ``pairs``. `equirank.plots.margin_bounds` draws
+        it.
+
+    References
+    ----------
+    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+
+    Examples
+    --------
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import RankBoost
+    >>> from equirank.theory import margin_report
+    >>> data = make_ranking(n_queries=400, random_state=0)
+    >>> report = margin_report(RankBoost(20).fit(data), data, rho=[0.1, 0.3, 1.0])
+    >>> report["margin_loss"].round(2).tolist()
+    [0.26, 0.72, 1.0]
+    """
+    margins = np.asarray(MARGINS[::-1] if rho is None else rho, dtype=np.float64).ravel()
+    check_params(
+        "margin_report",
+        {"delta": delta, "n_draws": n_draws},
+        {"delta": Number(0, 1, open_low=True, open_high=True), "n_draws": Integer(2)},
+    )
+    if len(margins) == 0 or not ((margins > 0) & (margins <= 1)).all():
+        raise DataError(f"rho of margin_report must hold margins in (0, 1], got {rho!r}")
+    if not isinstance(ranker, GeneralizationBounds):
+        raise DataError(
+            "ranker of margin_report must have bounds (a booster or RankSVM), got "
+            f"{type(ranker).__name__}"
+        )
+    seed = as_seed(random_state)
+    seen = ranker._seen_pairs(X, y, qid, seed)
+    complexity = seen.complexity(n_draws, seed)
+    bounds = [seen.bound(float(each), complexity, delta) for each in margins]
+    return Table(
+        {
+            "rho": margins,
+            "error": np.full(len(margins), margin_loss(seen.margins, rho=0.0)),
+            "margin_loss": np.array([bound.empirical for bound in bounds]),
+            "complexity": np.array([bound.complexity for bound in bounds]),
+            "confidence": np.array([bound.confidence for bound in bounds]),
+            "bound": np.array([bound.value for bound in bounds]),
+            "vacuous": np.array([bound.vacuous for bound in bounds]),
+            "pairs": np.full(len(margins), len(seen.better)),
         }
     )

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.columns import choose
 from ..core.errors import DataError
+from ..core.inputs import choose
 from ..core.params import Integer, Vector, check_params
-from .bound import Bound, check_bound
+from .bounds import Bound, check_bound
 
 __all__ = ["cost_sensitive_vc_bound", "vc_bound"]
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from equirank.auditing.tables.blind_spots import packaged
+from equirank.auditing.tables.method_tables import packaged
 from equirank.metrics.properties import bench, scenario_names
-from equirank.metrics.properties.benching import default_metrics
+from equirank.metrics.properties.property_bench import default_metrics
 
 HOW = "make it anew: equirank properties --json=src/equirank/auditing/blind_spots.json"
 

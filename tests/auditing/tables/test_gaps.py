@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import audit, evaluate
-from equirank.auditing.tables.gaps import detectable_gap
+from equirank.auditing.tables.gap_tables import detectable_gap
 from equirank.datasets import load_hiring
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equirank import as_ranking_data, evaluate
-from equirank.auditing.measures.position_difference import PositionDifference
-from equirank.auditing.tables.groups import detectable_difference
+from equirank.auditing.measures import PositionDifference
+from equirank.auditing.tables.group_tables import detectable_difference
 from equirank.core.inference import holm
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from equirank import as_ranking_data, audit
-from equirank.auditing.tables.prefix_shares import binomial_minimum, prefixes
+from equirank.auditing.tables.position_tables import binomial_minimum, prefixes
 from equirank.metrics import fa_star_ir_test
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from equirank import as_ranking_data, audit
-from equirank.auditing.tables.selection import small_cells
+from equirank.auditing.tables.group_tables import small_cells
 from equirank.metrics import AdverseImpactRatio
 
 

@@ -1,8 +1,11 @@
 """Hand-made findings, so that each rule can be tried on numbers one can see."""
 
-from equirank.auditing.tables import comparison, gaps, groups, selection
-from equirank.auditing.tables.rows import make_table
-from equirank.auditing.verdict.reading import Findings
+from equirank.auditing.tables import gap_tables as comparison
+from equirank.auditing.tables import gap_tables as gaps
+from equirank.auditing.tables import group_tables as groups
+from equirank.auditing.tables import group_tables as selection
+from equirank.auditing.verdict.findings import Findings
+from equirank.core.table import make_table
 
 NAN = float("nan")
 

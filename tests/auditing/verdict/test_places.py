@@ -5,7 +5,7 @@ import re
 import pytest
 from auditing.verdict.findings import attribute, findings, group_row, selection_row
 
-from equirank.auditing.verdict.places import rule_intersections, rule_positions
+from equirank.auditing.verdict.group_rules import rule_intersections, rule_positions
 
 CLEAR = {"low": 5.2, "high": 8.9, "p": 0.001, "detectable": 2.04}
 

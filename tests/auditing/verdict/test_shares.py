@@ -2,7 +2,7 @@
 
 from auditing.verdict.findings import attribute, findings, gap_row, group_row, selection_row
 
-from equirank.auditing.verdict.shares import (
+from equirank.auditing.verdict.group_rules import (
     rule_attention,
     rule_merit,
     rule_pairs,

@@ -7,7 +7,7 @@ from math import log2, nan
 import numpy as np
 
 from equirank import Ranking, as_ranking_data
-from equirank.core.measuring import resampled
+from equirank.core.metric import resampled
 
 from ..agreement import batches, positions
 
@@ -37,14 +37,14 @@ def exposures(blocks, n, **options):
 
 
 def lists_of(labels):
-    """Give every list of the agreement tests with a function from options to its exposures."""
+    """Return every list of the agreement tests with a function from options to its exposures."""
     for batch in batches(labels):
         yield "average", batch, [(case, [(1.0, case.blocks())]) for case in batch.cases]
         yield "stable", batch, [(case, [(1.0, case.in_order())]) for case in batch.cases]
 
 
 def drawn_of(labels):
-    """Give every ranking by position with its cases and their weighted draws."""
+    """Return every ranking by position with its cases and their weighted draws."""
     for drawn in positions(labels):
         pairs = []
         for at, case in enumerate(drawn.batch.cases):

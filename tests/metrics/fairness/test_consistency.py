@@ -34,7 +34,7 @@ def twin(score, X, k):
 
 
 def lists(n_lists, seed=0):
-    """Give lists of scores and features: copies, lattices, general points, one item."""
+    """Return lists of scores and features: copies, lattices, general points, one item."""
     rng = np.random.default_rng(seed)
     for number in range(n_lists):
         n, d = int(rng.integers(1, 12)), int(rng.integers(1, 4))

@@ -14,7 +14,7 @@ OPTIONS = [{}, {"k": 2}, {"discount": "zipf"}, {"discount": (1.0, 0.5, 0.25), "k
 
 
 def expected_exposures(drawn, **options):
-    """Give each case's exposures, averaged over the draws."""
+    """Return each case's exposures, averaged over the draws."""
     result = [np.zeros(len(case.y)) for case in drawn.batch.cases]
     for number, draw in enumerate(drawn.draws):
         for at, (blocks, hidden) in enumerate(draw):

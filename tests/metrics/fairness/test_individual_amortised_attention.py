@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data, evaluate
 from equirank.metrics import IndividualAmortisedAttention, individual_amortised_attention
-from equirank.metrics.fairness import individual_amortised_attention as module
+from equirank.metrics.fairness import amortised_exposure as module
 from equirank.testing import check_metric
 from equirank.testing.strategies import policies
 

@@ -7,7 +7,7 @@ import pytest
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.metrics import expected_exposure_loss, individual_amortised_attention
-from equirank.metrics.fairness.ranking_sequence import joined_rankings
+from equirank.metrics.fairness.amortised_exposure import joined_rankings
 
 from ..cases import same
 

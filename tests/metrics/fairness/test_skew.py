@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data
-from equirank.core.names import parse_metric
+from equirank.core.registry import parse_metric
 from equirank.metrics import Skew, skew
 from equirank.testing import check_metric
 

@@ -8,21 +8,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from equirank import DataError, EquirankWarning, as_ranking_data, load, make_ranking
+from equirank import DataError, EquirankWarning, as_ranking_data, load
+from equirank.costs import ClassPairCost, ListedPairCost, ProtectedPairCost
+from equirank.datasets import make_ranking
 from equirank.metrics import NDCG, pair_loss
-from equirank.rankers import (
-    BipartiteRankBoost,
-    ClassPairCost,
-    ListedPairCost,
-    ProtectedPairCost,
-    RankBoost,
-    RankBoostPlus,
-)
-from equirank.rankers.boosting.binning import Workers, bin_features
-from equirank.rankers.boosting.factorised import FactorisedWeights
-from equirank.rankers.boosting.pair_terms import cost_rule
-from equirank.rankers.boosting.pair_weights import PairOptions, PairWeights
-from equirank.rankers.boosting.stump import Stump
+from equirank.rankers import BipartiteRankBoost, RankBoost, RankBoostPlus
+from equirank.rankers.boosting.factorised_weights import FactorisedWeights
+from equirank.rankers.feature_bins import Workers, bin_features
+from equirank.rankers.training_pairs import PairOptions, PairWeights, Stump, cost_rule
 
 from .boosting_twins import all_pairs, rank_boost
 from .test_rank_boost import COMBINE, Cells, OnlyPairs, close, sample

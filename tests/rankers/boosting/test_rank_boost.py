@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from equirank import PairCost
+from equirank.costs import PairCost
 from equirank.rankers import RankBoost
 
 from .boosting_twins import all_pairs, rank_boost

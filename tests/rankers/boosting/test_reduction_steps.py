@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equirank import as_ranking_data
+from equirank.rankers.boosting.fair_reduction import ReductionSteps
 from equirank.rankers.boosting.pairwise_constraint import pairwise_constraint
-from equirank.rankers.boosting.reduction_steps import ReductionSteps
 
 
 def rule():

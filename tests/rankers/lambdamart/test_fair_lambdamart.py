@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import clone
 
 import equirank
-from equirank import DataError, InfeasibleError, as_ranking_data, evaluate, make_ranking
+from equirank import DataError, InfeasibleError, as_ranking_data, evaluate
+from equirank.datasets import make_ranking
 from equirank.metrics import rnd
 from equirank.rankers import MART, FairLambdaMART, LambdaMART, McRank
 from equirank.rankers.tradeoff_path import TradeoffPath, pareto_points

@@ -7,7 +7,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from equirank import Ranking, as_ranking_data, evaluate, make_ranking
+from equirank import Ranking, as_ranking_data, evaluate
+from equirank.datasets import make_ranking
 from equirank.rankers import LambdaMART
 
 DATA = os.environ.get("EQUIRANK_DATA")

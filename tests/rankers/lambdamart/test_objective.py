@@ -12,9 +12,8 @@ from equirank.core.data import RankingData
 from equirank.core.pair_cost import PairCost
 from equirank.kernels.swaps import swap_changes
 from equirank.metrics import disparate_treatment, exposure_gap, rkl, rnd, rrd
-from equirank.rankers.lambdamart.fairness_part import fairness_part, no_fairness
-from equirank.rankers.lambdamart.objective import Objective
-from equirank.rankers.lambdamart.performance_part import performance_part
+from equirank.rankers.lambdamart.fairness_terms import fairness_part, no_fairness
+from equirank.rankers.lambdamart.objective import Objective, performance_part
 
 
 def lists(seed, n_groups=2, n_queries=3, longest=12, **more):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from equirank import DataError, EquirankWarning, as_ranking_data, evaluate, make_ranking
+from equirank import DataError, EquirankWarning, as_ranking_data, evaluate
+from equirank.datasets import make_ranking
 from equirank.metrics import ndcg
 from equirank.rankers import AdaRank
 

@@ -10,8 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeRegressor
 
-from equirank import DataError, load, make_ranking
+from equirank import DataError, load
 from equirank.core.errors import FormatError
+from equirank.datasets import make_ranking
 from equirank.rankers import ClassifierRanker, RegressionRanker
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank import as_ranking_data
-from equirank.kernels.prank import prank_pass
 from equirank.rankers import PRank
+from equirank.rankers.linear.prank import prank_pass
 
 
 def slow(X, grade, passes, n_grades):

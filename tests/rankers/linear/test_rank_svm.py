@@ -9,16 +9,11 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 from equirank import DataError, EquirankWarning, as_ranking_data
-from equirank.rankers import (
-    ClassPairCost,
-    GroupPairCost,
-    ListedPairCost,
-    ParityPairCost,
-    RankSVM,
-)
-from equirank.rankers.boosting.binning import Workers
+from equirank.costs import ClassPairCost, GroupPairCost, ListedPairCost, ParityPairCost
+from equirank.rankers import RankSVM
+from equirank.rankers.feature_bins import Workers
 from equirank.rankers.linear import rank_svm
-from equirank.rankers.linear.hinge import HingeObjective
+from equirank.rankers.linear.hinge_objective import HingeObjective
 from equirank.theory import rank_svm_bound
 
 

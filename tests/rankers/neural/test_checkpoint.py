@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, make_ranking
+from equirank import DataError
 from equirank.core.errors import FormatError
+from equirank.datasets import make_ranking
 from equirank.rankers import DirectRanker
-from equirank.rankers.neural import neural_ranker, training
-from equirank.rankers.neural.checkpoint import NAME, read_checkpoint, write_checkpoint
-from equirank.rankers.neural.training import begin
+from equirank.rankers.neural import neural_ranker
+from equirank.rankers.neural import training_loop as training
+from equirank.rankers.neural.model_files import NAME, read_checkpoint, write_checkpoint
+from equirank.rankers.neural.training_loop import begin
 
 
 @pytest.fixture(scope="module")

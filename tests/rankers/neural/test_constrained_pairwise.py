@@ -6,7 +6,7 @@ import torch
 
 import equirank
 from equirank import DataError, EquirankWarning, as_ranking_data
-from equirank.metrics.fairness.pairwise_metric import count_pairs
+from equirank.metrics.fairness.pairwise import count_pairs
 from equirank.rankers import ConstrainedPairwise
 
 QUICK = {"layers": (), "batch_size": 32, "n_epochs": 45, "random_state": 0}

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 import equirank
-from equirank import DataError, make_ranking
+from equirank import DataError
+from equirank.datasets import make_ranking
 from equirank.rankers import DebiasClassifier
 
 SMALL = {"layers": (6, 3), "n_epochs": 4, "batch_size": 32, "random_state": 0}

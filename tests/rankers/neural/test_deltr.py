@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, as_ranking_data, evaluate, make_ranking
+from equirank import DataError, as_ranking_data, evaluate
+from equirank.datasets import make_ranking
 from equirank.rankers import DELTR, ListNet
+from equirank.rankers.neural.batches import QueryBatches, Rows
 from equirank.rankers.neural.deltr import _loss
-from equirank.rankers.neural.list_losses import exposure_sides
+from equirank.rankers.neural.losses import exposure_sides
 from equirank.rankers.neural.network import Layers, Model, Net
-from equirank.rankers.neural.padding import QueryBatches
-from equirank.rankers.neural.rows import Rows
 
 
 def people(seed=0, sizes=(9, 4, 6), groups=2):

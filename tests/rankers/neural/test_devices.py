@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, make_ranking
+from equirank import DataError
+from equirank.datasets import make_ranking
 from equirank.rankers import DirectRanker
-from equirank.rankers.neural.devices import autocast, chosen_device, threads
+from equirank.rankers.neural.network import autocast, chosen_device, threads
 
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA GPU here")
 

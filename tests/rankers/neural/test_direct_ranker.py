@@ -12,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 import equirank
-from equirank import DataError, EquirankWarning, as_ranking_data, evaluate, make_ranking
-from equirank.metrics import representation_leakage
+from equirank import DataError, EquirankWarning, as_ranking_data, evaluate
+from equirank.datasets import make_ranking
+from equirank.preprocess import representation_leakage
 from equirank.rankers import DebiasClassifier, DirectRanker
 
 SMALL = {"layers": (5, 3), "n_epochs": 3, "batch_size": 32, "random_state": 0}
@@ -80,7 +81,7 @@ def test_any_weights_are_an_order(seed):
 
 
 def twin(weights, batch, fairness, gamma, tau, noise):
-    """Give loss of the ranker and of its opponents in plain NumPy, the slow way."""
+    """Return loss of the ranker and of its opponents in plain NumPy, the slow way."""
     w = {name: np.asarray(values) for name, values in weights.items()}
     x, target, weight = (np.asarray(batch[name]) for name in ("x", "target", "weight"))
     squash = np.tanh if tau == "tanh" else (lambda v: v)

@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.drawn_pairs import DrawnPairs, PairSet, PairUnion, group_pairs
-from equirank.rankers.neural.rows import Rows
+from equirank.rankers.neural.batches import Rows
+from equirank.rankers.neural.pair_constraints import DrawnPairs, PairSet, PairUnion, group_pairs
 
 
 def sample(seed, n_rows=14, n_lists=3, n_groups=3):

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import make_ranking
-from equirank.rankers import DebiasClassifier, DirectRanker, fit_together
-from equirank.rankers.neural import gradients
-from equirank.rankers.neural.gradients import Computed, Recorded
+from equirank.datasets import make_ranking
+from equirank.rankers import DebiasClassifier, DirectRanker
+from equirank.rankers.neural import training_loop as gradients
+from equirank.rankers.neural.training_loop import Computed, Recorded
+from equirank.search import fit_together
 
 CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA GPU here")
 

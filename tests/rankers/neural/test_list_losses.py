@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.list_losses import (
+from equirank.rankers.neural.losses import (
     cross_entropy,
     exposure_excess,
     exposure_sides,

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, make_ranking
+from equirank import DataError
+from equirank.datasets import make_ranking
 from equirank.rankers import ListNet
-from equirank.rankers.neural.list_losses import cross_entropy, label_order_loss, log_chances
+from equirank.rankers.neural.losses import cross_entropy, label_order_loss, log_chances
 
 
 def problem_value(model, data):

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import equirank
-from equirank import DataError, MissingExtraError, as_ranking_data, evaluate, make_ranking
-from equirank.core import extras
+from equirank import DataError, MissingExtraError, as_ranking_data, evaluate
+from equirank.core import environment as extras
+from equirank.datasets import make_ranking
 from equirank.rankers import DebiasClassifier, DirectRanker
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirank import make_ranking
+from equirank.datasets import make_ranking
 from equirank.rankers import DebiasClassifier, DirectRanker
 from equirank.rankers.neural.network import ACTIVATIONS
 

@@ -5,8 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.padding import QueryBatches, list_places, padded
-from equirank.rankers.neural.rows import Rows
+from equirank.rankers.neural.batches import QueryBatches, Rows, list_places, padded
 
 
 def batches(sizes, batch_size=3, seed=0):

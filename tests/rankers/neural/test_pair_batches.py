@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from equirank.rankers.neural.pair_batches import ListedPairs, SampledPairs
-from equirank.rankers.neural.rows import Rows
+from equirank.rankers.neural.batches import ListedPairs, Rows, SampledPairs
 
 
 def sampled(y, sizes, weight=None, batch_size=4):
@@ -22,7 +21,7 @@ def sampled(y, sizes, weight=None, batch_size=4):
 
 
 def drawn(made, number=0):
-    """Give the pairs of an epoch as arrays: row numbers, targets, weights."""
+    """Return the pairs of an epoch as arrays: row numbers, targets, weights."""
     parts = made.pairs(*(made.rows.tensor(values) for values in made.draw(number)))
     return tuple(part.numpy() for part in parts)
 

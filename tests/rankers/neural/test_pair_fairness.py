@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.pair_fairness import (
+from equirank.rankers.neural.pair_constraints import (
     constraint_terms,
     correlation,
     game,

@@ -9,11 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank import as_ranking_data
-from equirank.rankers.lambdamart.fairness_part import no_fairness
-from equirank.rankers.lambdamart.objective import Objective
-from equirank.rankers.lambdamart.performance_part import performance_part
-from equirank.rankers.neural import pair_losses as module
-from equirank.rankers.neural.pair_losses import (
+from equirank.rankers.lambdamart.fairness_terms import no_fairness
+from equirank.rankers.lambdamart.objective import Objective, performance_part
+from equirank.rankers.neural import losses as module
+from equirank.rankers.neural.losses import (
     lambda_slopes,
     lambda_slopes_of_rows,
     logistic_slopes,

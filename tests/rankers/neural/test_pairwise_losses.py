@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import DataError, as_ranking_data, make_ranking
-from equirank.core.names import parse_metric
+from equirank import DataError, as_ranking_data
 from equirank.core.ranking import Ranking
+from equirank.core.registry import parse_metric
+from equirank.datasets import make_ranking
 from equirank.rankers import LambdaRank, RankNet, SoftRank
 from equirank.rankers.neural import lambda_rank, rank_net
-from equirank.rankers.neural.pair_losses import lambda_slopes, logistic_slopes
+from equirank.rankers.neural.losses import lambda_slopes, logistic_slopes
 
 KINDS = (RankNet, LambdaRank, SoftRank)
 

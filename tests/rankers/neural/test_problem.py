@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from equirank import make_ranking
+from equirank.datasets import make_ranking
 from equirank.rankers import DirectRanker
-from equirank.rankers.neural.training import Plan, begin, train
+from equirank.rankers.neural.training_loop import Plan, begin, train
 
 SMALL = {"layers": (8, 4), "batch_size": 32, "precision": "float64"}
 

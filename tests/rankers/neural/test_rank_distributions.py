@@ -8,8 +8,8 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from equirank.rankers.neural import rank_distributions as module
-from equirank.rankers.neural.rank_distributions import (
+from equirank.rankers.neural import losses as module
+from equirank.rankers.neural.losses import (
     expected_gain,
     rank_distributions,
     score_slopes,

@@ -3,8 +3,7 @@
 import numpy as np
 import torch
 
-from equirank.rankers.neural.row_batches import RowBatches
-from equirank.rankers.neural.rows import Rows, standardised, statistics
+from equirank.rankers.neural.batches import RowBatches, Rows, standardised, statistics
 
 
 def test_statistics_and_constant_columns():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from equirank import make_ranking
+from equirank.datasets import make_ranking
 from equirank.rankers import DELTR, ConstrainedPairwise, ListNet, PairwiseRegularised, SoftRank
 
 MODELS = [

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from equirank import DataError
-from equirank.rankers.neural.training import SCHEDULES, Plan, begin, descend, train
+from equirank.rankers.neural.training_loop import SCHEDULES, Plan, begin, descend, train
 
 
 class Ticks:

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import equirank
-from equirank import DataError, EquirankWarning, as_ranking_data, evaluate, make_ranking
-from equirank.core.names import parse_metric
-from equirank.datasets import make_german_lists
-from equirank.kernels.disparities import GROUP, INDIVIDUAL, NONE
-from equirank.kernels.policy_gradient import list_gradient
+from equirank import DataError, EquirankWarning, as_ranking_data, evaluate
+from equirank.core.registry import parse_metric
+from equirank.datasets import make_german_lists, make_ranking
+from equirank.kernels.policy_gradient import GROUP, INDIVIDUAL, NONE, list_gradient
 from equirank.rankers import FairPGRank
 from equirank.rankers.policy.rewards import rewards
 

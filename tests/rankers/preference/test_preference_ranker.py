@@ -14,9 +14,10 @@ from sklearn.svm import LinearSVC
 import equirank
 from equirank import QueryKFold, as_ranking_data
 from equirank.core.errors import DataError, EquirankWarning
+from equirank.costs import ClassPairCost
 from equirank.metrics import auc
-from equirank.rankers import ClassPairCost, PreferenceRanker, order_by_preference
-from equirank.rankers.preference.pair_model import pair_chance, pair_features
+from equirank.rankers import PreferenceRanker, order_by_preference
+from equirank.rankers.preference.preference_ranker import pair_chance, pair_features
 from equirank.testing import check_ranker
 from equirank.theory import order_probabilities
 

@@ -12,11 +12,11 @@ from ...core.metric import GroupMetric
 from ...core.params import Choice, Constraint, Flag, Number, Optional
 from ...core.ranking import Ranking
 from ...core.slots import Slots
-from ...kernels.representation import least_counts, prefix_places
+from ...kernels.prefixes import least_counts, prefix_places
 from ...kernels.segments import segment_sum
 
 if TYPE_CHECKING:
-    from ...kernels.fa_star_ir import Minimum
+    from ...kernels.fa_star_ir_minimums import Minimum
 
 __all__ = ["FAStarIRResult", "FAStarIRTest", "fa_star_ir_test"]
 
@@ -121,11 +121,11 @@ class FAStarIRTest(GroupMetric):
             )
 
     def minimum(self, k: int, p: float, n: int) -> "Minimum":
-        """Give the table of minimum counts of prefixes 1 to k, and the levels that give it.
+        """Return the table of minimum counts of prefixes 1 to k, and the levels that give it.
 
         ``n`` is the length of the list, which the law of a pool needs.
         """
-        from ...kernels import fa_star_ir as kernel
+        from ...kernels import fa_star_ir_minimums as kernel
 
         if self.law == "pool":
             make = kernel.pool_adjusted_table if self.adjusted else kernel.pool_table
@@ -133,7 +133,7 @@ class FAStarIRTest(GroupMetric):
         return (kernel.adjusted_table if self.adjusted else kernel.table)(k, p, float(self.alpha))
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Give 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
+        """Return 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
         columns = [self._passes(slots, codes == code) for code in wanted.tolist()]
         return np.stack(columns, axis=1)
 
@@ -185,7 +185,7 @@ class FAStarIRTest(GroupMetric):
         >>> FAStarIRTest(protected="f").result(data.ranking()).p_value
         0.25
         """
-        from ...kernels.fa_star_ir import p_value, pool_p_value
+        from ...kernels.fa_star_ir_minimums import p_value, pool_p_value
 
         if self.protected is None:
             raise DataError(f"protected of {self} must name the group to test, got None")

@@ -43,7 +43,7 @@ class GroupBenefit(GroupMetric):
     takes_k: ClassVar[bool] = False
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Give the benefit of each wanted group."""
+        """Return the benefit of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
         score = slots.score.astype(np.float64)
         # a common shift cancels, and without it so do the digits
@@ -128,7 +128,7 @@ def group_preferences(
         )
 
     def content(group: Any, others: list[tuple[Any, dict[Any, float]]]) -> bool:
-        """Say whether a group has at least as much under its own ranker as under others."""
+        """Return whether a group has at least as much under its own ranker as under others."""
         own = benefits[place[str(group)]][1][group]
         return all(o[group] - own <= tol * max(abs(own), abs(o[group])) for _, o in others)
 

@@ -8,8 +8,8 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.metric import Metric, Values, score_arrays
-from ...core.names import parse_metrics
 from ...core.params import Integer, check_params
+from ...core.registry import parse_metrics
 from ...core.slots import Slots
 from ...core.table import Table
 
@@ -37,7 +37,7 @@ class _Windows(Metric):
             )
 
     def values(self, slots: Slots) -> Values:
-        """Give the metric and its groups in every window, NaN where a list has no such window."""
+        """Return the metric and its groups in every window, NaN where a list has no such window."""
         longest = int(np.diff(slots.data.offsets).max())
         firsts = range(0, longest - self.window + 1, self.step)
         shown = slots.head()

@@ -1,13 +1,13 @@
 """The public list of distributional checks, and the bench that says which metric sees what."""
 
-from .benching import bench as bench
-from .checks.arbitrary_treatment import arbitrary_treatment as arbitrary_treatment
-from .checks.bimodality import bimodality as bimodality
-from .checks.clustering import clustering as clustering
-from .checks.conditional_independence import conditional_independence as conditional_independence
-from .checks.noisy_ranking import noisy_ranking as noisy_ranking
-from .checks.smoothness import smoothness as smoothness
-from .checks.statistical_independence import statistical_independence as statistical_independence
-from .checks.tokenisation_index import tokenisation_index as tokenisation_index
+from .merit_checks import arbitrary_treatment as arbitrary_treatment
+from .merit_checks import conditional_independence as conditional_independence
+from .merit_checks import noisy_ranking as noisy_ranking
+from .merit_checks import tokenisation_index as tokenisation_index
+from .position_checks import bimodality as bimodality
+from .position_checks import clustering as clustering
+from .position_checks import smoothness as smoothness
+from .position_checks import statistical_independence as statistical_independence
+from .property_bench import bench as bench
 from .scenarios import scenario_names as scenario_names
 from .scenarios import scenario_pair as scenario_pair

@@ -7,11 +7,12 @@ import numpy as np
 
 from ...core.data import RankingData, as_ranking_data
 from ...core.errors import DataError
-from ...core.names import suggest
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
+from ...core.registry import suggest
 
 __all__ = ["PROTECTED", "SCENARIOS", "scenario_names", "scenario_pair"]
+
 
 #: Length of a list, number of protected in it, by how many places everyone's rank is blurred.
 N, M, BLUR = 60, 20, 2.0
@@ -202,7 +203,7 @@ def _as_data(listings: list[Listing]) -> RankingData:
 
 
 def _relabelled(rng: np.random.Generator, bad: np.ndarray) -> Pair:
-    """Give the order of merit twice: the protected on even places, and on the given ones."""
+    """Return the order of merit twice: the protected on even places, and on the given ones."""
     position, part = np.arange(1, N + 1), _parts(rng)
     fair, worse = (np.isin(position, places) for places in (_even(rng), bad))
     return Listing(position, fair, part), Listing(position, worse, part)

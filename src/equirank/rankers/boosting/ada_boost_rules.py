@@ -5,7 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["RULES", "Rule"]
+from ..feature_bins import Bins, Workers
+
+__all__ = ["RULES", "Rule", "best_edge", "stump_output", "vote_parts", "vote_sum"]
+
 
 Pass = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 Step = Callable[[np.ndarray, np.ndarray, float, int], np.ndarray]
@@ -37,19 +40,19 @@ class Rule:
 
 
 def _half_log(weight: np.ndarray, margin: np.ndarray) -> float:
-    """Give 1/2 ln((1 - err) / err) on weights, err kept off 0."""
+    """Return 1/2 ln((1 - err) / err) on weights, err kept off 0."""
     total = float(weight.sum())
     return _odds(float((weight * margin).sum()) / total, len(weight))
 
 
 def _odds(edge: float, rows: int) -> float:
-    """Give 1/2 ln((1 + r) / (1 - r)), r kept off +-1 by one part in the number of rows."""
+    """Return 1/2 ln((1 + r) / (1 - r)), r kept off +-1 by one part in the number of rows."""
     edge = float(np.clip(edge, -1.0 + 1.0 / rows, 1.0 - 1.0 / rows))
     return 0.5 * float(np.log((1.0 + edge) / (1.0 - edge)))
 
 
 def exact_vote(weight: np.ndarray, cost: np.ndarray, margin: np.ndarray) -> float:
-    """Give the minimiser of sum D exp(-c y a h), found where its slope is 0."""
+    """Return the minimiser of sum D exp(-c y a h), found where its slope is 0."""
     from scipy.optimize import brentq
 
     levels, level = np.unique(cost, return_inverse=True)
@@ -119,3 +122,48 @@ RULES: Mapping[str, Rule] = {
         _costs, 0, _ada_cost, lambda c, m, a, n: np.exp(-_leaning(c, m) * a * m), unit=True
     ),
 }
+
+
+def vote_sum(
+    X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Add up the votes; stumps of one feature and threshold are added once."""
+    cuts, place = np.unique(np.stack([feature, threshold], axis=1), axis=0, return_inverse=True)
+    total = np.bincount(place.reshape(-1), weights=weight, minlength=len(cuts))
+    score = np.full(len(X), -weight.sum())
+    for (column, cut), vote in zip(cuts, total, strict=True):
+        score += np.where(X[:, int(column)] > cut, 2.0 * vote, 0.0)
+    return score
+
+
+def vote_parts(
+    X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Return what the votes of each feature add to each row's sum (rows x features)."""
+    parts = np.zeros(X.shape)
+    for column in np.unique(feature).tolist():
+        mine = feature == column
+        parts[:, column] = vote_sum(X, feature[mine], threshold[mine], weight[mine])
+    return parts
+
+
+def best_edge(bins: Bins, potential: np.ndarray, workers: Workers) -> tuple[int, int, float, float]:
+    """Find the stump with the largest edge: feature, cut (-1: always +1), side and edge."""
+    sums = bins.histograms(potential, workers)
+    total = float(potential.sum())
+    above = total - np.cumsum(sums[:, : bins.edges.shape[1]], axis=1)
+    edge = 2.0 * above - total
+    edge[np.arange(edge.shape[1]) >= bins.n_edges[:, None]] = 0.0
+    size = np.abs(edge)
+    largest = max(float(size.max(initial=0.0)), abs(total))
+    tie = largest - 1e-12 * float(np.abs(potential).sum())
+    if abs(total) >= tie:
+        return 0, -1, 1.0 if total >= 0 else -1.0, abs(total)
+    feature, cut = np.unravel_index(int(np.argmax(size >= tie)), size.shape)
+    side = 1.0 if edge[feature, cut] > 0 else -1.0
+    return int(feature), int(cut), side, float(size[feature, cut])
+
+
+def stump_output(bins: Bins, feature: int, cut: int) -> np.ndarray:
+    """Return +1 above the cut and -1 up to it."""
+    return np.where(bins.codes[feature] > cut, 1.0, -1.0)

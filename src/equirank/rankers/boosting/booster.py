@@ -1,39 +1,179 @@
 """Booster: what RankBoost and its kin share, from costs to rounds to what they record."""
 
+import math
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from ...core.data import RankingData
+from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
 from ...core.metric import Metric
 from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import (
-    AnyOf,
-    Constraint,
-    Flag,
-    Instance,
-    Integer,
-    Number,
-    Optional,
-)
+from ...core.params import AnyOf, Constraint, Flag, Instance, Integer, Number, Optional
 from ...core.params import Choice as OneOf
+from ...kernels.metric_loops import separable_sums
+from ...kernels.pair_factors import best_first
+from ..early_stopping import Watch, held_out, one_metric
+from ..feature_bins import Workers, bin_features
 from ..preferences import data_of_pairs
-from ..validation import held_out, one_metric
-from .binning import Workers, bin_features
+from ..training_pairs import CostRule, PairOptions, PairWeights, Stump, cost_rule
 from .ensemble import Ensemble, dense
-from .factorised import FactorisedWeights
-from .pair_errors import PairErrors
-from .pair_terms import CostRule, cost_rule
-from .pair_weights import PairOptions, PairWeights
-from .rounds import Rounds
-from .watching import Watch
-from .weak_rankers import Choice, Features, Stumps, WeakRankers
+from .factorised_weights import FactorisedWeights
+from .weak_rankers import Features, Stumps, WeakChoice, WeakRankers
 
-__all__ = ["COMMON", "Booster"]
+__all__ = ["COLUMNS", "COMMON", "Booster", "PairErrors", "Rounds"]
+
+
+class PairErrors:
+    """Counts misordered pairs of a training set, with and without costs, for any scores.
+
+    Costs that are no sum of products over items are not counted: ``cost_R2`` is then NaN.
+    """
+
+    def __init__(self, data: RankingData, rule: CostRule) -> None:
+        self.offsets = data.offsets
+        self.grade = np.unique(np.asarray(data.y), return_inverse=True)[1].ravel()
+        one = np.ones((1, data.n_rows))
+        weight = one[0] if data.query_weight is None else data.query_weight[data.query_of_rows()]
+        self.plain = [(weight, one[0])]
+        self.uniform, self.known = rule.uniform, rule.separable and not rule.equal_grades
+        self.costly: list[tuple[np.ndarray, np.ndarray]] = []
+        self.turned: list[tuple[np.ndarray, np.ndarray]] = []
+        for u, v in zip(*(rule.terms() or (one, one)), strict=True):
+            for k, row in enumerate(rule.matrix):
+                mine = u * weight * (rule.cells == k)
+                self.costly.append((mine, v * np.maximum(row, 0.0)[rule.cells]))
+                if (row < 0.0).any():
+                    self.turned.append((mine, v * np.maximum(-row, 0.0)[rule.cells]))
+
+    def __call__(self, score: np.ndarray) -> tuple[float, float]:
+        """Return R2 without costs and with costs, of scores per stored row."""
+        order, end = np.empty((2, len(score)), dtype=np.int64)
+        best_first(score, self.offsets, order, end)
+        wrong, total = self._sum(self.plain, order, end)
+        plain = wrong / total if total > 0 else 0.0
+        if self.uniform or not self.known:
+            return plain, plain if self.uniform else float("nan")
+        wrong, total = self._sum(self.costly, order, end)
+        against, other = self._sum(self.turned, order, end)
+        whole = total + other
+        return plain, (wrong + other - against) / whole if whole > 0 else 0.0
+
+    def _sum(
+        self, terms: list[tuple[np.ndarray, np.ndarray]], order: np.ndarray, end: np.ndarray
+    ) -> tuple[float, float]:
+        wrong = total = 0.0
+        for u, v in terms:
+            above, tied, every = separable_sums(
+                u[order], v[order], self.grade[order], end, self.offsets
+            )
+            wrong += float(above.sum() + 0.5 * tied.sum())
+            total += float(every.sum())
+        return wrong, total
+
+
+#: What is recorded of every round.
+COLUMNS = ("alpha", "r", "e_plus", "e_minus", "e_zero", "Z", "E", "R2", "cost_R2")
+
+
+class Rule(Protocol):
+    """What a booster says about its rounds."""
+
+    tol: float
+    smoothing: float | None
+
+    def _alpha(self, choice: WeakChoice, sides: tuple[float, float] | None, smooth: float) -> float:
+        """Return the weight of a weak ranker with these errors."""
+
+
+class Rounds:
+    """Rounds of RankBoost on given weights, and what came of them."""
+
+    def __init__(
+        self,
+        rule: Rule,
+        weights: Any,
+        weak: WeakRankers,
+        errors: PairErrors | None,
+        watch: Watch | None,
+    ) -> None:
+        self.rule, self.weights, self.weak = rule, weights, weak
+        self.errors, self.watch = errors, watch
+        self.rankers: list[Stump] = []
+        self.alphas: list[float] = []
+        self.curve: dict[str, list[float]] = {name: [] for name in COLUMNS}
+
+    def run(
+        self, n_rounds: int, growing: CostRule | None = None, fixed: list[Stump] | None = None
+    ) -> Self:
+        """Run up to so many rounds.
+
+        Parameters
+        ----------
+        n_rounds : int
+            At most.
+        growing : CostRule, optional
+            Costs that enter round by round, as their powers t / n_rounds.
+        fixed : list of Stump, optional
+            The weak rankers to take, in order; without them each round chooses.
+        """
+        weights, rule = self.weights, self.rule
+        if weights.n_pairs == 0:
+            return self
+        smooth = 0.5 / weights.n_pairs if rule.smoothing is None else rule.smoothing
+        log_cost = weights.log_cost()
+        for at in progress(range(n_rounds), "boosting"):
+            if growing is not None:
+                weights.set_costs(growing.to_power((at + 1) / n_rounds))
+                log_cost = weights.log_cost()
+            if fixed is None:
+                choice = self.weak.choose(weights)
+                if choice is None or choice.merit <= rule.tol:
+                    break
+            else:
+                choice = self.weak.again(weights, fixed[at])
+            sides = self.weak.sides(weights, choice)
+            alpha = rule._alpha(choice, sides, smooth)
+            before = weights.log_total
+            self.weak.add(weights, choice.ranker, alpha)
+            self._record(choice.ranker, choice.r, alpha, sides, before, log_cost)
+            if self.watch is not None and self.watch.add(self._watched(choice.ranker, alpha)):
+                break
+            if fixed is None and weights.separated():
+                break
+        return self
+
+    def _watched(self, ranker: Stump, alpha: float) -> np.ndarray:
+        """Return the round's part of the scores of the validation data."""
+        if self.watch is None:
+            return np.zeros(0)
+        return alpha * self.weak.output_of(dense(self.watch.data.X), ranker)
+
+    def _record(
+        self,
+        ranker: Stump,
+        r: float,
+        alpha: float,
+        sides: tuple[float, float] | None,
+        before: float,
+        log_cost: float,
+    ) -> None:
+        self.rankers.append(ranker)
+        self.alphas.append(alpha)
+        plus, minus = sides if sides is not None else (math.nan, math.nan)
+        after = self.weights.log_total
+        plain, costly = math.nan, math.nan
+        if self.errors is not None:
+            plain, costly = self.errors(self.weights.stored_scores())
+        line = [alpha, r, plus, minus, 1.0 - plus - minus]
+        line += [math.exp(after - before), math.exp(min(after - log_cost, 700.0)), plain, costly]
+        for name, value in zip(COLUMNS, line, strict=True):
+            self.curve[name].append(value)
+
 
 #: Rows up to which the share of misordered pairs is recorded unless asked otherwise.
 RECORDED = 100_000
@@ -42,7 +182,7 @@ RECORDED = 100_000
 COMMON: dict[str, Constraint] = {
     "n_estimators": Integer(1),
     "cost_combination": OneOf("product", "sum", "mean"),
-    "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.PairCost)")),
+    "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
     "cost_stage": OneOf("initial", "rounds", "post"),
     "missing": OneOf("learn", "abstain"),
     "max_bins": Optional(Integer(2, 255)),
@@ -148,7 +288,7 @@ class Booster(Ensemble):
         return PairWeights.of_preferences(n_rows, first, second, cost, options, workers)
 
     def _graded(self, data: RankingData) -> RankingData:
-        """Give the data with the grades that make the pairs."""
+        """Return the data with the grades that make the pairs."""
         return data
 
     def _boost(
@@ -202,8 +342,8 @@ class Booster(Ensemble):
         bins = bin_features(X, rows, self.max_bins, self.random_state, workers)
         return Stumps(bins, self.missing, workers)
 
-    def _alpha(self, choice: Choice, sides: tuple[float, float] | None, smooth: float) -> float:
-        """Give the weight of a weak ranker with these errors."""
+    def _alpha(self, choice: WeakChoice, sides: tuple[float, float] | None, smooth: float) -> float:
+        """Return the weight of a weak ranker with these errors."""
         raise TypeError(f"{type(self).__name__} must define _alpha; Booster is abstract")
 
     def _keep(self, rounds: Rounds, weak: WeakRankers, watch: Watch | None) -> None:

@@ -11,22 +11,22 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...core import columns as door
+from ...core import inputs as door
 from ...core.data import as_ranking_data
 from ...core.errors import DataError, EquirankWarning
-from ...core.explaining import Parts, Scored, explain_pair
+from ...core.explain_pair import Parts, Scored, explain_pair
 from ...core.pair_explanation import PairExplanation
 from ...core.params import AnyOf, Choice, Constraint, Integer, Optional, Vector, check_params
+from ...core.persistence import save
 from ...core.random import as_seed
 from ...core.ranking import Ranking
-from ...core.saving import save
 from ...core.table import Table
-from .ada_boost_rules import RULES
-from .ada_boost_stumps import best_edge, stump_output, vote_parts, vote_sum
-from .binning import Workers, bin_features
-from .calibration import calibrated, fit_calibration
+from ..feature_bins import Workers, bin_features
+from ..sklearn_models import calibrated, fit_calibration
+from .ada_boost_rules import RULES, best_edge, stump_output, vote_parts, vote_sum
 
 __all__ = ["CostSensitiveAdaBoost"]
+
 
 #: An edge below this is none: no stump tells the classes apart any more.
 NO_EDGE = 1e-12
@@ -148,17 +148,17 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Give F less the shift of the decision: above 0 is the second class."""
+        """Return F less the shift of the decision: above 0 is the second class."""
         score = self._margin(self._checked(X))
         return score - self.shift_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Give the class of each row; a score of 0 is the first class."""
+        """Return the class of each row; a score of 0 is the first class."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Give the probability of each class, calibrated unless ``calibration`` is None."""
+        """Return the probability of each class, calibrated unless ``calibration`` is None."""
         score = self._margin(self._checked(X))
         if self.calibration is None:
             positive = 0.5 * (1.0 + np.tanh(score))
@@ -326,7 +326,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return score
 
     def _shift(self, negative: float, positive: float) -> float:
-        """Give the F from which on the second class is cheaper: AdaMEC's decision."""
+        """Return the F from which on the second class is cheaper: AdaMEC's decision."""
         if self.variant != "AdaMEC":
             return 0.0
         odds = float(np.log(negative / positive))
@@ -338,7 +338,8 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return 0.5 * odds if slope <= 0 else (odds - float(self.calibration_y_[0])) / slope
 
     def _crossing(self, share: float) -> float:
-        """Give the F at which the isotonic curve comes to exceed a share, off its ends if never."""
+        """Return the F at which the isotonic curve comes to exceed a share, off its ends if never.
+        """
         x, y = self.calibration_x_, self.calibration_y_
         above = np.flatnonzero(y > share)
         if len(above) == 0 or above[0] == 0:

@@ -7,12 +7,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.explaining import Parts
+from ...core.explain_pair import Parts
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ...theory.facts import EnsembleFacts
+from ...theory.bounds import EnsembleFacts
 from ...theory.generalization_bounds import GeneralizationBounds
-from .stump import ABSTAIN
+from ..training_pairs import ABSTAIN
 from .weak_rankers import scale
 
 __all__ = ["Ensemble", "dense"]
@@ -46,7 +46,7 @@ class Ensemble(GeneralizationBounds, Ranker):
         return total
 
     def _parts(self, data: RankingData) -> Parts:
-        """Give what the weak rankers of each feature add to each row's score."""
+        """Return what the weak rankers of each feature add to each row's score."""
         X = dense(data.X)
         parts = np.zeros(X.shape)
         for feature, values in self._by_feature(X, slice(0, len(self.alpha_))):
@@ -54,7 +54,7 @@ class Ensemble(GeneralizationBounds, Ranker):
         return Parts(parts)
 
     def _by_feature(self, X: np.ndarray, rounds: slice) -> Iterator[tuple[int, np.ndarray]]:
-        """Give each feature that some rounds chose, and what they add to each row's score."""
+        """Return each feature that some rounds chose, and what they add to each row's score."""
         features, alphas = self.feature_[rounds], self.alpha_[rounds]
         for feature in np.unique(features).tolist():
             mine = features == feature
@@ -73,7 +73,7 @@ class Ensemble(GeneralizationBounds, Ranker):
     def staged_predict(
         self, X: Any, *, qid: Any = None, sensitive_features: Any = None
     ) -> Iterator[np.ndarray]:
-        """Give the scores after each round, in the caller's row order.
+        """Return the scores after each round, in the caller's row order.
 
         Parameters
         ----------
@@ -185,5 +185,5 @@ class Ensemble(GeneralizationBounds, Ranker):
 
 
 def dense(X: Any) -> np.ndarray:
-    """Give the features as a dense matrix."""
+    """Return the features as a dense matrix."""
     return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

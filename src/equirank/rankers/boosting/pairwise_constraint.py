@@ -9,11 +9,11 @@ from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.pair_cost import PairCost
 from ...core.ranking import Ranking
-from ...metrics.fairness.pairwise_metric import count_pairs
-from ..costs.group_pair_cost import GroupPairCost
-from ..costs.parity_pair_cost import ParityPairCost
+from ...costs import GroupPairCost, ParityPairCost
+from ...metrics.fairness.pairwise import count_pairs
 
 __all__ = ["CONSTRAINTS", "PairwiseConstraint", "pairwise_constraint"]
+
 
 #: Groups times grades up to which pairs of equal relevance are told apart from others.
 MOST_CELLS = 128
@@ -57,7 +57,7 @@ class PairwiseConstraint:
         return self.kind == "rank_parity"
 
     def measure(self, data: RankingData, score: np.ndarray) -> tuple[float, np.ndarray]:
-        """Give the share of misordered pairs, ties half, and the differences of the groups.
+        """Return the share of misordered pairs, ties half, and the differences of the groups.
 
         ``score`` is per stored row. Pairs are pooled over the queries.
         """
@@ -68,7 +68,7 @@ class PairwiseConstraint:
         return error, np.einsum("kgh,gh->k", self.weights, wrong)
 
     def cost(self, multipliers: np.ndarray) -> PairCost:
-        """Give the pair cost of the Lagrangian, scaled so that a pair costs 1 without multipliers.
+        """Return pair cost of the Lagrangian, scaled so that a pair costs 1 without multipliers.
 
         A pair whose cost is negative counts reversed.
         """

@@ -10,17 +10,17 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.environment import progress
 from ...core.errors import DataError
-from ...core.extras import progress
 from ...core.params import Choice, Constraint, Integer, Label, Number, Optional
 from ...core.table import Table
-from .binning import Bins, Workers, bin_features
+from ..feature_bins import Bins, Workers, bin_features
+from ..training_pairs import CostRule, Stump
 from .ensemble import Ensemble
-from .factorised import FactorisedWeights
-from .pair_terms import CostRule
-from .stump import Stump
+from .factorised_weights import FactorisedWeights
 
 __all__ = ["PreferredRankBoost"]
+
 
 #: Sums closer than this are equal: the lowest feature, then the lowest threshold is taken.
 TIE = 1e-10
@@ -237,7 +237,7 @@ class _Groups:
             self.benefit.append(gain[self.every.rows].astype(np.float64))
 
     def vote(self, plus: float, minus: float) -> float:
-        """Give 1/2 ln(plus / minus), smoothed."""
+        """Return 1/2 ln(plus / minus), smoothed."""
         return 0.5 * math.log((plus + self.smooth) / (minus + self.smooth))
 
     def add(self, output: Any) -> None:

@@ -6,17 +6,18 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 
 from ...kernels.stumps import best_stump
-from .binning import Bins, Workers
-from .stump import ABSTAIN, Stump
+from ..feature_bins import Bins, Workers
+from ..training_pairs import ABSTAIN, Stump
 
-__all__ = ["Choice", "Features", "Stumps", "WeakRankers"]
+__all__ = ["Features", "Stumps", "WeakChoice", "WeakRankers"]
+
 
 #: Merits closer than this are equal: the lowest feature, then the lowest threshold is taken.
 TIE = 1e-10
 NONE = np.empty((0, 0, 0), dtype=np.bool_)
 
 
-class Choice(NamedTuple):
+class WeakChoice(NamedTuple):
     """A weak ranker, its ``r = e+ - e-``, its merit, and the weight it already has."""
 
     ranker: Stump
@@ -28,26 +29,26 @@ class Choice(NamedTuple):
 class WeakRankers(Protocol):
     """What the rounds ask of a kind of weak ranker."""
 
-    def choose(self, weights: Any) -> Choice | None:
+    def choose(self, weights: Any) -> WeakChoice | None:
         """Find the one of the largest merit; None where there is none."""
 
-    def sides(self, weights: Any, choice: Choice) -> tuple[float, float] | None:
-        """Give e+ and e-; None where alpha must come from r."""
+    def sides(self, weights: Any, choice: WeakChoice) -> tuple[float, float] | None:
+        """Return e+ and e-; None where alpha must come from r."""
 
-    def again(self, weights: Any, ranker: Stump) -> Choice:
-        """Give a known weak ranker with its r under the present weights."""
+    def again(self, weights: Any, ranker: Stump) -> WeakChoice:
+        """Return a known weak ranker with its r under the present weights."""
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
         """Add it to the scores."""
 
     def threshold(self, ranker: Stump) -> float:
-        """Give its threshold."""
+        """Return its threshold."""
 
     def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
-        """Give its output on other rows."""
+        """Return its output on other rows."""
 
     def fresh(self) -> Self:
-        """Give the same weak rankers, none of them chosen yet."""
+        """Return the same weak rankers, none of them chosen yet."""
 
 
 @dataclass(eq=False)
@@ -63,43 +64,43 @@ class Stumps:
         some = bool(self.bins.has_missing.any())
         self.rule = 0 if not some else 1 if self.missing == "learn" else 2
 
-    def choose(self, weights: Any) -> Choice | None:
+    def choose(self, weights: Any) -> WeakChoice | None:
         """Find the stump with the largest |r|."""
         sums = self.bins.histograms(weights.potential, self.workers)
         feature, cut, side, r = best_stump(sums, self.bins.n_edges, self.rule, NONE, TIE)
         if feature < 0:
             return None
-        return Choice(Stump(int(feature), int(cut), self._side(int(side))), float(r), abs(r))
+        return WeakChoice(Stump(int(feature), int(cut), self._side(int(side))), float(r), abs(r))
 
     def _side(self, side: int) -> int:
         return ABSTAIN if self.missing == "abstain" else side
 
-    def sides(self, weights: Any, choice: Choice) -> tuple[float, float] | None:
-        """Give e+ and e- of the stump; None where it abstains from some rows."""
+    def sides(self, weights: Any, choice: WeakChoice) -> tuple[float, float] | None:
+        """Return e+ and e- of the stump; None where it abstains from some rows."""
         if choice.ranker.abstains and self.bins.has_missing[choice.ranker.feature]:
             return None
         return weights.sides(self.bins, choice.ranker)
 
-    def again(self, weights: Any, ranker: Stump) -> Choice:
-        """Give the stump with its r under the present weights."""
+    def again(self, weights: Any, ranker: Stump) -> WeakChoice:
+        """Return the stump with its r under the present weights."""
         plus, minus = weights.sides(self.bins, ranker)
-        return Choice(ranker, plus - minus, abs(plus - minus))
+        return WeakChoice(ranker, plus - minus, abs(plus - minus))
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
         """Add the stump to the scores."""
         weights.add(self.bins, ranker, alpha)
 
     def threshold(self, ranker: Stump) -> float:
-        """Give the stump's threshold."""
+        """Return the stump's threshold."""
         return float(self.bins.edges[ranker.feature, ranker.cut])
 
     def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
-        """Give the stump's output on other rows."""
+        """Return the stump's output on other rows."""
         column = X[:, ranker.feature]
         return np.where(np.isnan(column), ranker.at_missing, column > self.threshold(ranker))
 
     def fresh(self) -> Self:
-        """Give the same stumps; nothing is remembered of choices."""
+        """Return the same stumps; nothing is remembered of choices."""
         return self
 
 
@@ -116,7 +117,7 @@ class Features:
         self.any_lost = bool(self.lost.any())
         self.scaled[self.lost] = 0.5 if missing == "abstain" else 0.0
 
-    def choose(self, weights: Any) -> Choice | None:
+    def choose(self, weights: Any) -> WeakChoice | None:
         """Find the feature with the largest |r|."""
         if not self.usable.any():
             return None
@@ -130,38 +131,38 @@ class Features:
         feature, side = divmod(at, len(both))
         side = ABSTAIN if self.missing == "abstain" else side
         found = float(both[at % len(both)][feature])
-        return Choice(Stump(feature, -1, side), found, abs(found))
+        return WeakChoice(Stump(feature, -1, side), found, abs(found))
 
     def output(self, ranker: Stump) -> np.ndarray:
-        """Give the weak ranker's output per row."""
+        """Return the weak ranker's output per row."""
         values = self.scaled[:, ranker.feature]
         return values + self.lost[:, ranker.feature] if ranker.side == 1 else values
 
-    def sides(self, weights: Any, choice: Choice) -> None:
+    def sides(self, weights: Any, choice: WeakChoice) -> None:
         """Say that alpha must come from r."""
         return
 
-    def again(self, weights: Any, ranker: Stump) -> Choice:
-        """Give the feature with its r under the present weights."""
+    def again(self, weights: Any, ranker: Stump) -> WeakChoice:
+        """Return the feature with its r under the present weights."""
         r = float(weights.potential @ self.output(ranker))
-        return Choice(ranker, r, abs(r))
+        return WeakChoice(ranker, r, abs(r))
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
         """Add the scaled feature to the scores."""
         weights.add_output(self.output(ranker), alpha)
 
     def threshold(self, ranker: Stump) -> float:
-        """Give NaN: a feature has no threshold."""
+        """Return NaN: a feature has no threshold."""
         return float("nan")
 
     def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
-        """Give the scaled feature of other rows."""
+        """Return the scaled feature of other rows."""
         at = ranker.feature
         values = scale(X[:, at], self.low[at], self.high[at])
         return np.where(np.isnan(values), ranker.at_missing, values)
 
     def fresh(self) -> Self:
-        """Give the same features; nothing is remembered of choices."""
+        """Return the same features; nothing is remembered of choices."""
         return self
 
 

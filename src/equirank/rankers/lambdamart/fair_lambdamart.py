@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ...core.data import RankingData
+from ...core.environment import progress
 from ...core.errors import DataError
-from ...core.extras import progress
 from ...core.metric import Metric
 from ...core.pair_cost import PairCost
 from ...core.params import (
@@ -26,22 +26,19 @@ from ...core.params import (
     check_params,
 )
 from ...core.random import generator
-from ...metrics.fairness.disparate_treatment import DisparateTreatment
-from ...metrics.fairness.exposure_gap import ExposureGap
-from ...metrics.fairness.rkl import RKL
-from ...metrics.fairness.rnd import RND
-from ...metrics.fairness.rrd import RRD
-from ...metrics.relevance.ndcg import NDCG
+from ...metrics.fairness.exposure import ExposureGap
+from ...metrics.fairness.merit import DisparateTreatment
+from ...metrics.fairness.prefix_divergence import RKL, RND, RRD
+from ...metrics.relevance.gain import NDCG
+from ..early_stopping import metric_value, one_metric
 from ..tradeoff_path import TradeoffPath
-from ..validation import metric_value, one_metric
-from .explaining import Explaining
-from .fairness_part import FAIRNESS, STRATEGIES, fairness_part
-from .lightgbm_params import n_threads
-from .objective import Objective
-from .performance_part import performance_part
-from .tree_params import Costs, Function, MetricName
+from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
+from .lightgbm_params import Costs, Function, MetricName, n_threads
+from .objective import Objective, performance_part
+from .tree_ranker import Explaining
 
 __all__ = ["FairLambdaMART"]
+
 
 #: Random orders that a path's line of chance is averaged over.
 N_RANDOM_ORDERS = 10
@@ -146,7 +143,8 @@ class FairLambdaMART(Explaining):
 
     Examples
     --------
-    >>> from equirank import evaluate, make_ranking, query_train_test_split
+    >>> from equirank import evaluate, query_train_test_split
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import FairLambdaMART
     >>> data = make_ranking(n_queries=60, n_items=30, feature_bias=1.0, random_state=0)
     >>> train, test = query_train_test_split(data, random_state=0)
@@ -345,7 +343,7 @@ class FairLambdaMART(Explaining):
         return TradeoffPath(rankers, values, relevance, unfair, names, tuple(chance.tolist()))
 
     def _unfairness_metric(self) -> Metric:
-        """Give the metric that measures what the fairness part works on."""
+        """Return the metric that measures what the fairness part works on."""
         by = tuple(self.by) if isinstance(self.by, list) else self.by
         of: dict[str, Any] = {"k": self.cutoff, "by": by, "protected": self.protected}
         if not isinstance(self.fairness, str):

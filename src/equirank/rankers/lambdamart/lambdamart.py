@@ -6,12 +6,10 @@ from typing import Any, ClassVar, Literal
 from ...core.data import RankingData
 from ...core.pair_cost import PairCost
 from ...core.params import Choice, Constraint, Flag, Integer, Number, Optional
-from .explaining import Explaining
-from .fairness_part import no_fairness
-from .lightgbm_params import n_threads
-from .objective import Objective
-from .performance_part import performance_part
-from .tree_params import Costs
+from .fairness_terms import no_fairness
+from .lightgbm_params import Costs, n_threads
+from .objective import Objective, performance_part
+from .tree_ranker import Explaining
 
 __all__ = ["LambdaMART"]
 
@@ -87,7 +85,8 @@ class LambdaMART(Explaining):
 
     Examples
     --------
-    >>> from equirank import make_ranking, query_train_test_split
+    >>> from equirank import query_train_test_split
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import LambdaMART
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
     >>> train, test = query_train_test_split(data, random_state=0)

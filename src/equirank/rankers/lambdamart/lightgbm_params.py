@@ -2,14 +2,34 @@
 
 import os
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from ...core.errors import DataError
-from ...core.extras import require
-from ...core.names import suggest
-from ...core.random import as_seed
+import narwhals as nw
+import numpy as np
 
-__all__ = ["check_names", "lightgbm_params", "n_threads"]
+from ...core.data import RankingData
+from ...core.environment import require
+from ...core.errors import DataError
+from ...core.pair_cost import PairCost
+from ...core.params import Vector
+from ...core.random import as_seed
+from ...core.registry import parse_metrics, suggest
+
+__all__ = [
+    "Columns",
+    "Costs",
+    "Function",
+    "MetricName",
+    "ModelOrScores",
+    "Rows",
+    "check_names",
+    "encode_frame",
+    "find_categories",
+    "lightgbm_params",
+    "n_threads",
+]
+
 
 #: Set by the class or through a parameter of ours; passing them on would contradict it.
 OURS = {
@@ -32,7 +52,7 @@ OURS = {
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Give the number of threads: None and -1 stand for all cores this process may use."""
+    """Return the number of threads: None and -1 stand for all cores this process may use."""
     if n_jobs is None or n_jobs < 1:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else (os.cpu_count() or 1)
@@ -85,3 +105,133 @@ def lightgbm_params(
     if random_state is not None:
         params["seed"] = as_seed(random_state) % (2**31 - 1)
     return params | more
+
+
+def find_categories(X: Any) -> dict[str, list[str]]:
+    """Return the categories of each column of text or categories, sorted; nothing for arrays.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> find_categories(pd.DataFrame({"age": [31, 40], "city": ["Rome", "Bonn"]}))
+    {'city': ['Bonn', 'Rome']}
+    """
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return {}
+    kinds = (nw.String, nw.Categorical, nw.Enum, nw.Object)
+    return {
+        name: sorted({str(value) for value in frame[name].to_list() if _there(value)})
+        for name, kind in frame.schema.items()
+        if isinstance(kind, kinds) or kind in kinds
+    }
+
+
+def encode_frame(X: Any, categories: dict[str, list[str]]) -> Any:
+    """Replace those columns by the numbers of their categories; missing and unknown become NaN."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not categories or not isinstance(frame, nw.DataFrame):
+        return X
+    columns = []
+    for name, labels in categories.items():
+        if name not in frame.columns:
+            continue  # scikit-learn's own check says which names are missing
+        number = {label: float(at) for at, label in enumerate(labels)}
+        values = frame[name].to_list()
+        codes = [number.get(str(v), np.nan) if _there(v) else np.nan for v in values]
+        columns.append(
+            nw.new_series(name, np.array(codes), nw.Float64, backend=frame.implementation)
+        )
+    return frame.with_columns(*columns).to_native()
+
+
+def _there(value: Any) -> bool:
+    return value is not None and value == value
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A `RankingData`."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one."""
+        return isinstance(value, RankingData)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a RankingData"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """A `PairCost`."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one."""
+        return isinstance(value, PairCost)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a PairCost"
+
+
+@dataclass(frozen=True)
+class Function:
+    """Something that can be called."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is such a thing."""
+        return callable(value)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a function of (count, cut, n, size)"
+
+
+@dataclass(frozen=True)
+class ModelOrScores:
+    """None, a model with ``predict``, or a score per training row."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one of these."""
+        return value is None or hasattr(value, "predict") or Vector().accepts(value)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a model with predict, a score for each row, or None"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of X, by name or number."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is a list of such."""
+        return isinstance(value, (list, tuple)) and all(
+            isinstance(part, str) or (isinstance(part, int) and part >= 0) for part in value
+        )
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a list of columns of X, by name or number"
+
+
+@dataclass(frozen=True)
+class MetricName:
+    """A metric of equirank, or its name; further words where a class has its own."""
+
+    words: tuple[str, ...] = ()
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is one metric."""
+        if isinstance(value, str) and value in self.words:
+            return True
+        try:
+            return len(parse_metrics(value)) == 1
+        except DataError:
+            return False
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        more = "".join(f", or {word!r}" for word in self.words)
+        return f"a metric or its name, such as 'NDCG@10'{more}"

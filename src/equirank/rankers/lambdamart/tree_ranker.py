@@ -11,18 +11,41 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
-from ...core.extras import require
+from ...core.explain_pair import Parts
 from ...core.params import AnyOf, Constraint, Integer, Number, Optional
+from ...core.persistence import load, save
 from ...core.ranker import Ranker
-from ...core.saving import load, save
-from ..validation import held_out, metric_value, one_metric
-from .categories import encode_frame, find_categories
-from .lightgbm_params import check_names, lightgbm_params, n_threads
-from .tree_params import Columns, MetricName, ModelOrScores, Rows
-from .watching import watcher
+from ..early_stopping import held_out, metric_value, one_metric
+from .lightgbm_params import (
+    Columns,
+    MetricName,
+    ModelOrScores,
+    Rows,
+    check_names,
+    encode_frame,
+    find_categories,
+    lightgbm_params,
+    n_threads,
+)
 
-__all__ = ["Prepared", "TreeRanker", "as_matrix"]
+__all__ = ["Explaining", "Prepared", "TreeRanker", "as_matrix", "watcher"]
+
+
+def watcher(
+    data: RankingData, value: Callable[[RankingData, np.ndarray], float], name: str, higher: bool
+) -> Callable[[np.ndarray, Any], tuple[str, float, bool]]:
+    """Make what LightGBM calls after each round with the raw scores of the validation rows."""
+    plain = replace(data, score=None, position=None)
+
+    def watch(score: np.ndarray, dataset: Any) -> tuple[str, float, bool]:
+        found = value(plain, np.asarray(score, dtype=np.float64))
+        if np.isnan(found):
+            raise DataError(f"metric {name} is undefined in every query of the validation data")
+        return name, found, higher
+
+    return watch
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +98,7 @@ class TreeRanker(Ranker):
             self._more = dict(more)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Give the parameters, those passed on to LightGBM included."""
+        """Return the parameters, those passed on to LightGBM included."""
         return super().get_params(deep=deep) | getattr(self, "_more", {})
 
     def set_params(self, **params: Any) -> Self:
@@ -216,7 +239,8 @@ class TreeRanker(Ranker):
     def _watched(
         self, valid: RankingData
     ) -> tuple[Callable[[RankingData, np.ndarray], float], str, bool]:
-        """Give what is watched: a function of lists and scores, its name, whether high is good."""
+        """Return what is watched: a function of lists and scores, its name, whether high is good.
+        """
         metric = one_metric(self.metric)
         metric.check(valid)
 
@@ -247,7 +271,7 @@ class TreeRanker(Ranker):
     # starting from given scores or another model
 
     def _with_base(self, data: RankingData) -> RankingData:
-        """Give the data with the scores to start from as its score."""
+        """Return the data with the scores to start from as its score."""
         if self.base is None:
             return data
         if not hasattr(self.base, "predict"):
@@ -350,9 +374,42 @@ class TreeRanker(Ranker):
 
 
 def as_matrix(X: Any) -> Any:
-    """Give LightGBM the sparse class it knows."""
+    """Return LightGBM the sparse class it knows."""
     if hasattr(X, "tocsr"):
         from scipy.sparse import csr_matrix
 
         return csr_matrix(X)
     return X
+
+
+class Explaining(TreeRanker):
+    """Base of the tree rankers whose score is a sum of trees, which SHAP values take apart."""
+
+    def shap_values(self, X: Any) -> np.ndarray:
+        """Return each feature's part in each row's score, and the mean score in a last column.
+
+        Rows add up to the score, less what a base model adds. The parts are LightGBM's exact
+        TreeSHAP values.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features + 1)
+        """
+        data = self._prediction_data(X, None, None, None)
+        parts = self._raw(data, pred_contrib=True)
+        return data.to_original(np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts))
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Return the SHAP values, and what a model to start from adds; linear trees have none."""
+        if getattr(self, "_more", {}).get("linear_tree"):
+            return None
+        parts = self._raw(data, pred_contrib=True)
+        values = np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts)[:, :-1]
+        if not hasattr(self, "base_"):
+            return Parts(values, "shap")
+        return Parts(np.column_stack([values, self._base_scores(data)]), "shap", ("(base)",))

@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
-from ...core.explaining import Parts
-from ...core.extras import progress
+from ...core.explain_pair import Parts
 from ...core.metric import Metric
 from ...core.params import AnyOf, Constraint, Flag, Instance, Integer, Number, Optional
 from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
-from ..boosting.watching import Watch
-from ..validation import held_out, one_metric
+from ..early_stopping import Watch, held_out, one_metric
 
 __all__ = ["AdaRank"]
+
 
 #: What is left between a perfect metric and 1, so that weights stay finite.
 LEAST = 1e-6
@@ -70,7 +70,8 @@ class AdaRank(Ranker):
 
     Examples
     --------
-    >>> from equirank import make_ranking, query_train_test_split
+    >>> from equirank import query_train_test_split
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import AdaRank
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
     >>> train, test = query_train_test_split(data, random_state=0)
@@ -216,12 +217,12 @@ class _Weak:
         self.usable = np.tile(moving, len(signs))
 
     def values(self, score: np.ndarray) -> np.ndarray:
-        """Give the metric of each list."""
+        """Return the metric of each list."""
         ranking = Ranking.from_scores(self.data, self.data.to_original(score))
         return self.metric.per_query(ranking).value
 
     def summary(self, values: np.ndarray) -> float:
-        """Give the mean over the lists where the metric is defined."""
+        """Return the mean over the lists where the metric is defined."""
         return float(values[self.defined].mean())
 
     def goodness(self, values: np.ndarray) -> np.ndarray:
@@ -231,7 +232,7 @@ class _Weak:
         return np.where(np.isnan(share), 0.0, np.clip(share, 0.0, 1.0))
 
     def choose(self, share: np.ndarray, tired: int | None) -> tuple[int, float] | None:
-        """Give the best feature under these weights (later ones lowest first) and how good it is.
+        """Return the best feature under these weights (later ones lowest first) and how good it is.
 
         A feature that was taken too often in a row is left out, both ways.
         """

@@ -1,8 +1,8 @@
 """Pointwise: what rankers around a scikit-learn model share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,11 +12,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError
+from ...core.params import Choice, Constraint, Instance, Optional
 from ...core.ranker import Ranker
 from ..lambdamart.mart import row_weights
-from ..sklearn_part import read_models, write_models
+from ..sklearn_models import read_models, write_models
 
-__all__ = ["Pointwise"]
+__all__ = ["ClassifierRanker", "Pointwise", "RegressionRanker"]
 
 
 class Pointwise(Ranker):
@@ -34,7 +35,7 @@ class Pointwise(Ranker):
     estimators_: list[Any]
 
     def _base(self) -> BaseEstimator:
-        """Give the model to fit: the one given, or the default."""
+        """Return the model to fit: the one given, or the default."""
         raise TypeError(f"{type(self).__name__} must define _base; Pointwise is abstract")
 
     def _fit_one(self, data: RankingData, target: np.ndarray) -> Any:
@@ -65,3 +66,188 @@ class Pointwise(Ranker):
         tags.input_tags.allow_nan = inner.allow_nan
         tags.input_tags.sparse = inner.sparse
         return tags
+
+
+class ClassifierRanker(Pointwise):
+    """Pointwise ranking: a classifier of the grades, scored by what it expects or by its decision.
+
+    ``"multiclass"`` fits one classifier of all grades; its score is ``sum_g P(g) g``.
+    ``"ordinal"`` fits one per threshold between neighbouring grades, which tells the rows above
+    from those below; its score is the lowest grade plus the sum of ``P(above)``, or the sum of the
+    decision values, each times the step between the two grades. A decision value needs two
+    grades, or ``"ordinal"``. One grade only: every score is that grade. Item costs and the weights
+    of lists become sample weights (their product, of mean 1). `save` needs the extra ``save``.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier, optional
+        Also a Pipeline; None is ``LogisticRegression(max_iter=1000)``.
+    scheme : {"multiclass", "ordinal"}
+        See above.
+    output : {"auto", "expected", "decision"}
+        The score: expected relevance by ``predict_proba``, or ``decision_function`` (an SVM's
+        distance from its border). ``"auto"`` takes probabilities where the model has them.
+
+    Attributes
+    ----------
+    grades_ : ndarray
+        The grades, ascending.
+    estimators_ : list
+        The fitted classifiers: one, or one per threshold.
+    coef_ : ndarray of shape (n_features,)
+        The weights of the score, where it is a decision value of linear models.
+
+    References
+    ----------
+    Frank and Hall, A simple approach to ordinal classification, ECML 2001.
+
+    Examples
+    --------
+    >>> from sklearn.svm import LinearSVC
+    >>> from equirank import query_train_test_split
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import ClassifierRanker
+    >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> train, test = query_train_test_split(data, random_state=0)
+    >>> ClassifierRanker().fit(train).score(test) > 0.8
+    True
+    >>> svm = ClassifierRanker(LinearSVC(random_state=0), scheme="ordinal").fit(train)
+    >>> svm.score(test) > 0.8, svm.coef_.shape == (data.n_features,)
+    (True, True)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": Optional(Instance(BaseEstimator, "a scikit-learn classifier")),
+        "scheme": Choice("multiclass", "ordinal"),
+        "output": Choice("auto", "expected", "decision"),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        scheme: Literal["multiclass", "ordinal"] = "multiclass",
+        output: Literal["auto", "expected", "decision"] = "auto",
+    ) -> None:
+        self.estimator = estimator
+        self.scheme = scheme
+        self.output = output
+
+    def _base(self) -> BaseEstimator:
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.linear_model import LogisticRegression
+
+        return LogisticRegression(max_iter=1000)
+
+    def _fit(self, data: RankingData) -> None:
+        self.grades_, grade = np.unique(np.asarray(data.y, dtype=np.float64), return_inverse=True)
+        several = len(self.grades_) > 2
+        if several and self.scheme == "multiclass" and self._output(self._base()) == "decision":
+            raise DataError(
+                f"scheme of ClassifierRanker must be 'ordinal' to rank {len(self.grades_)} grades "
+                f"by decision values, got {self.scheme!r}"
+            )
+        if len(self.grades_) == 1:
+            targets = []
+        elif self.scheme == "multiclass":
+            targets = [grade.ravel()]
+        else:
+            targets = [(grade.ravel() > at).astype(int) for at in range(len(self.grades_) - 1)]
+        self.estimators_ = [self._fit_one(data, target) for target in targets]
+
+    def _output(self, model: Any) -> str:
+        """Say which output of a model is the score."""
+        kinds = {"expected": "predict_proba", "decision": "decision_function"}
+        wanted = list(kinds) if self.output == "auto" else [self.output]
+        for kind in wanted:
+            if hasattr(model, kinds[kind]):
+                return kind
+        raise DataError(
+            f"estimator of ClassifierRanker must have {' or '.join(kinds[k] for k in wanted)}, "
+            f"and {type(model).__name__} has not"
+        )
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        if not self.estimators_:
+            return np.full(data.n_rows, self.grades_[0])
+        if self._output(self.estimators_[0]) == "decision":
+            found = [np.asarray(m.decision_function(data.X)).ravel() for m in self.estimators_]
+            return self._steps() @ np.stack(found)
+        chances = [np.asarray(m.predict_proba(data.X)) for m in self.estimators_]
+        if self.scheme == "multiclass":
+            return chances[0] @ self.grades_
+        above = np.stack([chance[:, 1] for chance in chances])
+        return self.grades_[0] + np.diff(self.grades_) @ above
+
+    def _steps(self) -> np.ndarray:
+        """Return what each decision value counts: 1 for one, else the step between two grades."""
+        return np.ones(1) if len(self.estimators_) == 1 else np.diff(self.grades_)
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of a score that is a decision value of linear models."""
+        if not self.estimators_ or self._output(self.estimators_[0]) != "decision":
+            raise AttributeError("coef_: the score is not linear in the features")
+        found = [np.asarray(m.coef_, dtype=np.float64).ravel() for m in self.estimators_]
+        return self._steps() @ np.stack(found)
+
+
+class RegressionRanker(Pointwise):
+    """Pointwise ranking: scores are the relevance that a regressor predicts for each row.
+
+    Item costs and the weights of lists become sample weights (their product, of mean 1); a model
+    that takes none refuses them. Ties are left as the model makes them. `save` needs the extra
+    ``save``.
+
+    Parameters
+    ----------
+    estimator : scikit-learn regressor, optional
+        A model with ``fit`` and ``predict``, also a Pipeline; None is ``Ridge()``.
+
+    Attributes
+    ----------
+    estimators_ : list
+        The fitted model.
+    coef_ : ndarray of shape (n_features,)
+        The weights, where the model is linear and has them.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> from equirank import query_train_test_split
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import RegressionRanker
+    >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> train, test = query_train_test_split(data, random_state=0)
+    >>> forest = RandomForestRegressor(20, min_samples_leaf=5, random_state=0)
+    >>> RegressionRanker(forest).fit(train).score(test) > 0.8
+    True
+    >>> RegressionRanker().fit(train).coef_.shape == (data.n_features,)
+    True
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "estimator": Optional(Instance(BaseEstimator, "a scikit-learn regressor")),
+    }
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def _base(self) -> BaseEstimator:
+        if self.estimator is not None:
+            return self.estimator
+        from sklearn.linear_model import Ridge
+
+        return Ridge()
+
+    def _fit(self, data: RankingData) -> None:
+        self.estimators_ = [self._fit_one(data, np.asarray(data.y, dtype=np.float64))]
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        return np.asarray(self.estimators_[0].predict(data.X), dtype=np.float64).ravel()
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """The weights of a linear model."""
+        return np.asarray(self.estimators_[0].coef_, dtype=np.float64).ravel()

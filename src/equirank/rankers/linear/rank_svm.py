@@ -2,38 +2,85 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy.linalg import eigh
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
-from ...core.explaining import Parts
+from ...core.explain_pair import Parts
 from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import (
-    AnyOf,
-    Choice,
-    Constraint,
-    Instance,
-    Integer,
-    Number,
-    Optional,
-)
+from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
 from ...core.random import generator
 from ...core.ranker import Ranker
-from ...theory.facts import KernelFacts
+from ...theory.bounds import KernelFacts
 from ...theory.generalization_bounds import GeneralizationBounds
-from ..boosting.binning import Workers
-from ..boosting.pair_terms import cost_rule
-from ..boosting.pair_weights import PairOptions, PairWeights
+from ..feature_bins import Workers
 from ..preferences import data_of_pairs
-from .active_pairs import ActivePairs, ListedPairs, SortedPairs
-from .feature_map import Kernel, as_float, squared_norms, variance
-from .hinge import HingeObjective
-from .trust_region import minimise
+from ..training_pairs import PairOptions, PairWeights, cost_rule
+from .hinge_objective import ActivePairs, HingeObjective, ListedPairs, SortedPairs, minimise
 
-__all__ = ["RankSVM"]
+__all__ = ["Kernel", "RankSVM", "as_float", "squared_norms", "variance"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel between items, with its parameters."""
+
+    name: str
+    gamma: float
+    degree: int
+    coef0: float
+
+    def __call__(self, X: Any, landmarks: np.ndarray) -> np.ndarray:
+        """Return the kernel of every row with every landmark."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
+        options = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return np.asarray(
+            pairwise_kernels(X, landmarks, metric=self.name, filter_params=True, **options)
+        )
+
+    def basis(self, landmarks: np.ndarray) -> np.ndarray:
+        """Return B with ``B B^T`` the inverse of the landmarks' kernel: ``K B`` are plain features.
+
+        Directions in which the kernel is 0 but for rounding are left out.
+        """
+        size, vectors = eigh(self(landmarks, landmarks))
+        kept = size > max(size[-1], 0.0) * len(size) * np.finfo(np.float64).eps
+        return np.ascontiguousarray(vectors[:, kept] / np.sqrt(size[kept]))
+
+    def with_itself(self, X: Any) -> np.ndarray:
+        """Return ``K(x, x)`` of every row."""
+        norms = squared_norms(X)
+        if self.name == "poly":
+            return (self.gamma * norms + self.coef0) ** self.degree
+        return (norms > 0.0).astype(float) if self.name == "cosine" else np.ones(len(norms))
+
+
+def as_float(X: Any) -> Any:
+    """Return features as float64, dense rows one after the other or CSR."""
+    if hasattr(X, "tocsr"):
+        return X.tocsr().astype(np.float64)
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def squared_norms(X: Any) -> np.ndarray:
+    """Return the squared length of every row."""
+    if hasattr(X, "multiply"):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
+def variance(X: Any) -> float:
+    """Return the variance of all values, zeros that are not stored included."""
+    size = X.shape[0] * X.shape[1]
+    mean = float(X.sum()) / size
+    return float(squared_norms(X).sum()) / size - mean * mean
+
 
 #: Rows up to which a kernel's whole matrix is made.
 WHOLE_KERNEL = 10_000
@@ -102,7 +149,8 @@ class RankSVM(GeneralizationBounds, Ranker):
 
     Examples
     --------
-    >>> from equirank import make_ranking, query_train_test_split
+    >>> from equirank import query_train_test_split
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import RankSVM
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
     >>> train, test = query_train_test_split(data, random_state=0)
@@ -121,7 +169,7 @@ class RankSVM(GeneralizationBounds, Ranker):
         "coef0": Number(0.0),
         "n_components": Optional(Integer(1)),
         "cost_combination": Choice("product", "sum", "mean"),
-        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.PairCost)")),
+        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
         "max_pairs": Integer(1),
         "tol": Number(0.0, open_low=True),
         "max_iter": Integer(1),
@@ -213,7 +261,7 @@ class RankSVM(GeneralizationBounds, Ranker):
         return ListedPairs(weights), scale
 
     def _scale(self, data: RankingData) -> float:
-        """Give what the cost rule divided the costs by."""
+        """Return what the cost rule divided the costs by."""
         scale = 1.0
         if data.cost is not None:
             even, most = bool((data.cost == data.cost[0]).all()), float(data.cost.max())
@@ -280,7 +328,7 @@ class RankSVM(GeneralizationBounds, Ranker):
         return self._kernel()(as_float(data.X), self.landmarks_) @ self.dual_coef_
 
     def _parts(self, data: RankingData) -> Parts | None:
-        """Give the terms of a linear score; a kernel has none."""
+        """Return the terms of a linear score; a kernel has none."""
         return Parts.linear(data.X, self.coef_) if self.kernel == "linear" else None
 
     def _bound_facts(self, data: RankingData) -> KernelFacts:

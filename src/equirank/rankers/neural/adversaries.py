@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ...core.data import Attribute, RankingData
-from ...core.extras import require
+from ...core.environment import require
 from .network import Layers, Net
 
 __all__ = ["adversary_layers", "attributes_of", "cross_entropy", "reverse", "sensitive_columns"]
@@ -22,12 +22,13 @@ def reverse(features: Any, gamma: Any) -> Any:
 
 
 def attributes_of(data: RankingData, by: Any) -> list[Attribute]:
-    """Give the attributes to hide: every one by itself, or the one or the crossing ``by`` names."""
+    """Return the attributes to hide: every one by itself, or the one or the crossing ``by`` names.
+    """
     return list(data.sensitive.values()) if by is None else [data.attribute(by)]
 
 
 def sensitive_columns(data: RankingData, by: Any) -> np.ndarray:
-    """Give the codes of the attributes side by side (row x attribute)."""
+    """Return the codes of the attributes side by side (row x attribute)."""
     codes = [attribute.codes.astype(np.int64) for attribute in attributes_of(data, by)]
     return np.stack(codes, axis=1)
 
@@ -35,7 +36,7 @@ def sensitive_columns(data: RankingData, by: Any) -> np.ndarray:
 def adversary_layers(
     role: str, data: RankingData, by: Any, width: int, layers: Any
 ) -> tuple[Layers, ...]:
-    """Give a network per attribute that tells its groups apart: ``adversary.<role>.<number>``."""
+    """Return a network per attribute that tells its groups apart: ``adversary.<role>.<number>``."""
     return tuple(
         Layers(f"adversary.{role}.{at}", (width, *layers, len(attribute.categories)))
         for at, attribute in enumerate(attributes_of(data, by))
@@ -43,7 +44,7 @@ def adversary_layers(
 
 
 def cross_entropy(net: Net, role: str, features: Any, codes: Any, weight: Any) -> Any:
-    """Give the weighted loss of one role's adversaries, summed over the attributes."""
+    """Return the weighted loss of one role's adversaries, summed over the attributes."""
     torch = require("torch", "neural")
     total = 0.0
     for at in range(codes.shape[-1]):

@@ -9,19 +9,27 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.extras import require
+from ...core.environment import require
 from ...core.params import AnyOf, Choice, Constraint, Integer, Label, Number, Optional
 from ...core.random import as_seed, generator
 from ...core.ranking import Ranking
 from ...core.table import Table
-from .drawn_pairs import DrawnPairs
+from .batches import QueryBatches
 from .network import Layers, Net
 from .neural_ranker import COMMON, NeuralRanker, run_rows
-from .padding import QueryBatches
-from .pair_constraints import CONSTRAINTS, PairConstraint, best_mixture, pair_constraint, signs
-from .pair_fairness import PAIR_LOSSES, constraint_terms, game, pair_loss
-from .problem import Problem
-from .training import Plan
+from .pair_constraints import (
+    CONSTRAINTS,
+    PAIR_LOSSES,
+    DrawnPairs,
+    PairConstraint,
+    best_mixture,
+    constraint_terms,
+    game,
+    pair_constraint,
+    pair_loss,
+    signs,
+)
+from .training_loop import Plan, Problem
 
 __all__ = ["ConstrainedPairwise"]
 
@@ -88,7 +96,7 @@ class ConstrainedPairwise(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import ConstrainedPairwise
     >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
     >>> model = ConstrainedPairwise(0.05, layers=(), random_state=0).fit(data)
@@ -178,7 +186,7 @@ class ConstrainedPairwise(NeuralRanker):
     def mixture(
         self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
     ) -> Ranking:
-        """Give the mixture as a ranking with one weighted draw per epoch in it.
+        """Return the mixture as a ranking with one weighted draw per epoch in it.
 
         Parameters
         ----------
@@ -219,7 +227,7 @@ class ConstrainedPairwise(NeuralRanker):
         self.mixture_violation_ = float(np.abs(self.shares_ @ self.differences_).max(initial=0.0))
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Give what is minimised on this data; the ranker itself is left as it is."""
+        """Return what is minimised on this data; the ranker itself is left as it is."""
         plain = super().problem(data, seed, device)
         rule = pair_constraint(data, self.constraint, self.by, self._column())
         size = int(self.batch_size)
@@ -240,7 +248,7 @@ class ConstrainedPairwise(NeuralRanker):
         return {"sign": signs(data, self.constraint, self.by, self._column())}
 
     def _column(self) -> Any:
-        """Give the column's number where it goes by the name it had in a data frame."""
+        """Return the column's number where it goes by the name it had in a data frame."""
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         return names.index(self.column) if self.column in names else self.column
 
@@ -248,7 +256,7 @@ class ConstrainedPairwise(NeuralRanker):
         self._epochs = epochs
 
     def _places(self, data: RankingData) -> list[np.ndarray]:
-        """Give the positions that each member of the mixture gives to the stored rows."""
+        """Return the positions that each member of the mixture gives to the stored rows."""
         scores = [run_rows(self.model_, weights, data.X, Net.score) for weights in self.members_]
         return [Ranking.from_scores(data, data.to_original(score)).position for score in scores]
 
@@ -288,7 +296,7 @@ def _loss(
     n_pairs: int,
     eps: float,
 ) -> Any:
-    """Give what both players descend, on the first pairs and on those of the constraints."""
+    """Return what both players descend, on the first pairs and on those of the constraints."""
     torch = require("torch", "neural")
     score = net.score(batch["x"]).to(batch["x"].dtype)
     gap = score[0] - score[1]

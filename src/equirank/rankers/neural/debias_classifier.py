@@ -7,18 +7,17 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
-from ...core.extras import require
 from ...core.params import Choice, Constraint, Flag, Label, Number, Optional
 from .adversaries import adversary_layers, cross_entropy, reverse, sensitive_columns
+from .batches import run_rows
 from .network import Layers, Model, Net, softmax
-from .parameters import COMMON, Widths
-from .problem import Problem
-from .representation_ranker import RepresentationRanker
-from .scoring import run_rows
-from .training import State
+from .neural_ranker import COMMON, RepresentationRanker, Widths
+from .training_loop import Problem, State
 
 __all__ = ["DebiasClassifier"]
+
 
 #: Grades up to which they are classes.
 MOST_CLASSES = 100
@@ -64,7 +63,7 @@ class DebiasClassifier(RepresentationRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import DebiasClassifier
     >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
     >>> model = DebiasClassifier(gamma=1.0, n_epochs=5, random_state=0).fit(data)
@@ -149,7 +148,7 @@ class DebiasClassifier(RepresentationRanker):
 
     @available_if(lambda self: self.target == "class")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Give the probability of each class of ``classes_``, rows in the caller's order."""
+        """Return the probability of each class of ``classes_``, rows in the caller's order."""
         data = self._prediction_data(X, None, None, None)
         found = run_rows(
             self.model_, self.weights_, data.X, lambda net, x: softmax(net.output(net.features(x)))
@@ -158,7 +157,7 @@ class DebiasClassifier(RepresentationRanker):
 
     @available_if(lambda self: self.target == "class")  # type: ignore[untyped-decorator]
     def predict_class(self, X: Any) -> np.ndarray:
-        """Give the most probable class of each row; `predict` gives the score to rank by."""
+        """Return the most probable class of each row; `predict` gives the score to rank by."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
@@ -208,7 +207,7 @@ class DebiasClassifier(RepresentationRanker):
 
 
 def _classes(y: np.ndarray) -> np.ndarray:
-    """Give the relevances that occur."""
+    """Return the relevances that occur."""
     found = np.unique(y)
     if len(found) > MOST_CLASSES:
         raise DataError(
@@ -219,6 +218,6 @@ def _classes(y: np.ndarray) -> np.ndarray:
 
 
 def _range(y: np.ndarray) -> tuple[float, float]:
-    """Give the smallest relevance and the distance to the largest, 1 where all are equal."""
+    """Return the smallest relevance and the distance to the largest, 1 where all are equal."""
     low = float(y.min())
     return low, float(y.max()) - low or 1.0

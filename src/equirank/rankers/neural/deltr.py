@@ -10,16 +10,10 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.params import Choice, Constraint, Flag, Label, Number, Optional
-from .list_losses import (
-    cross_entropy,
-    exposure_excess,
-    exposure_sides,
-    log_chances,
-    score_table,
-)
+from .losses import cross_entropy, exposure_excess, exposure_sides, log_chances, score_table
 from .network import Model, Net
 from .neural_ranker import COMMON, NeuralRanker
-from .problem import Problem
+from .training_loop import Problem
 
 __all__ = ["DELTR"]
 
@@ -74,7 +68,8 @@ class DELTR(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import evaluate, make_ranking
+    >>> from equirank import evaluate
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import DELTR
     >>> data = make_ranking(n_queries=30, n_items=20, feature_bias=1.0, random_state=0)
     >>> plain = DELTR(0.0, n_epochs=100, random_state=0).fit(data)
@@ -151,7 +146,7 @@ class DELTR(NeuralRanker):
         self.noise = noise
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Give what is minimised on this data; the ranker itself is left as it is."""
+        """Return what is minimised on this data; the ranker itself is left as it is."""
         n_rows = data.n_rows if self.compat == "fairsearch" else 0
         loss = partial(_loss, n_rows=n_rows, l2=float(self.l2))
         return replace(super().problem(data, seed, device), loss=loss)
@@ -170,7 +165,7 @@ class DELTR(NeuralRanker):
 
 
 def _loss(net: Net, batch: dict[str, Any], hyper: dict[str, Any], n_rows: int, l2: float) -> Any:
-    """Give the loss of a batch; with ``n_rows`` the one of fairsearchdeltr."""
+    """Return the loss of a batch; with ``n_rows`` the one of fairsearchdeltr."""
     score, real, price = score_table(net, batch), batch["real"], hyper["gamma"]
     log_chance = log_chances(score, real)
     error = cross_entropy(log_chance, real, batch["y"])

@@ -7,22 +7,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
-from ...core.extras import require
 from ...core.params import Choice, Constraint, Flag, Label, Number, Optional, check_params
 from ..preferences import checked_pairs, without_grades
-from .adversaries import (
-    adversary_layers,
-    attributes_of,
-    cross_entropy,
-    reverse,
-    sensitive_columns,
-)
-from .devices import chosen_device, threads
-from .network import Layers, Model, Net
-from .pair_batches import ListedPairs
-from .parameters import COMMON, Widths
-from .representation_ranker import RepresentationRanker
+from .adversaries import adversary_layers, attributes_of, cross_entropy, reverse, sensitive_columns
+from .batches import ListedPairs
+from .network import Layers, Model, Net, chosen_device, threads
+from .neural_ranker import COMMON, RepresentationRanker, Widths
 
 __all__ = ["DirectRanker"]
 
@@ -124,7 +116,7 @@ class DirectRanker(RepresentationRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import DirectRanker
     >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
     >>> plain = DirectRanker(n_epochs=5, random_state=0).fit(data)
@@ -212,7 +204,8 @@ class DirectRanker(RepresentationRanker):
         self.adversary_rate = adversary_rate
 
     def compare(self, X: Any, other: Any) -> np.ndarray:
-        """Give o(x1, x2) for rows side by side: above 0 where the first is to be ranked earlier."""
+        """Return o(x1, x2) for rows side by side: above 0 where the first is to be ranked earlier.
+        """
         gap = self.predict(X) - self.predict(other)
         return np.tanh(gap) if self.tau == "tanh" else gap
 
@@ -312,7 +305,7 @@ class DirectRanker(RepresentationRanker):
         return loss
 
     def _flipped(self, net: Net, gap: Any, codes: Any, weight: Any) -> Any:
-        """Give the loss of predicting the difference of groups, summed over the attributes."""
+        """Return the loss of predicting the difference of groups, summed over the attributes."""
         torch = require("torch", "neural")
         total = 0.0
         for at in range(codes.shape[-1]):

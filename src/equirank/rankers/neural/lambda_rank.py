@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.extras import require
+from ...core.environment import require
 from ...core.params import Choice, Constraint, Integer, Number, Optional
-from .list_losses import score_table
-from .network import Net
-from .neural_ranker import COMMON, NeuralRanker
-from .pair_losses import (
+from .losses import (
     lambda_slopes,
     lambda_slopes_of_rows,
     normalised_gains,
     ragged,
+    score_table,
     with_slopes,
     with_slopes_of_rows,
 )
+from .network import Net
+from .neural_ranker import COMMON, NeuralRanker
 
 __all__ = ["LambdaRank"]
 
@@ -58,7 +58,7 @@ class LambdaRank(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import LambdaRank
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> model = LambdaRank(layers=(16,), learning_rate=0.01, random_state=0).fit(data)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...core.params import Choice, Constraint, Integer, Optional
-from .list_losses import cross_entropy, label_order_loss, log_chances, score_table
+from .losses import cross_entropy, label_order_loss, log_chances, score_table
 from .network import Net
 from .neural_ranker import COMMON, NeuralRanker
 
@@ -53,7 +53,7 @@ class ListNet(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import ListNet
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> model = ListNet(layers=(16,), learning_rate=0.01, random_state=0).fit(data)

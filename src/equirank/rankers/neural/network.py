@@ -1,16 +1,29 @@
 """Networks as lists of steps over named weights: the same list trains, predicts and exports."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
-from ...core.extras import require
+from ...core.environment import require
+from ...core.errors import DataError
 from ...core.random import generator
 
-__all__ = ["ACTIVATIONS", "Layers", "Model", "Net", "softmax"]
+__all__ = [
+    "ACTIVATIONS",
+    "Layers",
+    "Model",
+    "Net",
+    "autocast",
+    "chosen_device",
+    "softmax",
+    "threads",
+]
+
 
 #: Activations by name; each is antisymmetric, or not, as its users need.
 ACTIVATIONS = ("tanh", "relu", "sigmoid")
@@ -44,7 +57,7 @@ class Layers:
     noise: bool = False
 
     def steps(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Give the steps from input to output: an operation and the names of its weights."""
+        """Return the steps from input to output: an operation and the names of its weights."""
         if self.noise:
             yield "noise", (f"{self.name}.noise.w1", f"{self.name}.noise.w2", f"{self.name}.eta")
         last = len(self.widths) - 2
@@ -55,7 +68,7 @@ class Layers:
                 yield self.activation, ()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Give the shape of each weight that is learned."""
+        """Return the shape of each weight that is learned."""
         first = self.widths[0]
         found: dict[str, tuple[int, ...]] = {}
         if self.noise:
@@ -105,7 +118,7 @@ class Model:
         return cls(features, output, opponents, stored["classes"])
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Give the shape of each weight that is learned, opponents last."""
+        """Return the shape of each weight that is learned, opponents last."""
         return {name: shape for part in self.parts for name, shape in part.shapes().items()}
 
     def sections(self) -> list[int]:
@@ -145,11 +158,11 @@ class Net:
         self._parts = {part.name: part for part in model.parts}
 
     def features(self, x: Any) -> Any:
-        """Give the representation of rows (any leading shape, features last)."""
+        """Return the representation of rows (any leading shape, features last)."""
         return self.model.features(self.weights, x)
 
     def output(self, features: Any) -> Any:
-        """Give the output for representations: a single column, or the logits of classes."""
+        """Return the output for representations: a single column, or the logits of classes."""
         if str(getattr(features, "dtype", "")) == "torch.bfloat16":  # differences need more digits
             torch = require("torch", "neural")
             with torch.autocast(features.device.type, enabled=False):
@@ -198,3 +211,46 @@ def _run_numpy(kind: str, x: np.ndarray, weights: list[Any]) -> np.ndarray:
     if kind == "sigmoid":
         return 0.5 + 0.5 * np.tanh(0.5 * x)
     return np.tanh(x)
+
+
+def chosen_device(device: str, precision: str) -> Any:
+    """Return the device by its name; only ``"auto"`` picks one.
+
+    Examples
+    --------
+    >>> chosen_device("cpu", "mixed")
+    Traceback (most recent call last):
+    ...
+    equirank.core.errors.DataError: precision must be 'float32' or 'float64' on a CPU, got 'mixed'
+    """
+    torch = require("torch", "neural")
+    there = bool(torch.cuda.is_available())
+    if device == "cuda" and not there:
+        raise DataError(
+            "device must be 'cpu' or 'auto' here, got 'cuda': PyTorch finds no CUDA GPU"
+        )
+    name = ("cuda" if there else "cpu") if device == "auto" else device
+    if name == "cpu" and precision == "mixed":
+        raise DataError("precision must be 'float32' or 'float64' on a CPU, got 'mixed'")
+    return torch.device(name)
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Let PyTorch use so many threads, and give it back the number it had."""
+    torch = require("torch", "neural")
+    before = torch.get_num_threads()
+    torch.set_num_threads(effective_n_jobs(n_jobs))
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def autocast(device: Any, precision: str) -> AbstractContextManager[Any]:
+    """Let matrix products run in bfloat16 where mixed precision is asked for."""
+    if precision != "mixed":
+        return nullcontext()
+    torch = require("torch", "neural")
+    found: AbstractContextManager[Any] = torch.autocast(device.type, dtype=torch.bfloat16)
+    return found

@@ -1,38 +1,78 @@
 """NeuralRanker: what all neural rankers share, from parameters to saving; each adds its loss."""
 
 import json
+import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError, EquirankWarning, FormatError
-from ...core.extras import require
-from ...core.params import Constraint
+from ...core.metric import Metric
+from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ..validation import held_out, one_metric
-from .checkpoint import read_checkpoint, stored_seed, write_checkpoint
-from .devices import autocast, chosen_device, threads
-from .network import Layers, Model, Net
-from .onnx_export import write_onnx
-from .padding import QueryBatches
-from .pair_batches import SampledPairs
-from .parameters import COMMON, Widths
-from .problem import Batches, Problem
-from .row_batches import RowBatches
-from .rows import Rows, standardised, statistics
-from .scoring import dense, run_rows
-from .training import Plan, State, begin, train
-from .watching import Watch
+from ..early_stopping import held_out, one_metric
+from .batches import (
+    QueryBatches,
+    RowBatches,
+    Rows,
+    SampledPairs,
+    dense,
+    run_rows,
+    standardised,
+    statistics,
+)
+from .model_files import read_checkpoint, stored_seed, write_checkpoint, write_onnx
+from .network import ACTIVATIONS, Layers, Model, Net, autocast, chosen_device, threads
+from .training_loop import SCHEDULES, Batches, Plan, Problem, State, Watch, begin, train
 
-__all__ = ["COMMON", "NeuralRanker", "Widths", "run_rows"]
+__all__ = ["COMMON", "NeuralRanker", "RepresentationRanker", "Widths", "run_rows"]
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Widths of layers: a tuple or list of integers >= 1, also an empty one."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value is such a sequence."""
+        return isinstance(value, (tuple, list)) and all(Integer(1).accepts(w) for w in value)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a tuple or list of integers >= 1"
+
+
+#: Parameters that every neural ranker shares, and what each may be.
+COMMON: dict[str, Constraint] = {
+    "layers": Widths(),
+    "activation": Choice(*ACTIVATIONS),
+    "n_epochs": Integer(0),
+    "max_steps": Optional(Integer(0)),
+    "batch_size": Integer(1),
+    "learning_rate": Number(0.0, open_low=True),
+    "schedule": Choice(*SCHEDULES),
+    "clip": Optional(Number(0.0, open_low=True)),
+    "weight_decay": Number(0.0),
+    "early_stopping": Optional(Integer(1)),
+    "validation": AnyOf(
+        Number(0.0, 1.0, open_low=True, open_high=True),
+        Optional(Instance(RankingData, "a RankingData")),
+    ),
+    "metric": AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric")),
+    "device": Choice("cpu", "cuda", "auto"),
+    "precision": Choice("float32", "float64", "mixed"),
+    "checkpoint": Optional(Instance(cast(type, str | os.PathLike), "a folder")),
+    "n_jobs": Optional(Integer()),
+}
 
 
 class NeuralRanker(Ranker):
@@ -114,21 +154,21 @@ class NeuralRanker(Ranker):
         raise TypeError(f"{type(self).__name__} must define _loss; NeuralRanker is abstract")
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
-        """Give what a loss reads of each row, beside ``x``: by default ``y``."""
+        """Return what a loss reads of each row, beside ``x``: by default ``y``."""
         return {"y": np.asarray(data.y, dtype=self._dtype)}
 
     def _model(self, data: RankingData) -> Model:
-        """Give the layers: by default ``layers``, then one output without a bias."""
+        """Return the layers: by default ``layers``, then one output without a bias."""
         widths = (data.n_features, *self.layers)
         features = Layers("features", widths, self.activation, closed=True)
         return Model(features, Layers("output", (widths[-1], 1), bias=False))
 
     def _constants(self, model: Model, data: RankingData, seed: int) -> dict[str, np.ndarray]:
-        """Give what belongs to the network and is not learned: by default the noise."""
+        """Return what belongs to the network and is not learned: by default the noise."""
         return model.constants(seed)
 
     def _batches(self, data: RankingData, rows: Rows, seed: int) -> Batches:
-        """Give what an epoch goes through, as ``batches_of`` says."""
+        """Return what an epoch goes through, as ``batches_of`` says."""
         weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
         if not weight.any():
             raise DataError("query_weight must be above 0 for at least one query, got only 0")
@@ -163,7 +203,7 @@ class NeuralRanker(Ranker):
             self._train(self.problem(train_data, seed, device), watched, seed, device)
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Give what is minimised on this data; the ranker itself is left as it is."""
+        """Return what is minimised on this data; the ranker itself is left as it is."""
         X, model = dense(data.X), self._model(data)
         mean, scale = statistics(X)
         columns = {"x": standardised(X, mean, scale, self._dtype), **self._columns(data)}
@@ -313,3 +353,22 @@ class NeuralRanker(Ranker):
         except require("safetensors", "neural").SafetensorError as error:
             raise FormatError(f"{str(path)!r} is damaged: {error}") from None
         self.model_ = Model.read(json.loads((folder / "network.json").read_text("utf-8")))
+
+
+class RepresentationRanker(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    NeuralRanker,
+):
+    """A neural ranker that is a transformer too: its representation serves other models."""
+
+    momentum: ClassVar[float] = 0.5
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the learned representation f(x), one row per item in the caller's row order."""
+        data = self._prediction_data(X, None, None, None)
+        return data.to_original(run_rows(self.model_, self.weights_, data.X, Net.features))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.features.widths[-1]

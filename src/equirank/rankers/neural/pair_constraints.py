@@ -1,16 +1,179 @@
 """Constraints on pairwise accuracies: which pairs they look at, and how scores keep to them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
-from .drawn_pairs import PairSet, PairUnion, group_pairs
+from ...core.random import generator
+from .batches import Rows
 
-__all__ = ["CONSTRAINTS", "PairConstraint", "best_mixture", "pair_constraint", "signs"]
+__all__ = [
+    "CONSTRAINTS",
+    "PAIR_LOSSES",
+    "DrawnPairs",
+    "PairConstraint",
+    "PairSet",
+    "PairUnion",
+    "best_mixture",
+    "constraint_terms",
+    "correlation",
+    "game",
+    "group_pairs",
+    "pair_constraint",
+    "pair_loss",
+    "signs",
+    "stationary",
+]
+
+
+class PairSet:
+    """Pairs with the better row out of some rows and the worse one out of others.
+
+    Parameters
+    ----------
+    query, grade : ndarray of int
+        List and level of relevance of each row.
+    weight : ndarray
+        Of each list: pairs are drawn in proportion to it.
+    better, worse : ndarray of int
+        Row numbers.
+
+    Attributes
+    ----------
+    n_pairs : int
+        How many there are.
+    mass : float
+        Their weights, added up.
+
+    Examples
+    --------
+    >>> rows = np.arange(4)
+    >>> pairs = PairSet(np.array([0, 0, 1, 1]), np.array([1, 0, 0, 2]), np.ones(2), rows, rows)
+    >>> pairs.listed()
+    array([[0, 3],
+           [1, 2]])
+    """
+
+    def __init__(
+        self,
+        query: np.ndarray,
+        grade: np.ndarray,
+        weight: np.ndarray,
+        better: np.ndarray,
+        worse: np.ndarray,
+    ) -> None:
+        levels = int(grade.max(initial=0)) + 1
+        key = query.astype(np.int64) * levels + grade
+        self.worse = worse[np.argsort(key[worse], kind="stable")]
+        keys = key[self.worse]
+        low = np.searchsorted(keys, query[better].astype(np.int64) * levels)
+        count = np.searchsorted(keys, key[better]) - low
+        some = count > 0
+        self.better, self.low, self.count = better[some], low[some], count[some]
+        self.weight = weight[query[self.better]].astype(np.float64)
+        self.edges = np.cumsum(self.count * self.weight)
+        self.n_pairs = int(self.count.sum())
+        self.mass = float(self.edges[-1]) if len(self.edges) else 0.0
+
+    def draw(self, n_pairs: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw pairs with replacement: row numbers, the better ones first (2 x pair)."""
+        at = np.searchsorted(self.edges, rng.random(n_pairs) * self.mass, side="right")
+        at = np.minimum(at, len(self.better) - 1)
+        step = (rng.random(n_pairs) * self.count[at]).astype(np.int64)
+        return np.stack([self.better[at], self.worse[self.low[at] + step]])
+
+    def listed(self) -> np.ndarray:
+        """Return every pair once (2 x pair)."""
+        begin = np.cumsum(self.count) - self.count
+        place = np.arange(self.n_pairs) + np.repeat(self.low - begin, self.count)
+        return np.stack([np.repeat(self.better, self.count), self.worse[place]])
+
+    def listed_weights(self) -> np.ndarray:
+        """Return the weight of each pair of `listed`."""
+        return np.repeat(self.weight, self.count)
+
+
+class PairUnion:
+    """Several sets of pairs as one."""
+
+    def __init__(self, sets: Sequence[PairSet]) -> None:
+        self.sets = list(sets)
+        self.edges = np.cumsum([part.mass for part in self.sets])
+        self.mass = float(self.edges[-1]) if self.sets else 0.0
+
+    def draw(self, n_pairs: int, rng: np.random.Generator) -> np.ndarray:
+        """Draw pairs with replacement: row numbers, the better ones first (2 x pair)."""
+        which = np.searchsorted(self.edges, rng.random(n_pairs) * self.mass, side="right")
+        which = np.minimum(which, len(self.sets) - 1)
+        found = np.empty((2, n_pairs), dtype=np.int64)
+        for at, part in enumerate(self.sets):
+            mine = which == at
+            if mine.any():
+                found[:, mine] = part.draw(int(mine.sum()), rng)
+        return found
+
+
+def group_pairs(
+    query: np.ndarray, y: np.ndarray, weight: np.ndarray, code: np.ndarray
+) -> dict[tuple[int, int], PairSet]:
+    """Return the sets by group of the better and of the worse row, those that hold any pair.
+
+    Pairs of lists of weight 0 are none.
+    """
+    grade = np.unique(y, return_inverse=True)[1]
+    members = [np.flatnonzero(code == group) for group in range(int(code.max(initial=0)) + 1)]
+    sets = {
+        (g, h): PairSet(query, grade, weight, mine, theirs)
+        for g, mine in enumerate(members)
+        for h, theirs in enumerate(members)
+    }
+    return {groups: pairs for groups, pairs in sets.items() if pairs.mass > 0.0}
+
+
+class DrawnPairs:
+    """Batches of drawn pairs: some of all pairs, then as many of each further set.
+
+    A batch has every column of the rows as (2 x pair x ...), the better row of each pair first:
+    ``batch_size`` pairs of the first set, then ``n_further`` of each further one. An epoch has as
+    many pairs of the first set as there are rows.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        first: PairSet | PairUnion,
+        further: Sequence[PairSet | PairUnion],
+        n_further: int,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        self.rows, self.first, self.further = rows, first, list(further)
+        self.n_further, self.batch_size, self.seed = n_further, batch_size, seed
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of an epoch; none without pairs."""
+        n_rows = len(self.rows.columns["x"])
+        return -(-n_rows // self.batch_size) if self.first.mass > 0.0 else 0
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Draw an epoch's pairs and go through them."""
+        if self.n_steps == 0:
+            return
+        rng, n_steps = generator(self.seed, 1, number), self.n_steps
+        drawn = [self.first.draw(n_steps * self.batch_size, rng)]
+        drawn += [part.draw(n_steps * self.n_further, rng) for part in self.further]
+        for step in range(n_steps):
+            sizes = [self.batch_size] + [self.n_further] * len(self.further)
+            cuts = [slice(step * size, (step + 1) * size) for size in sizes]
+            numbers = [pairs[:, cut] for pairs, cut in zip(drawn, cuts, strict=True)]
+            yield self.rows.take(self.rows.tensor(np.concatenate(numbers, axis=1)))
+
 
 CONSTRAINTS = ("equal_opportunity", "marginal", "continuous")
 #: Pairs of a set up to which all are listed to measure a constraint; of more, so many are drawn.
@@ -55,7 +218,7 @@ class PairConstraint:
         return self.n_groups if self.kind == "marginal" else self.n_groups**2
 
     def cells(self, better: Any, worse: Any) -> Any:
-        """Give the cells of pairs from the signs of their rows, arrays or tensors."""
+        """Return the cells of pairs from the signs of their rows, arrays or tensors."""
         if self.kind == "marginal":
             return better
         if self.kind == "continuous":
@@ -63,7 +226,7 @@ class PairConstraint:
         return better * self.n_groups + worse
 
     def measure(self, rng: np.random.Generator) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
-        """Give a function from scores of the rows to the error and the signed differences.
+        """Return a function from scores of the rows to the error and the signed differences.
 
         The error is the share of misordered pairs; ties count half. The same pairs serve every
         call.
@@ -129,7 +292,7 @@ def pair_constraint(data: RankingData, kind: str, by: Any, column: Any) -> PairC
 
 
 def best_mixture(errors: np.ndarray, differences: np.ndarray, eps: float) -> np.ndarray:
-    """Give shares of least violation beyond eps and, among these, of least error.
+    """Return shares of least violation beyond eps and, among these, of least error.
 
     Examples
     --------
@@ -169,7 +332,7 @@ def _wrong(score: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
-    """Give of each row what cells are made of: its group's code, or its value.
+    """Return of each row what cells are made of: its group's code, or its value.
 
     An attribute that is a number is a feature, or has groups whose names are numbers.
     """
@@ -193,3 +356,81 @@ def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
     if column >= data.n_features:
         raise DataError(f"column must be less than {data.n_features}, got {column}")
     return np.asarray(data.X[:, column], dtype=np.float64)
+
+
+PAIR_LOSSES = ("hinge", "logistic")
+
+
+def pair_loss(gap: Any, kind: str) -> Any:
+    """Return the loss of each pair: ``max(0, 1 - gap)`` or ``log(1 + exp(-gap))``."""
+    torch = require("torch", "neural")
+    return (1.0 - gap).clamp_min(0.0) if kind == "hinge" else torch.nn.functional.softplus(-gap)
+
+
+def correlation(gap: Any, code: Any, n_groups: int) -> Any:
+    """Return the absolute correlation of the gap with being of a group, its mean over the groups.
+
+    Of two groups both are the same number. A group without pairs, or with all, is left out; where
+    no group is left, or all gaps are equal, it is 0.
+    """
+    torch = require("torch", "neural")
+    member = torch.nn.functional.one_hot(code, n_groups).to(gap.dtype)
+    member = member - member.mean(dim=0)
+    apart = gap - gap.mean()
+    spread = member.square().mean(dim=0)
+    known = spread > 1e-12
+    scale = (spread.clamp_min(1e-12) * apart.square().mean().clamp_min(1e-24)).sqrt()
+    found = (apart[:, None] * member).mean(dim=0) / scale
+    return (found.abs() * known).sum() / known.sum().clamp_min(1)
+
+
+def constraint_terms(
+    gap: Any, cell: Any, n_cells: int, differences: Sequence[tuple[int, int]], kind: str, eps: float
+) -> tuple[Any, Any]:
+    """Return the constraints' differentiable stand-ins and their true violations.
+
+    A difference is the accuracy on the first cell of a pair of cells less that on the second; it
+    may exceed eps neither way, so there are two constraints each, all upper ones first. A stand-in
+    puts the loss in place of a misordered pair and, where accuracy must fall, the loss of the
+    turned pair in place of an ordered one: both are convex and, for the hinge, bounds from above.
+    Pairs of cell ``n_cells`` do not count, nor do differences without pairs in one of the cells.
+    """
+    torch = require("torch", "neural")
+    member = torch.nn.functional.one_hot(cell, n_cells + 1).to(gap.dtype)[:, :n_cells]
+    size = member.sum(dim=0)
+    count = size.clamp_min(1.0)
+    cells = torch.tensor(differences, device=gap.device)
+    first, second = cells[:, 0], cells[:, 1]
+    wrong = (0.5 - 0.5 * torch.sign(gap.detach())) @ member / count
+    apart = (wrong[second] - wrong[first]) * ((size[first] > 0) & (size[second] > 0))
+    lost, kept = pair_loss(gap, kind) @ member / count, pair_loss(-gap, kind) @ member / count
+    up = lost[second] + kept[first] - 1.0 - eps
+    down = lost[first] + kept[second] - 1.0 - eps
+    return torch.cat([up, down]), torch.cat([apart - eps, -apart - eps])
+
+
+def stationary(matrix: Any) -> Any:
+    """Return the distribution a column-stochastic matrix leaves as it is."""
+    torch = require("torch", "neural")
+    size = len(matrix)
+    system = matrix - torch.eye(size, dtype=matrix.dtype, device=matrix.device)
+    system = torch.cat([system[:-1], torch.ones_like(system[:1])])
+    goal = torch.zeros(size, dtype=matrix.dtype, device=matrix.device)
+    goal[-1] = 1.0
+    return torch.linalg.solve(system, goal)
+
+
+def game(loss: Any, proxy: Any, violation: Any, logits: Any) -> Any:
+    """Return one number both players descend: the scorer the proxy Lagrangian, the other its regret.
+
+    The columns of ``logits`` are distributions up to a softmax; the distribution that their matrix
+    leaves as it is weighs the loss first, then the constraints' differentiable stand-ins ``proxy``.
+    A plain gradient step multiplies the matrix by ``exp(rate violation x weights)``, with the true
+    violations, whose own gradient is not needed: no swap of weights then gains much.
+    """
+    torch = require("torch", "neural")
+    with torch.no_grad():
+        share = stationary(logits.softmax(dim=0))
+        gained = torch.cat([torch.zeros_like(violation[:1]), violation])
+    climb = (logits * gained[:, None] * share[None, :]).sum()
+    return share[0] * loss + share[1:] @ proxy - (climb - climb.detach())

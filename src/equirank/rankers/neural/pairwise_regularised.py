@@ -9,14 +9,22 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.params import Choice, Constraint, Label, Number, Optional
-from .drawn_pairs import DrawnPairs, PairSet, PairUnion, group_pairs
+from .batches import QueryBatches
 from .network import Net
 from .neural_ranker import COMMON, NeuralRanker
-from .padding import QueryBatches
-from .pair_fairness import PAIR_LOSSES, correlation, pair_loss
-from .problem import Problem
+from .pair_constraints import (
+    PAIR_LOSSES,
+    DrawnPairs,
+    PairSet,
+    PairUnion,
+    correlation,
+    group_pairs,
+    pair_loss,
+)
+from .training_loop import Problem
 
 __all__ = ["PairwiseRegularised"]
+
 
 KINDS = ("inter", "intra", "all")
 
@@ -59,7 +67,8 @@ class PairwiseRegularised(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import evaluate, make_ranking
+    >>> from equirank import evaluate
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import PairwiseRegularised
     >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
     >>> given = {"layers": (), "learning_rate": 0.03, "random_state": 0}
@@ -131,7 +140,7 @@ class PairwiseRegularised(NeuralRanker):
         self.by = by
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Give what is minimised on this data; the ranker itself is left as it is."""
+        """Return what is minimised on this data; the ranker itself is left as it is."""
         plain = super().problem(data, seed, device)
         query, attribute = data.query_of_rows(), data.attribute(self.by)
         y = np.asarray(data.y, dtype=np.float64)
@@ -147,7 +156,7 @@ class PairwiseRegularised(NeuralRanker):
         return replace(plain, batches=DrawnPairs(rows, whole, further, size, size, seed), loss=loss)
 
     def _counts(self, better: int, worse: int) -> bool:
-        """Say whether pairs of these groups enter the correlation."""
+        """Return whether pairs of these groups enter the correlation."""
         return self.pairs == "all" or (better == worse) == (self.pairs == "intra")
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
@@ -162,7 +171,7 @@ def _loss(
     n_pairs: int,
     n_groups: int,
 ) -> Any:
-    """Give the loss of a batch: its first pairs for the ranking, the others for the price."""
+    """Return the loss of a batch: its first pairs for the ranking, the others for the price."""
     score = net.score(batch["x"]).to(batch["x"].dtype)
     gap = score[0] - score[1]
     error = pair_loss(gap[:n_pairs], kind).mean()

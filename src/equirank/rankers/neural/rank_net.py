@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ...core.extras import require
+from ...core.environment import require
 from ...core.params import Constraint, Number
-from .list_losses import score_table
-from .network import Net
-from .neural_ranker import COMMON, NeuralRanker
-from .pair_losses import (
+from .losses import (
     logistic_slopes,
     logistic_slopes_of_rows,
     ragged,
+    score_table,
     with_slopes,
     with_slopes_of_rows,
 )
+from .network import Net
+from .neural_ranker import COMMON, NeuralRanker
 
 __all__ = ["RankNet"]
 
@@ -48,7 +48,7 @@ class RankNet(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import RankNet
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> model = RankNet(layers=(16,), learning_rate=0.01, random_state=0).fit(data)

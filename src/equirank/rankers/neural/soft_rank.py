@@ -6,14 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.extras import require
+from ...core.environment import require
 from ...core.params import Choice, Constraint, Integer, Number, Optional
 from ...kernels.discounts import discounts
-from .list_losses import score_table
+from .losses import (
+    expected_gain,
+    normalised_gains,
+    score_slopes,
+    score_table,
+    win_probabilities,
+    with_slopes,
+)
 from .network import Net
 from .neural_ranker import COMMON, NeuralRanker
-from .pair_losses import normalised_gains, with_slopes
-from .rank_distributions import expected_gain, score_slopes, win_probabilities
 
 __all__ = ["SoftRank"]
 
@@ -51,7 +56,7 @@ class SoftRank(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import SoftRank
     >>> data = make_ranking(n_queries=40, n_items=15, random_state=0)
     >>> model = SoftRank(layers=(8,), n_epochs=20, learning_rate=0.03, random_state=0).fit(data)

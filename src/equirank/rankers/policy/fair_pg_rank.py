@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.base import clone
 
 from ...core.data import RankingData, as_ranking_data
+from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
-from ...core.explaining import Parts
-from ...core.extras import progress
+from ...core.explain_pair import Parts
 from ...core.params import (
     AnyOf,
     Choice,
@@ -28,8 +28,8 @@ from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
 from ...policies.plackett_luce import PlackettLuce
+from ..early_stopping import held_out, one_metric
 from ..tradeoff_path import TradeoffPath
-from ..validation import held_out, one_metric
 from .rewards import rewards
 
 __all__ = ["FairPGRank"]
@@ -96,7 +96,7 @@ class FairPGRank(Ranker):
 
     Examples
     --------
-    >>> from equirank import make_ranking
+    >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import FairPGRank
     >>> data = make_ranking(n_queries=50, random_state=0)
     >>> model = FairPGRank(n_epochs=20, learning_rate=0.05, random_state=0).fit(data)
@@ -181,7 +181,7 @@ class FairPGRank(Ranker):
     def exposure(
         self, X: Any, *, qid: Any = None, n_samples: int | None = None, return_error: bool = False
     ) -> Any:
-        """Give each row's expected exposure, in the caller's row order.
+        """Return each row's expected exposure, in the caller's row order.
 
         Exact for lists up to 8 items, else from 1,000 draws unless ``n_samples`` says otherwise;
         ``return_error`` adds the standard errors.
@@ -376,7 +376,7 @@ class FairPGRank(Ranker):
         return np.asarray(values @ self.weights_[-1][0], dtype=np.float64)
 
     def _parts(self, data: RankingData) -> Parts | None:
-        """Give the terms of the linear model; a network has none."""
+        """Return the terms of the linear model; a network has none."""
         return Parts.linear(data.X, self.coef_) if hasattr(self, "coef_") else None
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:

@@ -61,7 +61,7 @@ class LinearEngine:
         return np.asarray(X @ self.coef, dtype=np.float64)
 
     def _fixed(self) -> tuple[Any, ...]:
-        """Give the arguments that do not change from list to list."""
+        """Return the arguments that do not change from list to list."""
         r, s = self.reward, self.settings
         return (
             r.gain, r.stop, r.merit, r.group, r.n_groups, r.theta, r.attention, self.query_weight,

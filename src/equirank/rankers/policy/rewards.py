@@ -9,10 +9,11 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...kernels.discounts import discounts, gains
-from ...kernels.disparities import GROUP, INDIVIDUAL, NONE
+from ...kernels.policy_gradient import GROUP, INDIVIDUAL, NONE
 from ...kernels.segments import segment_sum, sort_within
 
 __all__ = ["DISPARITIES", "Rewards", "rewards"]
+
 
 DISPARITIES = {None: NONE, "individual": INDIVIDUAL, "group": GROUP}
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.extras import require
+from ...core.environment import require
 from ...core.random import generator
-from ...kernels.disparities import GROUP, INDIVIDUAL
-from ..neural.padding import list_places
+from ...kernels.policy_gradient import GROUP, INDIVIDUAL
+from ..neural.batches import list_places
 from .rewards import Rewards
 
 __all__ = ["TorchEngine", "padded_gradient"]
+
 
 #: Strengths under this share of the list's largest are taken as this share: sums never vanish.
 WEAKEST = 1e-30
@@ -80,7 +81,7 @@ class TorchEngine:
             return np.asarray(self.model(rows)[:, 0].cpu().numpy(), dtype=np.float64)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Give the model's weights as plain arrays."""
+        """Return the model's weights as plain arrays."""
         state = self.model.state_dict()
         return {name: value.cpu().numpy().astype(np.float64) for name, value in state.items()}
 
@@ -195,7 +196,7 @@ def padded_gradient(
     score: Any, real: Any, gain: Any, stop: Any, merit: Any, group: Any, theta: Any,
     attention: Any, reward: Rewards, settings: dict[str, Any], random: Any, orders: Any = None,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Give the gradient by the scores (list x item) and utility, disparity, entropy per list.
+    """Return the gradient by the scores (list x item) and utility, disparity, entropy per list.
 
     The same numbers as the compiled engine gives for the same ``orders``, which are drawn where
     they are not given.
@@ -266,7 +267,7 @@ def _from_behind(values: Any) -> Any:
 
 
 def _signs(exposure: Any, merit: Any, group: Any, real: Any, reward: Rewards) -> tuple[Any, Any]:
-    """Give each list's disparity and each item's coefficient in it."""
+    """Return each list's disparity and each item's coefficient in it."""
     torch = require("torch", "neural")
     zero = torch.zeros_like(exposure)
     if reward.disparity == INDIVIDUAL:

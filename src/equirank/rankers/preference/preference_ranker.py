@@ -18,18 +18,54 @@ from ...core.pair_cost import PairCost, warn_uneven_costs
 from ...core.params import Choice, Constraint, Instance, Integer, Optional
 from ...core.random import as_seed, label_keys
 from ...core.ranker import Ranker
-from ...kernels.preference_sorting import draw_keys
-from ..boosting.binning import Workers
+from ...kernels.comparison_sort import draw_keys, row_marks
 from ..boosting.ensemble import dense
-from ..boosting.pair_terms import cost_rule
-from ..boosting.pair_weights import PairOptions, PairWeights
+from ..feature_bins import Workers
 from ..preferences import data_of_pairs
-from ..sklearn_part import ScikitModel, read_models, write_models
-from .ordering import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
-from .pair_model import pair_chance, pair_features
-from .row_order import row_order
+from ..sklearn_models import ScikitModel, read_models, write_models
+from ..training_pairs import PairOptions, PairWeights, cost_rule
+from .preference_order import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
 
-__all__ = ["PreferenceRanker"]
+__all__ = ["PreferenceRanker", "pair_chance", "pair_features", "row_order"]
+
+
+def pair_features(first: np.ndarray, second: np.ndarray, kind: str) -> np.ndarray:
+    """Return the features of pairs: ``u - v``, ``(u, v)``, or ``(u, v, u - v)``.
+
+    Examples
+    --------
+    >>> pair_features(np.array([[3.0, 1.0]]), np.array([[1.0, 1.0]]), "both")
+    array([[3., 1., 1., 1., 2., 0.]])
+    """
+    if kind == "difference":
+        return first - second
+    parts = [first, second] if kind == "rows" else [first, second, first - second]
+    return np.concatenate(parts, axis=1)
+
+
+def pair_chance(model: Any, features: np.ndarray) -> np.ndarray:
+    """Return the chance of class 1, or a decision for 0 or 1 where the model has no chances.
+
+    A decision value of 0 counts one half.
+    """
+    if hasattr(model, "predict_proba"):
+        column = int(np.flatnonzero(model.classes_ == 1)[0])
+        return np.clip(model.predict_proba(features)[:, column], 0.0, 1.0)
+    if hasattr(model, "decision_function"):
+        return (np.sign(model.decision_function(features)) + 1.0) / 2.0
+    return (model.predict(features) == 1).astype(np.float64)
+
+
+def row_order(data: RankingData) -> np.ndarray:
+    """Return stored rows, query by query, in an order that the order of the input cannot change.
+
+    Rows are ordered by a number made of all their features; equal rows keep their order, and what
+    is drawn for their places treats them alike.
+    """
+    X = np.array(dense(data.X), dtype=np.float64)
+    X += 0.0  # a negative zero is a zero
+    X[np.isnan(X)] = np.nan
+    return np.lexsort((row_marks(X.view(np.uint64)), data.query_of_rows()))
 
 
 def _has_draws(model: Any) -> bool:
@@ -114,7 +150,7 @@ class PreferenceRanker(Ranker):
         "pivoting": Choice("probabilistic", "deterministic"),
         "k": Optional(Integer(1)),
         "cost_combination": Choice("product", "sum", "mean"),
-        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.PairCost)")),
+        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
         "max_pairs": Integer(1),
         "batch_size": Integer(1),
     }
@@ -171,7 +207,7 @@ class PreferenceRanker(Ranker):
         return self
 
     def preference(self, first: Any, second: Any) -> np.ndarray:
-        """Give h(u, v), the chance that each row of ``first`` is preferred to that of ``second``.
+        """Return h(u, v), the chance that each row of ``first`` is preferred to that of ``second``.
 
         Parameters
         ----------

@@ -1,0 +1,5 @@
+"""Allocation of exposure over users and items, and over a stream of lists."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,198 @@
+"""The plan of an audit: which groups are looked at, at which cutoffs, and with how much care."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ..core.data import Attribute, RankingData
+from ..core.errors import DataError
+from ..core.params import Integer, check_params
+from ..core.ranking import Ranking
+from ..core.registry import suggest
+
+__all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
+
+
+#: Between the names of attributes that are crossed.
+TIMES = " x "
+#: Cutoffs looked at unless others are given, as far as the lists are longer.
+DEFAULT_KS = (10, 50)
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """One attribute of an audit, or several that are crossed.
+
+    Attributes
+    ----------
+    by : tuple of str
+        The columns.
+    attribute : Attribute
+        Its codes and groups.
+    protected : tuple of int
+        Codes of the groups the user named.
+    focus : int
+        The code of the group that pictures look at: the protected one, else the one that stands
+        lowest.
+    """
+
+    by: tuple[str, ...]
+    attribute: Attribute
+    protected: tuple[int, ...] = ()
+    focus: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return TIMES.join(self.by)
+
+    @property
+    def key(self) -> Any:
+        """The word for ``by`` of a metric."""
+        return self.by[0] if len(self.by) == 1 else self.by
+
+    @property
+    def crossed(self) -> bool:
+        """Whether it crosses several columns."""
+        return len(self.by) > 1
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups' names."""
+        return [str(category) for category in self.attribute.categories]
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.attribute.categories)
+
+    def focused(self, focus: int) -> "Audited":
+        """Return the same with another group to look at."""
+        return replace(self, focus=focus)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What is audited, and how."""
+
+    ranking: Ranking
+    audited: tuple[Audited, ...]
+    ks: tuple[int, ...]
+    step: int
+    level: float
+    n_boot: int
+    n_permutations: int
+    seed: int
+
+    @property
+    def data(self) -> RankingData:
+        """What is ranked."""
+        return self.ranking.data
+
+    @property
+    def one_list(self) -> bool:
+        """Whether there is one list only."""
+        return self.data.n_queries == 1
+
+
+def make_plan(
+    ranking: Ranking,
+    *,
+    protected: Any,
+    k: Any,
+    cross: bool,
+    level: float,
+    n_boot: int,
+    n_permutations: int,
+    seed: int,
+) -> Plan:
+    """Choose attributes, intersections, protected groups and cutoffs."""
+    data = ranking.data
+    if not data.sensitive:
+        raise DataError("sensitive must name at least one attribute of people, got none")
+    keys: list[tuple[str, ...]] = [(name,) for name in data.sensitive]
+    if cross:
+        keys += list(combinations(data.sensitive, 2))
+    audited = [Audited(by, data.attribute(by[0] if len(by) == 1 else by)) for by in keys]
+    named = _protected(protected, audited)
+    audited = [
+        replace(each, protected=named[each.name], focus=(*named[each.name], 0)[0])
+        for each in audited
+    ]
+    sizes = np.diff(data.offsets)
+    median = float(np.median(sizes))
+    return Plan(
+        ranking,
+        tuple(audited),
+        choose_ks(k, median),
+        10 if median >= 50 else max(2, int(median // 5)),
+        level,
+        n_boot,
+        n_permutations,
+        seed,
+    )
+
+
+def choose_ks(k: Any, median: float) -> tuple[int, ...]:
+    """Return the cutoffs asked for; else 10 and 50 where lists are longer, else half a list.
+
+    Examples
+    --------
+    >>> choose_ks(None, 53.0), choose_ks(None, 20.0), choose_ks(None, 8.0), choose_ks(5, 8.0)
+    ((10, 50), (10,), (4,), (5,))
+    """
+    if k is None:
+        return tuple(each for each in DEFAULT_KS if each < median) or (max(1, int(median // 2)),)
+    several = tuple(k) if isinstance(k, Iterable) and not isinstance(k, str) else (k,)
+    if not several:
+        raise DataError("k must hold at least one cutoff, got none")
+    for each in several:
+        check_params("audit", {"k": each}, {"k": Integer(1)})
+    return tuple(sorted({int(each) for each in several}))
+
+
+def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]:
+    """Find the codes of the protected groups of each attribute."""
+    found: dict[str, tuple[int, ...]] = {each.name: () for each in audited}
+    known = {each.name: each.attribute for each in audited}
+    for name, group in _pairs(given, audited):
+        if name not in known:
+            hint = suggest(name, list(known))
+            raise DataError(
+                f"protected must name one of the attributes {', '.join(map(repr, known))}, "
+                f"got {name!r}{hint}"
+            )
+        code = known[name].code(group, f"protected of {name!r}")
+        if code not in found[name]:
+            found[name] = (*found[name], code)
+    return found
+
+
+def _pairs(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
+    """Read ``{"sex": "f"}``, ``"sex=f"`` or several of them; one attribute needs no name."""
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [
+            (str(name), group)
+            for name, groups in given.items()
+            for group in (groups if isinstance(groups, (list, tuple, set)) else [groups])
+        ]
+    pairs: list[tuple[str, Any]] = []
+    for each in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
+        text = str(each)
+        names = [one.name for one in audited if text.startswith(f"{one.name}=")]
+        if names:
+            name = max(names, key=len)
+            pairs.append((name, text[len(name) + 1 :]))
+        elif len(audited) == 1 and (not isinstance(each, str) or "=" not in text):
+            pairs.append((audited[0].name, each))
+        else:
+            name, equals, group = text.partition("=")
+            if not equals:
+                raise DataError(f'protected must look like "sex=female", got {text!r}')
+            pairs.append((name.strip(), group.strip()))
+    return pairs

@@ -1,0 +1,221 @@
+"""Measuring for an audit: every metric of every attribute in one pass of `evaluate`."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.evaluate import evaluate
+from ..core.evaluation import Evaluation, Result
+from ..core.inference import interval
+from ..core.metric import GroupMetric, Metric
+from ..core.registry import parse_metrics
+from ..metrics import (
+    NDCG,
+    RND,
+    AveragePrecision,
+    DisparateTreatment,
+    ExposureGap,
+    GroupPairwiseAccuracy,
+    Precision,
+)
+from .audit_plan import Audited, Plan
+from .measures import GroupDifferences, GroupTotals, PositionDifference, Totals
+
+__all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "spoken"]
+
+
+#: Attributes with more groups are not compared pair by pair.
+MOST_PAIRED = 12
+#: Attributes with more groups are not compared prefix by prefix.
+MOST_PREFIXED = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """One metric of groups, as it is measured for one attribute."""
+
+    audited: Audited
+    metric: GroupMetric
+    short: str
+
+    @property
+    def group(self) -> str:
+        """The group it compares with the rest; empty where the worst counts."""
+        return "" if self.metric.protected is None else str(self.metric.protected)
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What was measured: the evaluation, and which of its results is what."""
+
+    plan: Plan
+    evaluation: Evaluation
+    gaps: tuple[Gap, ...]
+    overall: tuple[Metric, ...]
+
+    def result(self, metric: Metric) -> Result:
+        """Return a metric's result."""
+        return self._by_metric[metric]
+
+    @cached_property
+    def _by_metric(self) -> dict[Metric, Result]:
+        return {result.metric: result for result in self.evaluation.results}
+
+    def totals(self, audited: Audited) -> tuple[Totals, Totals | None]:
+        """Return an attribute's totals, and those of the bootstrap replicates."""
+        return Totals.of(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
+
+    def places(self, audited: Audited) -> Result:
+        """Return an attribute's position differences."""
+        return self._differences(audited)[0]
+
+    def attention(self, audited: Audited) -> Result:
+        """Return an attribute's differences in attention."""
+        return self._differences(audited)[1]
+
+    def _differences(self, audited: Audited) -> tuple[Result, Result]:
+        metric = GroupDifferences(by=audited.key)
+        if metric not in self._parts:
+            self._parts[metric] = metric.parts(self.result(metric))
+        return self._parts[metric]
+
+    @cached_property
+    def _parts(self) -> dict[Metric, tuple[Result, Result]]:
+        return {}
+
+    def interval(self, replicates: np.ndarray | None, shape: Any = ()) -> tuple[Any, Any]:
+        """Return the interval of replicates, NaN without."""
+        if replicates is None:
+            return np.full(shape, np.nan), np.full(shape, np.nan)
+        return interval(replicates, self.plan.level, self.evaluation.sample_size)
+
+
+def measure_all(
+    plan: Plan,
+    wanted: Iterable[Metric] = (),
+    only: bool = False,
+    measure: Callable[..., Evaluation] = evaluate,
+) -> Measured:
+    """Measure places, totals, gaps and relevance in one pass; with ``only`` just what is wanted.
+
+    ``measure`` is `evaluate`, or does the same elsewhere.
+    """
+    wanted = list(wanted)
+    overall = _overall(plan, wanted, only)
+    gaps = list(_gaps(plan, [m for m in wanted if isinstance(m, GroupMetric)], only))
+    inner = [] if only else _inner(plan)
+    found = measure(
+        plan.ranking,
+        list(dict.fromkeys([*overall, *inner, *_measured_gaps(gaps)])),
+        n_boot=plan.n_boot,
+        n_permutations=plan.n_permutations,
+        level=plan.level,
+        random_state=plan.seed,
+    )
+    return Measured(plan, found, tuple(gaps), tuple(overall))
+
+
+def measured_metrics(plan: Plan) -> list[Metric]:
+    """List everything an audit measures, for `evaluate`."""
+    gaps = _measured_gaps(_gaps(plan, [], False))
+    return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
+
+
+def _measured_gaps(gaps: Iterable[Gap]) -> list[Metric]:
+    """List the metrics of gaps; position differences are among what tables are made of."""
+    return [gap.metric for gap in gaps if not isinstance(gap.metric, PositionDifference)]
+
+
+def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
+    """List the metrics that are not about groups."""
+    usual: list[Metric] = []
+    if plan.data.y is not None and not only:
+        usual = [NDCG(k=10), Precision(k=10), AveragePrecision()]
+    extra = [metric for metric in wanted if not isinstance(metric, GroupMetric)]
+    return list(dict.fromkeys([*usual, *extra]))
+
+
+def _inner(plan: Plan) -> list[Metric]:
+    """List what the tables of groups and selections are made of."""
+    return [
+        metric
+        for each in plan.audited
+        for metric in (GroupDifferences(by=each.key), GroupTotals(by=each.key, ks=plan.ks))
+    ]
+
+
+def _gaps(plan: Plan, wanted: list[GroupMetric], only: bool) -> Iterable[Gap]:
+    """List the gap metrics of each attribute: the usual ones, then those asked for."""
+    for metric in wanted:
+        if metric.by is not None and not any(_same(metric.by, each) for each in plan.audited):
+            plan.data.attribute(metric.by)
+            names = ", ".join(repr(each.name) for each in plan.audited)
+            raise DataError(f"{metric} must look at an attribute that is audited: {names}")
+    for each in plan.audited:
+        usual = [] if only else [*_usual(plan.data, each, plan.step)]
+        extra = [m for m in wanted if m.by is None or _same(m.by, each)]
+        if each.crossed:
+            extra = [m for m in wanted if m.by is not None and _same(m.by, each)]
+        seen = set()
+        for metric in [*usual, *extra]:
+            for placed in placed_on(metric, each):
+                if placed not in seen:
+                    seen.add(placed)
+                    yield Gap(each, placed, spoken(placed))
+
+
+def _usual(data: RankingData, each: Audited, step: int) -> Iterable[GroupMetric]:
+    yield ExposureGap()
+    if each.crossed:
+        return
+    if each.n_groups <= MOST_PREFIXED:
+        yield RND() if step == 10 else RND(step=step)
+    if data.y is not None:
+        yield DisparateTreatment()
+        if each.n_groups <= MOST_PAIRED:
+            yield GroupPairwiseAccuracy()
+
+
+def placed_on(metric: GroupMetric, each: Audited) -> list[GroupMetric]:
+    """Let a metric look at an attribute and, unless it names one, at the protected groups."""
+    options: dict[str, Any] = {"by": each.key}
+    if metric.protected is not None or not each.protected:
+        return [replace(metric, **options)]
+    names = [each.attribute.categories[code] for code in each.protected]
+    return [replace(metric, **options, protected=name) for name in names]
+
+
+def _same(by: Any, each: Audited) -> bool:
+    return ((by,) if isinstance(by, str) else tuple(by)) == each.by
+
+
+def spoken(metric: Metric) -> str:
+    """Write a metric without the attribute and the group, which stand in columns of their own.
+
+    Examples
+    --------
+    >>> spoken(RND(by="sex", protected="f", step=5)@50)
+    'RND(step=5)@50'
+    """
+    here = {field.name for field in fields(metric)}
+    options: dict[str, Any] = {name: None for name in ("by", "protected") if name in here}
+    return str(replace(metric, **options))
+
+
+def parse_wanted(metrics: Any) -> list[Metric]:
+    """Read further metrics, where those of an audit alone count too."""
+    if metrics is None:
+        return []
+    several = [metrics] if isinstance(metrics, (str, Metric, type)) else list(metrics)
+    found: list[Metric] = []
+    for metric in several:
+        own = isinstance(metric, str) and metric.strip() == PositionDifference.__name__
+        found += [PositionDifference()] if own else parse_metrics(metric)
+    if any(isinstance(metric, GroupTotals) for metric in found):
+        raise DataError("metrics must be metrics or their names")
+    return [*dict.fromkeys(found)]

@@ -1,1 +1,0 @@
-"""What an audit measures beside the public metrics: places, shares of attention, selections."""

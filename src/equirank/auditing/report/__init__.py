@@ -1,1 +1,0 @@
-"""What is the audit page's own, beside the shell that all pages share: template, style, script."""

@@ -1,0 +1,251 @@
+"""The table of groups: size, place, attention and merit of each."""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ...core.inference import holm
+from ...core.table import Table, make_table
+from ...kernels.prefixes import log_ratio_interval, wilson_interval
+from ...kernels.segments import divide
+from ...metrics import pairwise_accuracy_matrix
+from ..audit_plan import Audited
+from ..measured import MOST_PAIRED, Measured
+
+__all__ = [
+    "POWER",
+    "SMALL_SELECTED",
+    "SMALL_SHARE",
+    "detectable_difference",
+    "detectable_places",
+    "exposure_merit_table",
+    "groups_table",
+    "pairwise_table",
+    "selection_table",
+    "small_cells",
+]
+
+
+#: The chance with which the detectable difference would have been seen.
+POWER = 0.8
+
+GROUP_COLUMNS = (
+    "o:attribute o:group b:protected b:focus i:size f:share i:n_queries f:mean_position "
+    "f:mean_position_low f:mean_position_high f:position_difference f:position_difference_low "
+    "f:position_difference_high f:p_value f:p_holm f:detectable f:exposure f:exposure_low "
+    "f:exposure_high f:exposure_per_item f:exposure_p_holm f:merit f:merit_share"
+)
+
+
+def groups_table(measured: Measured) -> Table:
+    """Return one row per attribute and group.
+
+    The interval of the exposure is that of the exposure per item, times the group's share: lists
+    differ in how many of a group they hold, and that is no part of how they are ranked.
+    """
+    rows = [row for each in measured.plan.audited for row in _group_rows(measured, each)]
+    return make_table(GROUP_COLUMNS, rows)
+
+
+def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
+    totals, drawn = measured.totals(each)
+    places = measured.places(each)
+    n = (each.n_groups,)
+    known = measured.plan.data.y is not None
+    differences = np.asarray(places.summary[1])
+    p = places.group_p_values
+    attention_p = measured.attention(each).group_p_values
+    empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
+    columns: dict[str, Any] = {
+        "attribute": [each.name] * each.n_groups,
+        "group": each.groups,
+        "protected": [code in each.protected for code in range(each.n_groups)],
+        "focus": [code == each.focus for code in range(each.n_groups)],
+        "size": totals.people,
+        "share": share,
+        "n_queries": totals.lists,
+        "mean_position": totals.mean_position,
+        "position_difference": differences,
+        "p_value": empty if p is None else p,
+        "p_holm": empty if p is None else _corrected(p),
+        "detectable": detectable_places(measured, each),
+        "exposure": totals.exposure,
+        "exposure_per_item": totals.exposure_per_item,
+        "exposure_p_holm": empty if attention_p is None else _corrected(attention_p),
+        "merit": totals.relevance if known else empty,
+        "merit_share": totals.merit if known else empty,
+    }
+    replicates = {
+        "mean_position": None if drawn is None else drawn.mean_position,
+        "exposure": None if drawn is None else drawn.exposure_per_item * share,
+        "position_difference": places.group_replicates,
+    }
+    for name, values in replicates.items():
+        columns[f"{name}_low"], columns[f"{name}_high"] = measured.interval(values, n)
+    return [{name: values[code] for name, values in columns.items()} for code in range(*n)]
+
+
+def _corrected(p: np.ndarray) -> np.ndarray:
+    """Correct by Holm; of two groups the one is the mirror of the other, which is one test."""
+    return p if len(p) <= 2 else holm(p)
+
+
+def detectable_places(measured: Measured, each: Audited) -> np.ndarray:
+    """Return each group's detectable position difference, at a level shared out over the groups."""
+    level = measured.plan.level
+    if each.n_groups > 2:
+        level = 1.0 - (1.0 - level) / each.n_groups
+    replicates, n = measured.places(each).group_replicates, measured.evaluation.sample_size
+    return detectable_difference(replicates, level, n, (each.n_groups,))
+
+
+def detectable_difference(
+    replicates: np.ndarray | None, level: float, n: int, shape: Any = ()
+) -> np.ndarray:
+    """Return the smallest difference that a test at this level would have seen with power 80 %.
+
+    ``(z_(1 + level)/2 + z_0.8)`` times the standard error, that of the bootstrap replicates, where
+    the standard error of a mean of n is widened by ``sqrt(n / (n - 1))``. NaN without replicates.
+    """
+    if replicates is None:
+        return np.full(shape, np.nan)
+    normal = NormalDist()
+    factor = normal.inv_cdf((1.0 + level) / 2.0) + normal.inv_cdf(POWER)
+    error = _spread(replicates) * (np.sqrt(n / (n - 1.0)) if n > 1 else np.nan)
+    return np.asarray(factor * error)
+
+
+def _spread(replicates: np.ndarray) -> np.ndarray:
+    """Return the standard deviation over the replicates, undefined ones left out."""
+    defined = ~np.isnan(replicates)
+    n = defined.sum(axis=0)
+    mean = np.where(defined, replicates, 0.0).sum(axis=0) / np.maximum(n, 1)
+    square = np.where(defined, (replicates - mean) ** 2, 0.0).sum(axis=0)
+    return np.where(n > 1, np.sqrt(square / np.maximum(n - 1, 1)), np.nan)
+
+
+def exposure_merit_table(measured: Measured) -> Table:
+    """Return each group's share of exposure and of merit over the lists that hold any merit."""
+    rows = []
+    for each in measured.plan.audited if measured.plan.data.y is not None else ():
+        totals, drawn = measured.totals(each)
+        ratio = totals.exposure_per_merit
+        replicates = None if drawn is None else drawn.exposure_per_merit
+        low, high = measured.interval(replicates, ratio.shape)
+        exposure = totals.exposure_of_merit_lists
+        for code, group in enumerate(each.groups):
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "group": group,
+                    "exposure_share": exposure[code],
+                    "merit_share": totals.merit[code],
+                    "ratio": ratio[code],
+                    "low": low[code],
+                    "high": high[code],
+                }
+            )
+    columns = "o:attribute o:group f:exposure_share f:merit_share f:ratio f:low f:high"
+    return make_table(columns, rows)
+
+
+def pairwise_table(measured: Measured) -> Table:
+    """Return , for every two groups, how often the better item of the one stands above."""
+    rows = []
+    for each in measured.plan.audited if measured.plan.data.y is not None else ():
+        if each.n_groups > MOST_PAIRED:
+            continue
+        for row in pairwise_accuracy_matrix(None, measured.plan.ranking, None, by=each.key):
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "group": str(row["better"]),
+                    "other": str(row["worse"]),
+                    "accuracy": row["accuracy"],
+                    "n_pairs": row["pairs"],
+                    "n_queries": row["queries"],
+                    "kind": row["kind"],
+                }
+            )
+    columns = "o:attribute o:group o:other f:accuracy i:n_pairs i:n_queries o:kind"
+    return make_table(columns, rows)
+
+
+#: Groups with a smaller share of all people are small cells ...
+SMALL_SHARE = 0.02
+#: ... and so are those of whom fewer would be selected at the rate of everybody.
+SMALL_SELECTED = 5.0
+
+SELECTION_COLUMNS = (
+    "o:attribute i:k o:group f:selected i:size f:rate f:low f:high b:reference f:impact_ratio "
+    "f:ratio_low f:ratio_high b:small_cell"
+)
+
+
+def selection_table(measured: Measured) -> Table:
+    """Return one row per attribute, cutoff and group, all lists together.
+
+    The rates have Wilson intervals. The impact ratio is the rate over the highest rate of the
+    groups that are not small cells; its interval is a bootstrap over lists, for one list the
+    log-ratio interval.
+    """
+    rows = [
+        row
+        for each in measured.plan.audited
+        for k in measured.plan.ks
+        for row in _selection_rows(measured, each, k)
+    ]
+    return make_table(SELECTION_COLUMNS, rows)
+
+
+def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
+    """Tell groups that are too small for their rate to say much.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> small_cells(np.array([900, 90, 10]), np.array([90, 9, 1]))
+    array([False, False,  True])
+    """
+    rate = selected.sum() / people.sum()
+    small: np.ndarray = (people < SMALL_SHARE * people.sum()) | (people * rate < SMALL_SELECTED)
+    return small
+
+
+def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str, Any]]:
+    totals, drawn = measured.totals(each)
+    people, selected, rate = totals.people, totals.selected(k), totals.rate(k)
+    small = small_cells(people, selected)
+    eligible = ~small if (~small).any() else np.ones(len(small), dtype=bool)
+    best = int(np.where(eligible, np.nan_to_num(rate), -1.0).argmax())
+    z = NormalDist().inv_cdf((1.0 + measured.plan.level) / 2.0)
+    low, high = wilson_interval(selected, people, z)
+    several = len(rate) > 1 and rate[best] > 0
+    ratio = divide(rate, rate[best]) if several else np.full(len(rate), np.nan)
+    if measured.plan.one_list:
+        ends = log_ratio_interval(selected, people, selected[best], people[best], z)
+    else:
+        replicates = None
+        if drawn is not None:
+            rates = drawn.rate(k)
+            replicates = divide(rates, rates[:, best : best + 1])
+        ends = measured.interval(replicates, rate.shape)
+    fixed = (np.arange(len(rate)) == best) | np.isnan(ratio)
+    columns = {
+        "group": each.groups,
+        "selected": selected,
+        "size": people,
+        "rate": rate,
+        "low": low,
+        "high": high,
+        "reference": np.arange(len(rate)) == best,
+        "impact_ratio": ratio,
+        "ratio_low": np.where(fixed, ratio, ends[0]),
+        "ratio_high": np.where(fixed, ratio, ends[1]),
+        "small_cell": small,
+    }
+    return [
+        {"attribute": each.name, "k": k, **{name: v[code] for name, v in columns.items()}}
+        for code in range(len(rate))
+    ]

@@ -1,0 +1,178 @@
+"""The table of blind spots: which harms the measures of this audit see, and which they miss."""
+
+import inspect
+import json
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.metric import Metric
+from ...core.table import Table, make_table
+from ..measured import Measured
+from ..measures import PositionDifference
+
+__all__ = ["PATH", "blind_spots_table", "methods_table", "packaged"]
+
+
+#: What ``equirank properties --json=blind_spots.json`` wrote: the property bench of all metrics.
+PATH = Path(__file__).parents[1] / "blind_spots.json"
+#: The check that measures what the position difference does.
+SAME_AS_PLACES = "statistical_independence.difference"
+CROSSED = '(by=("group", "part"))'
+
+
+@lru_cache(maxsize=1)
+def packaged() -> tuple[dict[str, Any], ...]:
+    """Read the packaged result of the property bench."""
+    return tuple(json.loads(PATH.read_text(encoding="utf-8")))
+
+
+def blind_spots_table(measured: Measured, checks: Table) -> Table:
+    """Return metric, property, whether the bench detects it and the effect size.
+
+    Only what this audit measured. A metric with options of its own is looked up by its name: the
+    bench ran it with the options it has by default.
+    """
+    wanted = {PositionDifference.__name__: SAME_AS_PLACES}
+    for gap in measured.gaps:
+        name = type(gap.metric).__name__
+        if gap.audited.crossed:
+            wanted[f"{name}, crossed attributes"] = f"{name}{CROSSED}"
+        else:
+            wanted[gap.short] = name
+    wanted |= {name: name for name in dict.fromkeys(checks["check"].tolist())}
+    rows = [
+        {
+            "metric": spoken,
+            "property": row["property"],
+            "detects": bool(row["detected"]),
+            "effect": np.nan if row["effect"] is None else row["effect"],
+        }
+        for spoken, known in wanted.items()
+        for row in packaged()
+        if _stem(row["metric"]) == known or row["metric"] == known
+    ]
+    return make_table("o:metric o:property b:detects f:effect", rows)
+
+
+def _stem(metric: str) -> str:
+    """Return a metric's name without cutoff and options, unless it looks at crossed attributes."""
+    if metric.endswith(CROSSED) or metric[:1].islower():
+        return metric
+    return metric.partition("@")[0].partition("(")[0]
+
+
+#: Formulas in plain signs, for the metrics every audit has.
+FORMULAS = {
+    "PositionDifference": "mean place of G - mean place of the rest, per list; mean over lists",
+    "ExposureGap": "| mean v of G - mean v of the rest |, v(place) = 1 / log2(1 + place)",
+    "RND": "1/Z sum over k = step, 2 step, ... of | share of G in the first k - share of G in the "
+    "list | / log2 k",
+    "DisparateTreatment": "(exposure of G / merit of G) / (exposure of the rest / merit of the "
+    "rest)",
+    "GroupPairwiseAccuracy": "| A(G > H) - A(H > G) |, A(G > H) = share of pairs with the item of "
+    "G more relevant in which it stands above",
+    "NDCG": "DCG / best DCG of the list, DCG = sum of (2^relevance - 1) / log2(1 + place)",
+    "Precision": "share of the first k places with relevance >= 1",
+    "AveragePrecision": "mean over the relevant items of the precision at their places",
+}
+
+#: How the numbers beside the metrics are made: name, formula, reading, reference.
+PROCEDURES = (
+    (
+        "Exposure",
+        "v(place) = 1 / log2(1 + place), scaled to a mean of 1 in every list",
+        "The attention a place draws: the first place draws most. 1 per person is what everybody "
+        "has on average.",
+        "Singh and Joachims, Fairness of exposure in rankings, KDD 2018.",
+    ),
+    (
+        "Selection rate at k",
+        "people of G in the first k places / people of G, all lists together; Wilson interval",
+        "Tied people count by their chance to be among the first k.",
+        "Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.",
+    ),
+    (
+        "Impact ratio",
+        "selection rate of G / highest selection rate of the groups that are not small cells",
+        "Its interval resamples lists; for one list it is the log-ratio interval. Four fifths is a "
+        "rule of thumb of one agency in the United States; several laws that ask for such ratios "
+        "set no threshold.",
+        "Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978. Katz, "
+        "Baptista, Azen and Pike, Biometrics 1978.",
+    ),
+    (
+        "Small cells",
+        "a group with under 2 % of all people, or of whom fewer than 5 would be selected at the "
+        "rate of everybody",
+        "Shown, but never the group others are compared with, and left out of the summary.",
+        "29 CFR 1607.4 D, 1978, on small numbers.",
+    ),
+    (
+        "Band by chance",
+        "one list: the smallest m with F(m; k, p) > a', F binomial, a' lowered until a list drawn "
+        "with share p leaves the band with chance at most 0.1; several lists: the same minimum "
+        "over the places of all lists, 0.1 shared out over the prefixes",
+        "Inside the band a share of the first places is what chance gives.",
+        "Zehlike, Bonchi, Castillo, Hajian, Megahed and Baeza-Yates, FA*IR: a fair top-k ranking "
+        "algorithm, CIKM 2017.",
+    ),
+    (
+        "Intervals",
+        "bootstrap over lists, for one list over its items within each group; percentiles, "
+        "widened for small samples",
+        "Were the audit repeated on other such lists, about so many of the intervals would hold "
+        "the true value.",
+        "Hesterberg, What teachers should know about the bootstrap, The American Statistician "
+        "2015.",
+    ),
+    (
+        "Permutation p-values",
+        "share of relabellings of groups within lists that give a difference at least as large",
+        "How often pure chance would give a difference like this one. Where several groups are "
+        "compared, p-values are corrected by Holm.",
+        "Good, Permutation, parametric and bootstrap tests of hypotheses, 2005. Holm, A simple "
+        "sequentially rejective multiple test procedure, 1979.",
+    ),
+    (
+        "Detectable difference",
+        "(z of the level + z of 0.8) x standard error",
+        "The smallest true difference that this audit would have seen in four of five cases.",
+        "Cohen, Statistical power analysis for the behavioral sciences, 1988.",
+    ),
+    (
+        "Distributional checks",
+        "see metrics.properties; groups permuted within lists give what chance gives",
+        "The shape of one group's places: evenness, heaps, clumps, tokens, noise.",
+        "See the documentation of each check.",
+    ),
+)
+
+
+def methods_table(measured: Measured) -> Table:
+    """Return name, formula, reading and reference of all that was measured."""
+    metrics: list[Metric] = [PositionDifference(), *measured.overall]
+    metrics += [gap.metric for gap in measured.gaps]
+    kinds = dict.fromkeys(type(metric) for metric in metrics)
+    rows = [_of_metric(kind) for kind in kinds]
+    heads = ("name", "formula", "reading", "reference")
+    rows += [dict(zip(heads, each, strict=True)) for each in PROCEDURES]
+    return make_table("o:name o:formula o:reading o:reference", rows)
+
+
+def _of_metric(kind: type[Metric]) -> dict[str, Any]:
+    text = inspect.cleandoc(kind.__doc__ or "")
+    formula = FORMULAS.get(kind.__name__)
+    if formula is None:
+        found = re.search(r"``([^`]+)``", text)
+        formula = " ".join(found[1].split()) if found else ""
+    part = re.search(r"References\n-+\n(.*?)(?:\n\n[A-Z]\w+\n-+|\Z)", text, re.DOTALL)
+    return {
+        "name": kind.__name__,
+        "formula": formula,
+        "reading": kind.summary(),
+        "reference": " ".join(part[1].split()) if part else "",
+    }

@@ -1,0 +1,245 @@
+"""The tables behind pictures of single items: scores by group, and places as a strip."""
+
+from typing import Any
+
+import numpy as np
+
+from ...core.table import Table, as_label, make_table
+from ...kernels.prefixes import expected_counts
+from ..audit_plan import Audited
+from ..measured import Measured
+from ..measures import places
+
+__all__ = [
+    "BAND_ALPHA",
+    "LISTS_SHOWN",
+    "binomial_minimum",
+    "largest_groups",
+    "prefix_shares_table",
+    "prefixes",
+    "scores_table",
+    "strip_table",
+]
+
+
+#: The chance, at most, that a list without any difference leaves the band on one side.
+BAND_ALPHA = 0.1
+#: The FA*IR table is made for prefixes up to this length.
+LONGEST_BAND = 2000
+MOST_PREFIXES = 60
+MOST_GROUPS = 12
+
+COLUMNS = "o:attribute o:group i:k f:share f:pool_share f:band_low f:band_high i:n_queries o:band"
+
+
+def prefix_shares_table(measured: Measured) -> Table:
+    """Return , for up to 60 prefixes, each group's share of the places and its share of the lists.
+
+    A prefix of k places is averaged over the lists with at least k items, and so is the share of
+    the pool beside it.
+    """
+    plan = measured.plan
+    shown = _shown(measured)
+    cuts = prefixes(int(np.median(shown)) if len(shown) > 1 else int(shown[0]))
+    enough = [shown >= k for k in cuts]
+    rows = []
+    if enough[0].any():
+        rows = [row for each in plan.audited for row in _rows(measured, each, cuts, enough)]
+    return make_table(COLUMNS, rows)
+
+
+def prefixes(longest: int) -> list[int]:
+    """Return up to 60 lengths from 1 to the longest, denser at the top.
+
+    Examples
+    --------
+    >>> prefixes(5), len(prefixes(1000)), prefixes(1000)[-1]
+    ([1, 2, 3, 4, 5], 60, 1000)
+    """
+    if longest <= MOST_PREFIXES:
+        return list(range(1, max(longest, 1) + 1))
+    low, high = 1.0, float(longest)
+    found: list[int] = []
+    for _ in range(60):  # the smallest growth that needs no more than 60 lengths
+        growth = np.sqrt(low * high)
+        found = [1]
+        while found[-1] < longest:
+            found.append(min(longest, max(found[-1] + 1, round(found[-1] * growth))))
+        low, high = (growth, high) if len(found) > MOST_PREFIXES else (low, growth)
+        if len(found) == MOST_PREFIXES:
+            break
+    return found
+
+
+def largest_groups(each: Audited, most: int = MOST_GROUPS) -> list[int]:
+    """Return the codes of the groups that are shown: all, or the largest of many, the focus too."""
+    size = np.bincount(each.attribute.codes, minlength=each.n_groups)
+    order = sorted(range(each.n_groups), key=lambda code: (code != each.focus, -size[code]))
+    return sorted(order[:most])
+
+
+def _shown(measured: Measured) -> np.ndarray:
+    shown = [draw.slots().shown for _, draw in measured.plan.ranking.draws()]
+    sizes = np.diff(measured.plan.data.offsets)
+    return np.minimum.reduce([sizes if part is None else part for part in shown])
+
+
+def _rows(
+    measured: Measured, each: Audited, cuts: list[int], enough: list[np.ndarray]
+) -> list[dict[str, Any]]:
+    data = measured.plan.data
+    queries = [np.flatnonzero(part) for part in enough]
+    ends = np.cumsum([len(part) for part in queries])
+    flat = np.concatenate(queries)
+    cut = np.repeat(cuts, np.diff(ends, prepend=0))
+    first = data.offsets[flat]
+    sizes = np.diff(data.offsets)
+    rows: list[dict[str, Any]] = []
+    for code in largest_groups(each):
+        count = np.zeros(len(flat))
+        for weight, draw in measured.plan.ranking.draws():
+            slots = draw.slots()
+            member = (each.attribute.codes == code)[slots.order]
+            found = expected_counts(member, first + cut - 1, first, slots.lo, slots.hi)
+            count += weight[flat] * found
+        people = np.add.reduceat((each.attribute.codes == code).astype(np.int64), data.offsets[:-1])
+        pool = (people / sizes)[flat]
+        share = [float(part.mean()) for part in np.split(count / cut, ends[:-1])]
+        pooled = [float(part.mean()) for part in np.split(pool, ends[:-1])]
+        n_lists = [len(part) for part in queries]
+        low, high, word = _band(np.array(cuts), np.array(pooled), np.array(n_lists))
+        rows += [
+            {
+                "attribute": each.name,
+                "group": each.groups[code],
+                "k": k,
+                "share": share[at],
+                "pool_share": pooled[at],
+                "band_low": low[at],
+                "band_high": high[at],
+                "n_queries": n_lists[at],
+                "band": word,
+            }
+            for at, k in enumerate(cuts)
+        ]
+    return rows
+
+
+def _band(k: np.ndarray, p: np.ndarray, n_lists: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+    """Return the lowest and highest shares that chance gives, and how they were found.
+
+    One list: the exact FA*IR tables of the group and of the others. Several: binomial minima of
+    the places of all lists together, the level shared out over the prefixes.
+    """
+    nothing = np.full(len(k), np.nan)
+    if p.min() <= 0.0 or p.max() >= 1.0:
+        return nothing, nothing, ""
+    if n_lists.max() > 1:
+        places, level = k * n_lists, BAND_ALPHA / len(k)
+        low = binomial_minimum(places, p, level) / places
+        return low, 1.0 - binomial_minimum(places, 1.0 - p, level) / places, "binomial"
+    from ...kernels.fa_star_ir_minimums import adjusted_table
+
+    known = k <= LONGEST_BAND
+    at, last = k[known] - 1, int(k[known].max())
+    low, high = nothing.copy(), nothing.copy()
+    low[known] = adjusted_table(last, float(p[0]), BAND_ALPHA).counts[at] / k[known]
+    high[known] = 1.0 - adjusted_table(last, 1.0 - float(p[0]), BAND_ALPHA).counts[at] / k[known]
+    return low, high, "FA*IR"
+
+
+def binomial_minimum(n: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
+    """Return the smallest m with ``F(m; n, p) > alpha``, F the binomial distribution function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> binomial_minimum(np.array([4, 10]), np.array([0.5, 0.5]), 0.1)
+    array([1, 3])
+    """
+    from scipy.special import bdtr
+
+    low, high = np.full(len(n), -1), np.asarray(n).copy()
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        enough = bdtr(np.maximum(middle, 0), n, p) > alpha
+        high = np.where(enough & (middle > low), middle, high)
+        low = np.where(enough | (middle <= low), low, middle)
+    return high
+
+
+BINS = 40
+#: Outliers beyond these quantiles are counted in the first and the last bin.
+ENDS = (0.001, 0.999)
+LISTS_SHOWN = 12
+MOST_MARKS = 1500
+
+
+def scores_table(measured: Measured) -> Table:
+    """Return a histogram of the scores of each group, over bins that all groups share."""
+    score = measured.plan.data.score
+    rows: list[dict[str, Any]] = []
+    if score is not None:
+        low, high = np.quantile(score, ENDS)
+        if low == high:
+            low, high = float(score.min()), float(score.max())
+        edges = np.linspace(low, high, BINS + 1) if low < high else np.array([low, low])
+        at = np.clip(np.searchsorted(edges, score, side="right") - 1, 0, len(edges) - 2)
+        for each in measured.plan.audited:
+            rows += _histogram(each, at, edges)
+    return make_table("o:attribute o:group f:left f:right f:share", rows)
+
+
+def _histogram(each: Audited, at: np.ndarray, edges: np.ndarray) -> list[dict[str, Any]]:
+    bins = len(edges) - 1
+    table = np.bincount(each.attribute.codes * bins + at, minlength=each.n_groups * bins)
+    table = table.reshape(each.n_groups, bins)
+    share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
+    return [
+        {
+            "attribute": each.name,
+            "group": each.groups[code],
+            "left": edges[j],
+            "right": edges[j + 1],
+            "share": share[code, j],
+        }
+        for code in largest_groups(each)
+        for j in range(bins)
+    ]
+
+
+def strip_table(measured: Measured) -> Table:
+    """Return the places of the focus group in up to 12 lists, from the most to the least unequal.
+
+    The lists are picked evenly along the order by the group's position difference, taken as a
+    share of the list's length. Many marks are thinned out evenly.
+    """
+    rows: list[dict[str, Any]] = []
+    data = measured.plan.data
+    ranking = next(draw for _, draw in measured.plan.ranking.draws())
+    slots = ranking.slots()
+    sizes = np.diff(data.offsets)
+    for each in measured.plan.audited:
+        column = np.asarray(measured.places(each).values.groups)[:, each.focus]
+        order = np.argsort(-np.nan_to_num(column / sizes, nan=-np.inf), kind="stable")
+        order = order[: max(1, int((~np.isnan(column)).sum()))]
+        picked = order[np.linspace(0, len(order) - 1, min(LISTS_SHOWN, len(order))).astype(int)]
+        for query in picked.tolist():
+            part = slots.block(slice(query, query + 1))
+            mine = each.attribute.codes[part.order] == each.focus
+            marks = places(part)[mine]
+            most = MOST_MARKS // len(picked)
+            if len(marks) > most:
+                marks = marks[np.linspace(0, len(marks) - 1, most).astype(int)]
+            label = as_label(data.qids[query])
+            rows += [
+                {
+                    "attribute": each.name,
+                    "group": each.groups[each.focus],
+                    "query": label,
+                    "position": place,
+                    "length": sizes[query],
+                }
+                for place in marks.tolist()
+            ]
+    return make_table("o:attribute o:group o:query f:position i:length", rows)

@@ -1,0 +1,411 @@
+"""Comparison: what `compare` found, as tables, tests, a front, a choice, pictures and a page."""
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..core import inference
+from ..core.data import RankingData
+from ..core.errors import DataError, InfeasibleError
+from ..core.metric import Metric
+from ..core.registry import suggest
+from ..core.table import Table
+from ..io.files import replacing
+from .cell import Cell
+from .choice import on_front, read_rules
+from .folds import Fold
+from .paired import Sample, means_and_intervals, paired_tests, samples
+
+__all__ = ["Comparison"]
+
+
+class Comparison:
+    """What several methods are worth on the same folds; made by `compare`.
+
+    Attributes
+    ----------
+    estimators : dict of str to estimator
+        The methods as given, not fitted.
+    metrics : list of Metric
+        What was evaluated.
+    unit : {"queries", "folds"}
+        What the intervals and paired tests count as independent.
+    chance : dict of str to float
+        What a random order of the same lists is worth.
+    table : Table
+        One row per method, fold, seed and metric: its value over the test, seconds, and the error
+        of a cell that failed.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Lasso, Ridge
+    >>> from equirank import compare
+    >>> from equirank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=30, random_state=0)
+    >>> result = compare({"ridge": Ridge(), "lasso": Lasso(alpha=9)}, data, "NDCG@10", cv=3)
+    >>> result.versus("lasso")["method"].tolist()
+    ['ridge']
+    >>> sorted(result.chance)
+    ['NDCG@10']
+    """
+
+    def __init__(
+        self,
+        *,
+        estimators: Mapping[str, Any],
+        metrics: Sequence[Metric],
+        folds: Sequence[Fold],
+        queries: Sequence[np.ndarray],
+        cells: Mapping[str, Sequence[Cell]],
+        unit: str,
+        chance: Mapping[str, float],
+        level: float,
+        data: RankingData,
+    ) -> None:
+        self.estimators, self.metrics = dict(estimators), list(metrics)
+        self.unit, self.chance, self.level = unit, dict(chance), level
+        self.folds, self._queries, self._cells = list(folds), list(queries), dict(cells)
+        self.n_queries, self.n_rows, self.backend = data.n_queries, data.n_rows, data.backend
+        self.fingerprint = data.fingerprint()
+
+    @property
+    def methods(self) -> list[str]:
+        """The names of the methods."""
+        return list(self.estimators)
+
+    @cached_property
+    def table(self) -> Table:
+        """One row per method, fold, seed and metric."""
+        names = ("method", "fold", "seed", "metric", "value", "fit_seconds", "other_seconds")
+        columns: dict[str, list[Any]] = {name: [] for name in (*names, "error")}
+        for method, cells in self._cells.items():
+            for fold, cell in zip(self.folds, cells, strict=True):
+                for metric in self.metrics:
+                    value = cell.summary.get(metric.name, float("nan"))
+                    row: list[Any] = [method, fold.number, fold.seed, metric.name, value]
+                    row += [cell.fit_seconds, cell.other_seconds, cell.error or None]
+                    for name, value in zip(columns, row, strict=True):
+                        columns[name].append(value)
+        return Table(columns, self.backend)
+
+    @cached_property
+    def errors(self) -> Table:
+        """One row per cell that failed, with the whole trace."""
+        rows = [
+            (method, fold.number, fold.seed, cell.error, cell.trace)
+            for method, cells in self._cells.items()
+            for fold, cell in zip(self.folds, cells, strict=True)
+            if cell.error
+        ]
+        names = ("method", "fold", "seed", "error", "trace")
+        return Table({name: [row[i] for row in rows] for i, name in enumerate(names)}, self.backend)
+
+    def summary(self) -> Table:
+        """Return one row per method and metric: its value, interval, seconds to fit, failed cells.
+
+        Over queries a value is the mean of the queries, each averaged over the seeds; over folds
+        the mean of the cells. A method with failed cells has the value of the others, and cannot be
+        picked.
+        """
+        return self._summary
+
+    @cached_property
+    def _summary(self) -> Table:
+        found = means_and_intervals(list(self._samples.values()), self.level)
+        rows = []
+        for (method, metric), row in zip(self._samples, found, strict=True):
+            cells = self._cells[method]
+            done = [cell.fit_seconds for cell in cells if not cell.error]
+            rows.append(
+                {
+                    "method": method, "metric": metric, "value": row["value"], "low": row["low"],
+                    "high": row["high"], "unit": self._samples[method, metric].unit, "n": row["n"],
+                    "fit_seconds": float(np.mean(done)) if done else float("nan"),
+                    "failed": sum(bool(cell.error) for cell in cells),
+                }
+            )  # fmt: skip
+        return _table(rows, self.backend)
+
+    @cached_property
+    def _samples(self) -> dict[tuple[str, str], Sample]:
+        return {
+            (method, metric.name): samples(cells, self.folds, self._queries, metric, self.unit)
+            for method, cells in self._cells.items()
+            for metric in self.metrics
+        }
+
+    def by_group(self) -> Table:
+        """Return each group's value of each metric that has groups, the mean over the cells."""
+        rows = []
+        for method, cells in self._cells.items():
+            for metric in self.metrics:
+                found: dict[str, list[float]] = {}
+                for cell in cells:
+                    if metric.name in cell.groups:
+                        groups = cell.groups[metric.name]
+                        for label, value in zip(groups.labels, groups.values, strict=True):
+                            found.setdefault(label, []).append(value)
+                for label, values in found.items():
+                    known = [value for value in values if value == value]
+                    mean = float(np.mean(known)) if known else float("nan")
+                    row = {"method": method, "metric": metric.name, "group": label}
+                    rows.append(row | {"value": mean})
+        return _table(rows, self.backend, ("method", "metric", "group", "value"))
+
+    def versus(self, baseline: str) -> Table:
+        """Test every other method against one, in pairs, on the same folds.
+
+        Parameters
+        ----------
+        baseline : str
+            Name of the method to hold the others against.
+
+        Returns
+        -------
+        Table
+            Per method and metric: both values where both finished, the difference (method minus
+            baseline) with its interval, the p-values of the paired randomisation test and of the
+            t-test, each also corrected by Holm over all rows, and how many queries (or folds) were
+            compared. Over folds only the corrected resampled t-test is given.
+        """
+        _known("baseline", baseline, self.methods)
+        asked = [
+            (method, metric.name)
+            for method in self.methods
+            if method != baseline
+            for metric in self.metrics
+        ]
+        pairs = [(self._samples[one], self._samples[baseline, one[1]]) for one in asked]
+        rows: list[dict[str, Any]] = [
+            {"method": method, "metric": metric} | row
+            for (method, metric), row in zip(asked, paired_tests(pairs, self.level), strict=True)
+        ]
+        for test in ("p_random", "p_t"):
+            corrected = inference.holm([row[test] for row in rows])
+            for row, p in zip(rows, corrected, strict=True):
+                row[f"{test}_holm"] = float(p)
+        names = ["method", "metric", "value", "other", "difference", "low", "high", "p_random"]
+        names += ["p_random_holm", "p_t", "p_t_holm", "unit", "n"]
+        return _table([{name: row[name] for name in names} for row in rows], self.backend, names)
+
+    def pareto(self, x: str | Metric, y: str | Metric) -> Table:
+        """Return the methods on the Pareto front of two metrics, the best y first.
+
+        On the front no other method is at least as good in both and better in one; which way is
+        better each metric knows. Of equal methods all are on it; methods that failed are not.
+
+        Parameters
+        ----------
+        x, y : str or Metric
+            Two of the metrics compared.
+        """
+        first, second = self.metric(x), self.metric(y)
+        front = self.front(first, second)
+        order = sorted(
+            (i for i, on in enumerate(front) if on),
+            key=lambda i: -self._signed(second)[i],
+        )
+        columns: dict[str, Any] = {"method": [self.methods[i] for i in order]}
+        columns |= {m.name: self._values(m)[order] for m in (first, second)}
+        return Table(columns, self.backend)
+
+    def front(self, x: str | Metric, y: str | Metric) -> np.ndarray:
+        """Say of each method whether it is on the Pareto front of two metrics."""
+        chosen = [self.metric(each) for each in (x, y)]
+        whole = np.array([self._whole(method) for method in self.methods])
+        columns = {m.name: np.where(whole, self._values(m), np.nan) for m in chosen}
+        return on_front(columns, {m.name: m.direction == "higher" for m in chosen})
+
+    def pick(
+        self,
+        rule: str | None = None,
+        *,
+        minimise: str | Metric | None = None,
+        maximise: str | Metric | None = None,
+    ) -> str:
+        """Choose the method that is best by one metric among those for which a rule holds.
+
+        Parameters
+        ----------
+        rule : str, optional
+            Such as ``"NDCG@10 >= 0.99 * best"``, ``"NDCG@10 >= best - 0.01"`` or ``"RND@50.high <=
+            0.2"``; several are joined by ``and``. ``best`` is the best value of that metric among
+            the methods that finished. It is read, never run as code.
+        minimise, maximise : str or Metric
+            One of the two: what the choice is made by. Of equal methods the first is taken.
+
+        Returns
+        -------
+        str
+            The method's name; ``estimators`` holds it.
+
+        Raises
+        ------
+        InfeasibleError
+            Where the rule holds for no method.
+        """
+        given = [each for each in (minimise, maximise) if each is not None]
+        if len(given) != 1:
+            raise DataError("exactly one of minimise and maximise must be given to pick")
+        target = self.metric(given[0])
+        allowed = np.array([self._whole(method) for method in self.methods])
+        if not allowed.any():
+            raise InfeasibleError("no method finished every fold, so none can be picked")
+        whole = allowed.copy()
+        for each in read_rules(rule) if rule is not None else ():
+            metric = self.metric(each.metric)
+            known = self._values(metric)[whole]
+            best = np.nanmax(known) if metric.direction == "higher" else np.nanmin(known)
+            allowed &= each.holds(self._values(metric, each.part), float(best))
+        values = self._values(target)
+        allowed &= ~np.isnan(values)
+        if not allowed.any():
+            raise InfeasibleError(f"{rule!r} holds for no method that finished every fold")
+        value = np.where(allowed, values if minimise is None else -values, -np.inf)
+        return self.methods[int(np.argmax(value))]
+
+    def plot(
+        self, x: str | Metric | None = None, y: str | Metric | None = None, **options: Any
+    ) -> Any:
+        """Draw the methods as points of two metrics, beside the line of mixtures with chance.
+
+        The dashed line joins the method that is best by y to a random order of the same lists.
+        Needs the extra ``report``.
+
+        Parameters
+        ----------
+        x, y : str or Metric, optional
+            By default the second and the first metric.
+        **options
+            For `equirank.plots.tradeoff`, as ``title``.
+        """
+        from .comparison_page import tradeoff_chart
+
+        if len(self.metrics) < 2 and (x is None or y is None):
+            raise DataError("x and y must be given: fewer than two metrics were compared")
+        chosen = [
+            self.metric(self.metrics[i] if given is None else given)
+            for i, given in ((1, x), (0, y))
+        ]
+        return tradeoff_chart(self, chosen[0], chosen[1], options)
+
+    def to_html(self, path: str | os.PathLike[str], *, baseline: str | None = None) -> None:
+        """Write the report: one HTML file that needs no network.
+
+        Parameters
+        ----------
+        path : path
+            It is written under another name and renamed when it is whole.
+        baseline : str, optional
+            What the paired tests are against; by default the first method.
+        """
+        from .comparison_page import render
+
+        page = render(self, baseline)
+        with replacing(path) as file:
+            file.write(page.encode("utf-8"))
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write `table` as CSV: method, fold, seed, metric, value, seconds and error.
+
+        Parameters
+        ----------
+        path : path
+            It is written under another name and renamed when it is whole. Undefined values are
+            empty. Texts are written as they are, for programs; the report's downloads are for
+            spreadsheets.
+        """
+        _write_csv(path, self.table)
+
+    def save(self, folder: str | os.PathLike[str], *, baseline: str | None = None) -> None:
+        """Write ``results.csv``, ``summary.csv``, ``tests.csv`` and ``report.html`` into a folder.
+
+        Parameters
+        ----------
+        folder : path
+            Made where it does not exist; files of these names are replaced.
+        baseline : str, optional
+            What the paired tests are against; by default the first method.
+        """
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        self.to_csv(target / "results.csv")
+        _write_csv(target / "summary.csv", self.summary())
+        _write_csv(target / "tests.csv", self.versus(baseline or self.methods[0]))
+        self.to_html(target / "report.html", baseline=baseline)
+
+    def metric(self, name: str | Metric) -> Metric:
+        """Find one of the metrics."""
+        for metric in self.metrics:
+            if metric == name or metric.name == str(name).strip():
+                return metric
+        known = [metric.name for metric in self.metrics]
+        hint = suggest(str(name), known)
+        raise DataError(f"metric must be one of {', '.join(known)}, got {str(name)!r}{hint}")
+
+    def _whole(self, method: str) -> bool:
+        return not any(cell.error for cell in self._cells[method])
+
+    def _values(self, metric: Metric, part: str = "value") -> np.ndarray:
+        """Return one number per method, from the summary."""
+        table = self.summary()
+        return table[part][table["metric"] == metric.name].astype(np.float64)
+
+    def _signed(self, metric: Metric) -> np.ndarray:
+        values = self._values(metric)
+        return values if metric.direction == "higher" else -values
+
+    def wide(self) -> Table:
+        """Return one row per method: its value of each metric, seconds to fit, failed cells."""
+        one = self.summary()
+        first = one["metric"] == self.metrics[0].name
+        columns: dict[str, Any] = {"method": self.methods}
+        columns |= {metric.name: self._values(metric) for metric in self.metrics}
+        columns |= {name: one[name][first] for name in ("fit_seconds", "failed")}
+        return Table(columns, self.backend)
+
+    def __repr__(self) -> str:
+        """Show one line per method, and what failed."""
+        lines = [self.wide().to_text()]
+        for method, error in self.first_errors().items():
+            lines.append(f"failed: {method}: {error}")
+        return "\n".join(lines)
+
+    def first_errors(self) -> dict[str, str]:
+        """Return the first error of each method that has one, in one line."""
+        found: dict[str, str] = {}
+        for row in self.errors:
+            found.setdefault(row["method"], " ".join(row["error"].split())[:200])
+        return found
+
+    def _repr_html_(self) -> str:
+        return self.wide()._repr_html_()
+
+
+def _known(argument: str, name: Any, known: list[str]) -> None:
+    if name not in known:
+        words, hint = ", ".join(known), suggest(str(name), known)
+        raise DataError(f"{argument} must be one of {words}, got {name!r}{hint}")
+
+
+def _table(
+    rows: list[dict[str, Any]], backend: str | None, names: Sequence[str] | None = None
+) -> Table:
+    keys = list(rows[0]) if names is None else names
+    return Table({name: [row[name] for row in rows] for name in keys}, backend)
+
+
+def _write_csv(path: str | os.PathLike[str], table: Table) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in table:
+        writer.writerow(["" if v is None or v != v else v for v in row.values()])
+    with replacing(path) as file:
+        file.write(text.getvalue().encode("utf-8"))

@@ -1,0 +1,319 @@
+"""The trade-off picture of a comparison, and who lies behind the line of random mixtures."""
+
+import reprlib
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from .. import plots
+from ..core.errors import DataError
+from ..core.metric import Metric
+from ..core.table import Table
+from ..plots.theme import shorten
+from ..reports.page import asset, chart_for_page, table_rows, write_page
+
+__all__ = ["behind_mixture", "how_it_was_done", "render", "tradeoff_chart", "verdict"]
+
+
+#: Longer names are cut in pictures, which have little room on a telephone.
+LONGEST = 22
+
+
+def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -> Any:
+    """Draw two metrics of all methods, with intervals, the front and the mixture line."""
+    ends = mixture_ends(result, x, y)
+    rows = {metric.name: _rows(result, metric) for metric in (x, y)}
+    points = {
+        "name": [shorten(method, LONGEST) for method in result.methods],
+        x.name: [row["value"] for row in rows[x.name]],
+        y.name: [row["value"] for row in rows[y.name]],
+        "x_low": [row["low"] for row in rows[x.name]],
+        "x_high": [row["high"] for row in rows[x.name]],
+        "low": [row["low"] for row in rows[y.name]],
+        "high": [row["high"] for row in rows[y.name]],
+        "front": result.front(x, y),
+    }
+    return plots.tradeoff(
+        points, x.name, y.name, mixture=ends, x_better=x.direction, y_better=y.direction, **options
+    )
+
+
+def mixture_ends(result: Any, x: Metric, y: Metric) -> tuple[float, float, float, float]:
+    """Return both ends of the line: a random order, and the method that is best by y."""
+    for metric in (x, y):
+        if metric.name not in result.chance:
+            raise DataError(f"{metric.name} has no value for a random order, which has no scores")
+    values = {metric.name: _signed(result, metric) for metric in (x, y)}
+    known = ~np.isnan(values[x.name]) & ~np.isnan(values[y.name])
+    if not known.any():
+        raise DataError(f"no method has a value of both {x.name} and {y.name}")
+    best = int(np.argmax(np.where(known, values[y.name], -np.inf)))
+    ends = [result.chance[x.name], result.chance[y.name]]
+    ends += [float(_rows(result, metric)[best]["value"]) for metric in (x, y)]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def behind_mixture(result: Any, x: Metric, y: Metric) -> list[str]:
+    """Name the methods that some mixture of the best by y with chance beats in both metrics."""
+    x0, y0, x1, y1 = mixture_ends(result, x, y)
+    signs = [1.0 if metric.direction == "higher" else -1.0 for metric in (x, y)]
+    t = np.linspace(0.0, 1.0, 1001)
+    line_x, line_y = signs[0] * (x0 + t * (x1 - x0)), signs[1] * (y0 + t * (y1 - y0))
+    found = []
+    for at, method in enumerate(result.methods):
+        mine = [_signed(result, metric)[at] for metric in (x, y)]
+        slack = 1e-9 * max(1.0, *map(abs, mine))
+        if ((line_x > mine[0] + slack) & (line_y > mine[1] + slack)).any():
+            found.append(method)
+    return found
+
+
+def _rows(result: Any, metric: Metric) -> list[dict[str, Any]]:
+    return [row for row in result.summary() if row["metric"] == metric.name]
+
+
+def _signed(result: Any, metric: Metric) -> np.ndarray:
+    values = np.array([row["value"] for row in _rows(result, metric)], dtype=np.float64)
+    return values if metric.direction == "higher" else -values
+
+
+#: Names listed in a sentence before "and so many more".
+LISTED = 6
+
+
+def verdict(result: Any) -> list[str]:
+    """Say what was compared, who is best, who cannot be told from the best, and what failed."""
+    sentences = [_what(result)]
+    main = result.metrics[0]
+    whole = [method for method in result.methods if method not in result.first_errors()]
+    if whole:
+        sentences.append(_best(result, main, whole))
+    else:
+        sentences.append("No method finished every fold, so none is best.")
+    for metric in result.metrics[1:]:
+        if all(each.name in result.chance for each in (main, metric)) and whole:
+            behind = behind_mixture(result, metric, main)
+            if behind:
+                lie = "lies" if len(behind) == 1 else "lie"
+                sentences.append(
+                    f"{_listed(behind)} {lie} behind the line of random mixtures in {metric.name} "
+                    f"against {main.name}: mixing the best ranking with a random order is better "
+                    "in both, by the mean values."
+                )
+    for method, error in result.first_errors().items():
+        failed = int((result.errors["method"] == method).sum())
+        cells = f"{failed} of {len(result.folds)} cells"
+        sentences.append(f"{shorten(method)} failed in {cells}: {shorten(error, 160)}")
+    return sentences
+
+
+def _what(result: Any) -> str:
+    seeds = len({fold.seed for fold in result.folds})
+    folds = len(result.folds) // seeds
+    lists = f"{result.n_queries:,} lists" if result.n_queries > 1 else "one list"
+    cut = f"{folds} {'folds' if folds > 1 else 'held-out part'}"
+    times = f", {seeds} seeds" if seeds > 1 else ""
+    count = len(result.methods)
+    methods = f"{count} methods were" if count > 1 else "One method was"
+    return f"{methods} compared on {lists} ({result.n_rows:,} rows): {cut}{times}."
+
+
+def _best(result: Any, metric: Metric, whole: list[str]) -> str:
+    rows = {r["method"]: r for r in result.summary() if r["metric"] == metric.name}
+    sign = 1.0 if metric.direction == "higher" else -1.0
+    known = [method for method in whole if rows[method]["value"] == rows[method]["value"]]
+    if not known:
+        return f"{metric.name} is undefined for every method."
+    best = max(known, key=lambda method: sign * rows[method]["value"])
+    row = rows[best]
+    interval = ""
+    if row["low"] == row["low"]:
+        percent = f"{100 * result.level:g} %"
+        interval = f" ({percent} interval {row['low']:.3f} to {row['high']:.3f})"
+    said = f"By {metric.name}, {shorten(best)} is best with {row['value']:.3f}{interval}."
+    others = [method for method in known if method != best]
+    if not others:
+        return said
+    tests = [r for r in result.versus(best) if r["metric"] == metric.name]
+    p = {r["method"]: r["p_t_holm" if r["unit"] == "folds" else "p_random_holm"] for r in tests}
+    alike = [method for method in others if not p[method] <= 1 - result.level]
+    if not alike:
+        return f"{said} It is told from every other method."
+    return f"{said} {_listed(alike)} cannot be told from it by the paired test."
+
+
+def _listed(names: list[str]) -> str:
+    shown = [shorten(name, 40) for name in names[:LISTED]]
+    if len(names) > LISTED:
+        shown.append(f"{len(names) - LISTED} more")
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+
+
+def how_it_was_done(result: Any) -> list[tuple[str, str]]:
+    """Say, for the page, what the numbers are and how the tests count."""
+    level = f"{100 * result.level:g} %"
+    train = np.mean([len(fold.train) for fold in result.folds])
+    by_query = result.unit == "queries"
+    split = (
+        "Whole lists go to one fold each; no list is torn."
+        if by_query
+        else "The rows of the list are spread over the folds, evenly by group; each fold is then a "
+        "shorter list of its own."
+    )
+    unit = (
+        "Queries. A method's values are averaged over the seeds query by query, and the tests look "
+        "at the differences per query. They ask whether the methods, as fitted here, differ on new "
+        "queries."
+        if by_query
+        else "Folds. Each fold is one list with one value. Folds share most of their training "
+        "rows, so their values are not independent; the corrected resampled t-test widens the "
+        "variance by test size over train size (Nadeau and Bengio, 2003)."
+    )
+    return [
+        ("Split", f"{split} On average {train:,.0f} rows to fit on."),
+        ("Unit of intervals and tests", unit),
+        (
+            "Intervals",
+            f"{level}, by "
+            + ("a bootstrap over queries." if by_query else "Student's t with that variance."),
+        ),
+        (
+            "Paired tests",
+            ("Random sign flips of the differences per query. " if by_query else "")
+            + "All rows of the table of tests are corrected together by Holm's method.",
+        ),
+        (
+            "Random mixture",
+            "The dashed line in each picture joins the best method by the vertical axis to a "
+            "random order of the same lists: what one gets by showing a random order now and "
+            "then. Mixing any ranking with noise closes every gap, so a method behind that line "
+            "buys nothing.",
+        ),
+    ]
+
+
+#: Trade-off pictures on a page: the first metric against each of so many others.
+MOST_PICTURES = 6
+
+
+def render(result: Any, baseline: str | None = None) -> str:
+    """Write a comparison as one self-contained page.
+
+    Parameters
+    ----------
+    result : Comparison
+        Its tables are shown and offered for download.
+    baseline : str, optional
+        What the paired tests are against; by default the first method.
+
+    Returns
+    -------
+    str
+        The page, in HTML.
+    """
+    against = result.methods[0] if baseline is None else baseline
+    tests = result.versus(against)
+    charts = dict(_charts(result))
+    params = _parameters(result)
+    tables = {
+        "results": result.table, "summary": result.summary(), "tests": tests,
+        "groups": result.by_group(), "errors": result.errors, "parameters": params,
+        "chance": Table({"metric": list(result.chance), "value": list(result.chance.values())}),
+    }  # fmt: skip
+    return write_page(
+        asset("comparison.html"),
+        kind="comparison of rankers",
+        title=f"{len(result.methods)} methods, {_counted(result)}",
+        first="verdict",
+        library_version=import_module("equirank").__version__,
+        tables=tables,
+        charts=charts,
+        json_name="comparison.json",
+        style=asset("comparison.css"),
+        verdict=verdict(result),
+        methods=list(_methods(result)),
+        metrics=[{"name": m.name, "direction": m.direction} for m in result.metrics],
+        chance=result.chance,
+        keys=list(charts),
+        against=against,
+        tests=table_rows(tests),
+        groups=_by_method(result),
+        errors=table_rows(result.errors),
+        params=table_rows(params),
+        n_cells=len(result.folds),
+        unit=result.unit,
+        how=how_it_was_done(result),
+        fingerprint=result.fingerprint,
+    )
+
+
+def _counted(result: Any) -> str:
+    return f"{result.n_queries:,} lists" if result.n_queries > 1 else f"{result.n_rows:,} rows"
+
+
+def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Draw the first metric against each other, where chance and some method have values."""
+    first = result.metrics[0]
+    known = [metric for metric in result.metrics if metric.name in result.chance]
+    if first not in known or all(result.table["error"].tolist()):
+        return
+    for metric in known[1 : MOST_PICTURES + 1]:
+        chart = tradeoff_chart(result, metric, first, {})
+        yield f"tradeoff-{metric.name}", chart_for_page(chart)
+
+
+def _methods(result: Any) -> Iterator[dict[str, Any]]:
+    """Return one row per method: its cells by metric, best ones marked."""
+    rows = table_rows(result.summary())
+    best = {}
+    for metric in result.metrics:
+        known = [r["value"] for r in rows if r["metric"] == metric.name and r["value"] is not None]
+        known = known or [None]
+        best[metric.name] = max(known) if metric.direction == "higher" else min(known)
+    for method in result.methods:
+        mine = [row for row in rows if row["method"] == method]
+        cells = [row | {"best": row["value"] == best[row["metric"]]} for row in mine]
+        yield {
+            "name": method, "cells": cells, "seconds": mine[0]["fit_seconds"],
+            "failed": mine[0]["failed"],
+        }  # fmt: skip
+
+
+def _by_method(result: Any) -> list[dict[str, Any]]:
+    """Return one row per metric and method: the value in each group."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in table_rows(result.by_group()):
+        found.setdefault((row["metric"], row["method"]), []).append(row)
+    order = {metric.name: i for i, metric in enumerate(result.metrics)}
+    return [
+        {"metric": metric, "method": method, "groups": rows}
+        for (metric, method), rows in sorted(found.items(), key=lambda item: order[item[0][0]])
+    ]
+
+
+def _parameters(result: Any) -> Table:
+    """Return each method's parameters that are no estimators themselves, nested names joined."""
+    short = reprlib.Repr()
+    short.maxstring = short.maxother = 200
+    short.maxlist = short.maxdict = short.maxtuple = 20
+    columns: dict[str, list[str]] = {"method": [], "class": [], "parameter": [], "value": []}
+    for method, estimator in result.estimators.items():
+        given = estimator.get_params(deep=True)
+        shown = {k: v for k, v in sorted(given.items()) if not _is_part(v)}
+        for key, value in (shown or {"": ""}).items():
+            row = (method, type(estimator).__name__, key, short.repr(value) if key else "")
+            for name, cell in zip(columns, row, strict=True):
+                columns[name].append(cell)
+    return Table(columns)
+
+
+def _is_part(value: Any) -> bool:
+    """Tell an estimator, or the list of a pipeline's steps, whose parameters are listed anyway."""
+    if hasattr(value, "get_params"):
+        return True
+    return isinstance(value, list) and any(
+        isinstance(each, tuple) and any(hasattr(part, "get_params") for part in each)
+        for each in value
+    )

@@ -1,0 +1,181 @@
+"""Parameters of estimators as annotated fields: signature, default, constraint and description."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, get_args, get_origin
+
+from .params import Constraint
+
+__all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring", "documented"]
+
+#: Descriptions of parameters that many classes share: what follows the colon, and the text.
+SHARED_PARAMETERS: dict[str, tuple[str, str]] = {
+    "n_jobs": ("int", "Number of threads, -1 for all cores. It does not change the result."),
+    "random_state": ("int, Generator, RandomState or None", "Seed."),
+}
+
+
+class Declared:
+    """Mixin that makes ``__init__`` and ``params`` of a class from its annotated fields.
+
+    A field is an annotation without ``ClassVar`` whose name neither begins nor ends with an
+    underscore. ``Annotated[int, Integer(1)]`` states the constraint, and the value in the class
+    body is the default; a field without one is required. A subclass inherits fields, and changes a
+    default by assigning to the name. Parameters are keyword-only except those in ``positional``.
+
+    The descriptions in the docstring are inherited, too: a parameter that the class does not
+    describe takes its text from the nearest base class that does, or from `SHARED_PARAMETERS`.
+
+    Attributes
+    ----------
+    positional : tuple of str
+        Names of the parameters that may be passed by position, in this order.
+    params : mapping of str to Constraint
+        The constraints, made from the fields.
+
+    Examples
+    --------
+    >>> from equirank.core.params import Integer
+    >>> class Rounds(Declared):
+    ...     n_rounds: Annotated[int, Integer(1)] = 10
+    >>> inspect.signature(Rounds)
+    <Signature (*, n_rounds: int = 10)>
+    >>> Rounds(n_rounds=3).n_rounds, str(Rounds.params["n_rounds"])
+    (3, 'an integer >= 1')
+    """
+
+    positional: ClassVar[tuple[str, ...]] = ()
+    params: ClassVar[Mapping[str, Constraint]] = {}
+    __fields__: ClassVar[Mapping[str, inspect.Parameter]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Collect the fields and write the constructor, unless the class writes its own."""
+        super().__init_subclass__(**kwargs)
+        own = _own_fields(cls)
+        inherited = _inherited_fields(cls)
+        fields = {name: parameter for name, (parameter, _) in own.items()}
+        fields |= {name: each for name, each in inherited.items() if name not in fields}
+        for name, parameter in fields.items():
+            if name in cls.__dict__ and name not in own:
+                fields[name] = parameter.replace(default=cls.__dict__[name])
+        constraints = {name: rule for name, (_, rule) in own.items() if rule is not None}
+        cls.__fields__ = fields
+        cls.params = {
+            **_inherited_params(cls, own),
+            **cls.__dict__.get("params", {}),
+            **constraints,
+        }
+        if fields and "__init__" not in cls.__dict__:
+            cls.__init__ = _constructor(cls, fields)  # type: ignore[misc]
+        cls.__doc__ = complete_docstring(cls)
+
+
+def _own_fields(cls: type) -> dict[str, tuple[inspect.Parameter, Constraint | None]]:
+    found: dict[str, tuple[inspect.Parameter, Constraint | None]] = {}
+    for name, annotation in inspect.get_annotations(cls).items():
+        text = annotation if isinstance(annotation, str) else ""
+        is_class_variable = get_origin(annotation) is ClassVar or text.startswith("ClassVar")
+        if is_class_variable or name.startswith("_") or name.endswith("_"):
+            continue
+        constraint = None
+        if get_origin(annotation) is Annotated:
+            annotation, constraint, *_ = get_args(annotation)
+        default = cls.__dict__.get(name, inspect.Parameter.empty)
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameter = inspect.Parameter(name, kind, default=default, annotation=annotation)
+        found[name] = (parameter, constraint)
+    return found
+
+
+def _inherited_fields(cls: type) -> dict[str, inspect.Parameter]:
+    found: dict[str, inspect.Parameter] = {}
+    for base in cls.__mro__[1:]:
+        for name, parameter in base.__dict__.get("__fields__", {}).items():
+            found.setdefault(name, parameter)
+    return found
+
+
+def _inherited_params(cls: type, own: Mapping[str, Any]) -> dict[str, Constraint]:
+    found: dict[str, Constraint] = {}
+    for base in cls.__mro__[1:]:
+        for name, constraint in base.__dict__.get("params", {}).items():
+            if name not in own:
+                found.setdefault(name, constraint)
+    return found
+
+
+def _constructor(cls: type, fields: Mapping[str, inspect.Parameter]) -> Any:
+    positional: tuple[str, ...] = getattr(cls, "positional", ())
+    first = [
+        fields[name].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional
+    ]
+    rest = [parameter for name, parameter in fields.items() if name not in positional]
+    # Keyword-only parameters may come in any order, but required ones read better first.
+    rest.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    signature = inspect.Signature([this, *first, *rest])
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}() {error}") from None
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            if name != "self":
+                setattr(self, name, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+    __init__.__module__ = cls.__module__
+    return __init__
+
+
+_ENTRY = re.compile(r"^(\S[^\n]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", re.M)
+_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.M | re.S)
+
+
+def documented(docstring: str | None) -> dict[str, tuple[str, str]]:
+    """Return the parameters that a numpydoc docstring describes: name to type and text."""
+    section = _SECTION.search(inspect.cleandoc(docstring or ""))
+    if section is None:
+        return {}
+    return {
+        name.strip(): (kind or "", textwrap.dedent(text).strip())
+        for names, kind, text in _ENTRY.findall(section[1].rstrip() + "\n")
+        for name in names.split(",")
+    }
+
+
+def complete_docstring(cls: type) -> str | None:
+    """Return the docstring of a class with a description of each of its fields.
+
+    Descriptions that the class does not write come from its bases, nearest first, then from
+    `SHARED_PARAMETERS`. The order is that of the signature.
+    """
+    doc = cls.__dict__.get("__doc__")
+    fields: Mapping[str, inspect.Parameter] = getattr(cls, "__fields__", {})
+    if doc is None or not fields:
+        return doc
+    known = dict(SHARED_PARAMETERS)
+    for each in reversed(cls.__mro__):
+        known |= documented(each.__dict__.get("__doc__"))
+    text = inspect.cleandoc(doc)
+    signature = inspect.signature(cls)
+    entries = [
+        f"{name} : {known[name][0]}\n{textwrap.indent(known[name][1], '    ')}"
+        if known[name][0]
+        else f"{name}\n{textwrap.indent(known[name][1], '    ')}"
+        for name in signature.parameters
+        if name in known
+    ]
+    if not entries:
+        return doc
+    section = "Parameters\n----------\n" + "\n".join(entries) + "\n\n"
+    if _SECTION.search(text):
+        return _SECTION.sub(lambda _: section, text, count=1).rstrip() + "\n"
+    following = re.search(r"^(?:Attributes|See Also|Notes|References|Examples)\n-+$", text, re.M)
+    at = following.start() if following else len(text)
+    return (text[:at].rstrip() + "\n\n" + section + text[at:]).rstrip() + "\n"

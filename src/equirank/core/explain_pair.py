@@ -1,0 +1,379 @@
+"""Explaining a pair: each feature's part in the difference of two scores, whatever the ranker."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import comb
+from typing import Any, Literal
+
+import numpy as np
+
+from . import inputs as door
+from .data import Attribute, RankingData
+from .errors import DataError
+from .pair_explanation import PairExplanation, PairFacts
+from .params import Integer, check_params
+from .random import as_seed, generator
+
+__all__ = [
+    "PairGame",
+    "Parts",
+    "Scored",
+    "as_dense",
+    "coalitions_of_masks",
+    "explain_pair",
+    "first_players",
+    "marginals",
+    "shapley_values",
+    "two_rows",
+]
+
+
+def coalitions_of_masks(masks: np.ndarray, n_players: int) -> np.ndarray:
+    """Return the players of each coalition (masks x players): player j where bit j is set."""
+    return ((masks[:, None] >> np.arange(n_players)) & 1).astype(bool)
+
+
+def shapley_values(worth: np.ndarray) -> np.ndarray:
+    """Return the exact Shapley values of a game from the worth of all its coalitions.
+
+    ``worth[S]`` is the worth of the players whose bits are set in S, and
+    ``phi_j = sum over S without j of |S|! (m - |S| - 1)! / m! (worth[S + j] - worth[S])``.
+    """
+    n_players = len(worth).bit_length() - 1
+    masks = np.arange(len(worth))
+    size = coalitions_of_masks(masks, n_players).sum(axis=1)
+    weight = np.array([1.0 / (n_players * comb(n_players - 1, s)) for s in range(n_players)])
+    values = np.empty(n_players)
+    for player in range(n_players):
+        without = masks[(masks >> player) & 1 == 0]
+        gain = worth[without | (1 << player)] - worth[without]
+        values[player] = (weight[size[without]] * gain).sum()
+    return values
+
+
+def first_players(place: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """Return the coalitions of the first players of some orders (coalitions x players).
+
+    ``place`` is the place of each player in the order (coalitions x players), from 0; ``size`` how
+    many players each coalition has.
+    """
+    return place < size[:, None]
+
+
+def marginals(order: np.ndarray, worth: np.ndarray) -> np.ndarray:
+    """Return what each player brought when players joined in some orders (orders x players).
+
+    ``order`` lists the players of each order, ``worth`` what its first 0, 1, ... players are worth.
+    """
+    brought = np.empty(order.shape)
+    np.put_along_axis(brought, order, np.diff(worth, axis=1), axis=1)
+    return brought
+
+
+#: Up to so many players all coalitions are looked at, and nothing is drawn.
+MOST_EXACT = 10
+#: Numbers in the features of the mixed rows that are scored at once.
+BLOCK = 1 << 22
+
+
+class PairGame:
+    """The game whose players are what differs between two rows of a list.
+
+    A coalition stays where it is while all other players change sides: one row has the coalition's
+    features from a and the rest from b, the other row the reverse. The coalition is worth half the
+    difference of their scores. Leaving it out instead turns the sign, so half the coalitions tell
+    of all. Where a score depends on its own row only, the Shapley values are those of the simpler
+    game that mixes one row and scores it.
+
+    Parameters
+    ----------
+    score : function of RankingData
+        Scores of the stored rows.
+    data : RankingData
+        One list that holds both rows; its other rows stay as they are.
+    at : tuple of int
+        Where a and b stand in it.
+    difference : float
+        The score of a less that of b.
+    groups : bool
+        Whether the sensitive attributes are players, too.
+    """
+
+    def __init__(
+        self,
+        score: Callable[[RankingData], np.ndarray],
+        data: RankingData,
+        at: tuple[int, int],
+        difference: float,
+        groups: bool,
+    ) -> None:
+        self.score, self.data, self.at, self.difference = score, data, at, difference
+        self.X = as_dense(data.X)
+        a, b = self.X[at[0]], self.X[at[1]]
+        self.features = np.flatnonzero((a != b) & ~((a != a) & (b != b)))
+        self.attributes = tuple(data.sensitive) if groups else ()
+        codes = [data.sensitive[name].codes[list(at)] for name in self.attributes]
+        self.differing = np.array([own[0] != own[1] for own in codes], dtype=bool)
+        self.n_players = len(self.features) + int(self.differing.sum())
+
+    def solve(self, n_draws: int, random_state: Any) -> tuple[np.ndarray, np.ndarray, int]:
+        """Return the value of each feature and attribute, its standard error, and the draws."""
+        count, drawn = self.n_players, 0
+        error = np.zeros(count)
+        if count == 0:
+            value = np.zeros(0)
+        elif count <= MOST_EXACT:
+            value = self._exact()
+        else:
+            value, error, drawn = *self._sampled(n_draws, random_state), n_draws
+        players = np.concatenate(
+            [self.features, self.X.shape[1] + np.flatnonzero(self.differing)]
+        ).astype(np.int64)
+        whole = np.zeros((2, self.X.shape[1] + len(self.attributes)))
+        whole[:, players] = value, error
+        return whole[0], whole[1], drawn
+
+    def _exact(self) -> np.ndarray:
+        """Look at all coalitions; the worth of the players left out is the negative."""
+        half = 1 << (self.n_players - 1)
+        worth = np.empty(2 * half)
+        worth[0] = -0.5 * self.difference
+        worth[1:half] = self._worth(
+            half - 1, lambda at: coalitions_of_masks(at + 1, self.n_players)
+        )
+        worth[half:] = -worth[:half][::-1]
+        return shapley_values(worth)
+
+    def _sampled(self, n_draws: int, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Let the players join in random orders; every order's gains add up to the difference."""
+        seed, count = as_seed(random_state), self.n_players
+        order = np.stack([generator(seed, draw).permutation(count) for draw in range(n_draws)])
+        place = np.argsort(order, axis=1)
+
+        def coalitions(at: np.ndarray) -> np.ndarray:
+            return first_players(place[at // (count - 1)], at % (count - 1) + 1)
+
+        inside = self._worth(n_draws * (count - 1), coalitions).reshape(n_draws, count - 1)
+        ends = np.full((n_draws, 1), 0.5 * self.difference)
+        brought = marginals(order, np.concatenate([-ends, inside, ends], axis=1))
+        return brought.mean(axis=0), brought.std(axis=0, ddof=1) / np.sqrt(n_draws)
+
+    def _worth(self, count: int, coalitions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the worth of coalitions 0 to count, some lists at a time."""
+        step = max(1, BLOCK // max(1, self.X.size))
+        worth = np.empty(count)
+        for begin in range(0, count, step):
+            at = np.arange(begin, min(begin + step, count))
+            mixed = self._mixed(coalitions(at))
+            score = np.asarray(self.score(mixed), dtype=np.float64)
+            score = score.reshape(len(at), len(self.X))
+            worth[at] = 0.5 * (score[:, self.at[0]] - score[:, self.at[1]])
+        return worth
+
+    def _mixed(self, inside: np.ndarray) -> RankingData:
+        """Return a list for each coalition, in which the others have changed sides."""
+        (a, b), (count, n) = self.at, (len(inside), len(self.X))
+        X = np.repeat(self.X[None], count, axis=0)
+        own = inside[:, : len(self.features)]
+        for row, other in ((a, b), (b, a)):
+            both = self.X[row, self.features], self.X[other, self.features]
+            X[:, row, self.features] = np.where(own, *both)
+        X = X.reshape(count * n, -1)
+        if hasattr(self.data.X, "tocsr"):
+            X = type(self.data.X)(X)
+        sensitive, player = {}, len(self.features)
+        for name, differs in zip(self.attributes, self.differing.tolist(), strict=True):
+            attribute = self.data.sensitive[name]
+            codes = np.repeat(attribute.codes[None], count, axis=0)
+            if differs:
+                stays = inside[:, player]
+                codes[:, a] = np.where(stays, attribute.codes[a], attribute.codes[b])
+                codes[:, b] = np.where(stays, attribute.codes[b], attribute.codes[a])
+                player += 1
+            sensitive[name] = Attribute(door.frozen(codes.reshape(-1)), attribute.categories)
+        return RankingData(
+            X=door.frozen_matrix(X),
+            y=None,
+            offsets=door.frozen(np.arange(count + 1, dtype=np.int64) * n),
+            qids=door.frozen(np.arange(count)),
+            sensitive=sensitive,
+            feature_names=self.data.feature_names,
+            max_grade=self.data.max_grade,
+        )
+
+
+def as_dense(X: Any) -> np.ndarray:
+    """Return features as a dense matrix."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """What each feature adds to the score of each row, where the score is such a sum.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows, n_features + n_others)
+        A row adds up to its score, up to a number that is the same for all rows.
+    method : {"exact", "shap"}
+        Whether these are terms of the score itself, or SHAP values of it.
+    others : tuple of str
+        Names of what adds to the score beside the features.
+    """
+
+    values: np.ndarray
+    method: Literal["exact", "shap"] = "exact"
+    others: tuple[str, ...] = ()
+
+    @classmethod
+    def linear(cls, X: Any, coef: np.ndarray) -> "Parts":
+        """Return the terms of a linear score ``X @ coef``, of dense or sparse features.
+
+        Examples
+        --------
+        >>> Parts.linear(np.array([[1.0, 2.0]]), np.array([3.0, -1.0])).values
+        array([[ 3., -2.]])
+        """
+        return cls(as_dense(X) * np.asarray(coef, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What an explanation asks of a fitted model.
+
+    Attributes
+    ----------
+    model : str
+        Its name.
+    names : sequence of str
+        The features.
+    score : function of RankingData
+        Scores of the stored rows.
+    parts : function of RankingData
+        Their `Parts`, or None where the score is no such sum.
+    needs : frozenset of str
+        What the score depends on beside the features: ``"qid"``, the other rows of the list;
+        ``"sensitive_features"``, people's groups.
+    shown : function of a list of values
+        The values of the features as people know them.
+    """
+
+    model: str
+    names: Sequence[str]
+    score: Callable[[RankingData], np.ndarray]
+    parts: Callable[[RankingData], Parts | None] = lambda data: None
+    needs: frozenset[str] = frozenset()
+    shown: Callable[[np.ndarray], Sequence[Any]] = lambda values: values.tolist()
+
+
+def explain_pair(
+    model: Scored, data: RankingData, a: Any, b: Any, *, n_draws: int, random_state: Any
+) -> PairExplanation:
+    """Explain the difference of two rows' scores.
+
+    A score that is a sum over features is taken apart along it. For any other the features are
+    players of a game: a coalition S trades places, so that one row has S from a and the rest from
+    b, the other row the reverse, and S is worth half the difference of their scores. All features
+    are worth ``(score_a - score_b) / 2``, none the negative of it, so Shapley values add up to the
+    difference. A feature that is equal in both rows gets 0, and exchanging a and b turns all signs.
+
+    Parameters
+    ----------
+    model : Scored
+        What is explained.
+    data : RankingData
+        The rows.
+    a, b : int
+        Row numbers in the caller's order.
+    n_draws : int
+        Orders of the features that are drawn where more than ten differ.
+    random_state : int, Generator, RandomState or None
+        Seed of the draws.
+    """
+    check_params("explain_pair", {"n_draws": n_draws}, {"n_draws": Integer(2)})
+    stored = two_rows(data, a, b)
+    pair, at = _chosen(data, stored, "qid" in model.needs)
+    score = np.asarray(model.score(pair), dtype=np.float64)[list(at)]
+    values = as_dense(pair.X[list(at)]).astype(np.float64)
+    facts = PairFacts(
+        a=_name(data, stored[0], a),
+        b=_name(data, stored[1], b),
+        score_a=float(score[0]),
+        score_b=float(score[1]),
+        model=model.model,
+        method="exact",
+        ids=data.ids is not None,
+    )
+    shown = [list(model.shown(row)) for row in values]
+    parts = model.parts(pair)
+    if parts is not None:
+        return _of_parts(parts, at, model, shown, facts, data.backend)
+    groups = "sensitive_features" in model.needs
+    game = PairGame(model.score, pair, at, float(score[0] - score[1]), groups)
+    found, error, drawn = game.solve(n_draws, random_state)
+    names = list(model.names)
+    for name in game.attributes:
+        names.append(name)
+        attribute = pair.sensitive[name]
+        for row, local in zip(shown, at, strict=True):
+            row.append(attribute.categories[int(attribute.codes[local])])
+    facts = replace(facts, method="sampled" if drawn else "exact", n_draws=drawn)
+    return PairExplanation.of(names, shown, found, error, facts, backend=data.backend)
+
+
+def two_rows(data: RankingData, a: Any, b: Any) -> tuple[int, int]:
+    """Find the stored rows of two row numbers, which must be different rows of one list."""
+    for name, row in (("a", a), ("b", b)):
+        whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
+        if not whole or not 0 <= row < data.n_rows:
+            raise DataError(f"{name} must be a row number from 0 to {data.n_rows - 1}, got {row!r}")
+    if a == b:
+        raise DataError(f"a and b must be two different rows, got {a} twice")
+    stored = [int(np.flatnonzero(data.caller_rank == row)[0]) for row in (a, b)]
+    first, second = (data.place(row)[0] for row in stored)
+    if first != second:
+        raise DataError(
+            f"a and b must be rows of one list, got row {a} of {first!r} and row {b} of {second!r}"
+        )
+    return stored[0], stored[1]
+
+
+def _chosen(
+    data: RankingData, stored: tuple[int, int], whole: bool
+) -> tuple[RankingData, tuple[int, int]]:
+    """Return the rows to score, the two or their whole list, and where the two stand in them."""
+    begin = 0
+    if whole:
+        query = int(np.searchsorted(data.offsets, stored[0], side="right")) - 1
+        begin = int(data.offsets[query])
+        return data.select([query]), (stored[0] - begin, stored[1] - begin)
+    first = int(stored[0] > stored[1])
+    return data.select_items(np.array(stored)), (first, 1 - first)
+
+
+def _name(data: RankingData, row: int, number: Any) -> Any:
+    return int(number) if data.ids is None else np.asarray(data.ids[row]).tolist()
+
+
+def _of_parts(
+    parts: Parts,
+    at: tuple[int, int],
+    model: Scored,
+    shown: list[list[Any]],
+    facts: PairFacts,
+    backend: str | None,
+) -> PairExplanation:
+    first, second = (np.asarray(parts.values[row], dtype=np.float64) for row in at)
+    n_features = len(model.names)
+    more = {}
+    if parts.method == "shap":
+        more = {"shap_a": first, "shap_b": second, "difference": first - second}
+    return PairExplanation.of(
+        [*model.names, *parts.others],
+        [[*row, *own[n_features:]] for row, own in zip(shown, (first, second), strict=True)],
+        first - second,
+        np.zeros(len(first)),
+        replace(facts, method=parts.method),
+        more=more,
+        backend=backend,
+    )

@@ -1,0 +1,289 @@
+"""Columns of any origin to clean arrays, or one clear error: the checks behind the door."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+
+__all__ = [
+    "attributes",
+    "backend_of",
+    "choose",
+    "features",
+    "frozen",
+    "frozen_matrix",
+    "is_missing",
+    "numbers",
+    "positions",
+    "refuse",
+    "same_length",
+    "shown",
+    "vector",
+]
+
+
+def frozen(values: np.ndarray) -> np.ndarray:
+    """Return a read-only view."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def frozen_matrix(matrix: Any) -> Any:
+    """Return a read-only view of a dense matrix, or of a sparse one's values."""
+    if isinstance(matrix, np.ndarray):
+        return frozen(matrix)
+    parts = (frozen(matrix.data), matrix.indices, matrix.indptr)
+    return type(matrix)(parts, shape=matrix.shape, copy=False)
+
+
+def choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Check that an argument is one of a few words."""
+    if value not in choices:
+        words = ", ".join(repr(choice) for choice in choices)
+        raise DataError(f"{name} must be one of {words}, got {value!r}")
+
+
+def _is_frame(values: Any) -> bool:
+    """Tell data frames from everything else without importing any library of them."""
+    return hasattr(values, "columns") and not isinstance(values, (np.ndarray, Mapping))
+
+
+def backend_of(*values: Any) -> str | None:
+    """Name the data-frame library the first frame or series among the values comes from."""
+    for value in values:
+        root = type(value).__module__.split(".")[0]
+        if root in ("pandas", "polars", "pyarrow"):
+            return root
+    return None
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message: as Python would, without NumPy's type around it."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return str(value)
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _to_numpy(values: Any) -> np.ndarray:
+    """Return an array in which what is missing stays missing."""
+    if isinstance(values, np.ma.MaskedArray):
+        objects = np.array(values.data, dtype=object)
+        objects[np.ma.getmaskarray(values)] = None
+        return objects
+    module = type(values).__module__.split(".")[0]
+    if module == "pyarrow":
+        return np.asarray(
+            values.to_numpy(zero_copy_only=False)
+            if hasattr(values, "buffers")
+            else values.to_numpy()
+        )
+    if module == "pandas" and hasattr(values.dtype, "na_value") and values.hasnans:
+        return np.asarray(values.to_numpy(dtype=object))
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    if hasattr(values, "collect"):
+        raise DataError(
+            f"data must be at hand, got a {type(values).__name__}: call .collect() first"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        return _as_objects(values)
+    text = array.dtype.kind in "US" and not isinstance(values, np.ndarray) and array.ndim == 1
+    return _as_objects(values) if text and not all(isinstance(v, str) for v in values) else array
+
+
+def _as_objects(values: Any) -> np.ndarray:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = list(values)
+    return objects
+
+
+def vector(name: str, values: Any) -> np.ndarray | None:
+    """Return a 1-D array; a column of shape (n, 1) is taken as one."""
+    if values is None:
+        return None
+    array = _to_numpy(values)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise DataError(f"{name} must be one-dimensional, got shape {array.shape}")
+    return array
+
+
+def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | None:
+    """Return a 1-D array of finite floats; float32 stays float32."""
+    array = vector(name, values)
+    if array is None:
+        return None
+    if array.dtype.kind in "US" or (array.dtype.kind == "O" and _holds_text(array)):
+        array = array.astype(object)
+    if array.dtype.kind == "c":
+        raise DataError(f"{name} must be real numbers: Complex data not supported")
+    if array.dtype not in (np.float32, np.float64):
+        array = _parse(name, array)
+    bad = np.isnan(array)
+    if not np.isnan(missing) and bad.any():
+        array = np.where(bad, missing, array)
+    refuse(name, array, ~np.isfinite(array), "a finite number")
+    return array
+
+
+def _holds_text(array: np.ndarray) -> bool:
+    return any(isinstance(value, str) for value in array[:100])
+
+
+def _parse(name: str, array: np.ndarray) -> np.ndarray:
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    result = np.empty(len(array))
+    for row, value in enumerate(array):
+        try:
+            result[row] = np.nan if is_missing(value) else float(value)
+        except (TypeError, ValueError):
+            raise DataError(f"{name} must be a number, got {shown(value)} in row {row}") from None
+    return result
+
+
+def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> None:
+    """Raise for the first row marked bad."""
+    if values is not None and np.any(bad):
+        row = int(np.flatnonzero(bad)[0])
+        raise DataError(f"{name} must be {expected}, got {shown(values[row])} in row {row}")
+
+
+def positions(values: Any) -> np.ndarray | None:
+    """Return 1-based positions as int32; 0 is a row that is not shown."""
+    array = numbers("position", values)
+    if array is None:
+        return None
+    bad = (array < 0) | (array != np.floor(array)) | (array > np.iinfo(np.int32).max)
+    refuse("position", array, bad, "a whole number >= 1 (or 0: not shown)")
+    return array.astype(np.int32)
+
+
+def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
+    """Return X as a 2-D float array or CSR, the names of its columns, and its frame library."""
+    if X is None:
+        return None, None, None
+    if _is_frame(X):
+        return _frame_features(X)
+    if hasattr(X, "tocsr"):
+        matrix = X.tocsr()
+        if matrix.dtype.kind == "c":
+            raise DataError("X must be real numbers: Complex data not supported")
+        floats = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
+        return frozen_matrix(floats), None, None
+    array = _to_numpy(X)
+    if array.ndim == 1 and array.dtype == object:
+        _refuse_ragged(array)
+    if array.ndim != 2:
+        raise DataError(f"X must be two-dimensional (rows x features), got shape {array.shape}")
+    if array.dtype.kind == "c":
+        raise DataError("X must be real numbers: Complex data not supported")
+    if array.dtype not in (np.float32, np.float64):
+        array = _number_rows(array)
+    return frozen(array), None, None
+
+
+def _refuse_ragged(rows: np.ndarray) -> None:
+    """Name the first row that is longer or shorter than the row before it."""
+    sizes = [
+        len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows
+    ]
+    for row, size in enumerate(sizes):
+        if size != sizes[0]:
+            raise DataError(f"X must have {sizes[0]} values in every row, got {size} in row {row}")
+
+
+def _number_rows(array: np.ndarray) -> np.ndarray:
+    """Return the array as numbers, or name the first row that does not hold numbers."""
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        pass
+    result = np.empty(array.shape)
+    for row, values in enumerate(array):
+        for column, value in enumerate(values):
+            try:
+                result[row, column] = np.nan if is_missing(value) else float(value)
+            except (TypeError, ValueError):
+                raise DataError(
+                    f"X must hold numbers only, got {shown(value)} in row {row}"
+                ) from None
+    return result
+
+
+def _frame_features(frame: Any) -> tuple[np.ndarray, tuple[str, ...], str | None]:
+    import narwhals as nw
+
+    table = nw.from_native(frame, eager_only=True)
+    columns = []
+    for name in table.columns:
+        column = table[name]
+        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
+            raise DataError(
+                f"X must hold numbers only, and its column {name!r} has type {column.dtype}; "
+                "encode it first or leave it out"
+            )
+        values = column.to_numpy()
+        columns.append(values if values.dtype == np.float32 else _parse(f"X[{name!r}]", values))
+    if not columns:
+        raise DataError("X must have at least one column, got a frame without columns")
+    single = all(column.dtype == np.float32 for column in columns)
+    stacked = np.column_stack(columns).astype(np.float32 if single else np.float64, copy=False)
+    return frozen(stacked), tuple(str(name) for name in table.columns), backend_of(frame)
+
+
+def attributes(values: Any) -> dict[str, np.ndarray]:
+    """Return each sensitive attribute as a named 1-D array."""
+    if values is None:
+        return {}
+    if isinstance(values, Mapping):
+        named = {
+            str(name): vector(f"sensitive_features[{name!r}]", v) for name, v in values.items()
+        }
+    elif _is_frame(values):
+        import narwhals as nw
+
+        table = nw.from_native(values, eager_only=True)
+        named = {str(name): _to_numpy(table[name]) for name in table.columns}
+    else:
+        array = _to_numpy(values)
+        if array.ndim == 2 and array.shape[1] > 1:
+            named = {f"sensitive_{j}": array[:, j] for j in range(array.shape[1])}
+        else:
+            name = getattr(values, "name", None)
+            named = {str(name) if name else "sensitive": vector("sensitive_features", array)}
+    if not named:
+        raise DataError("sensitive_features must hold at least one attribute, got none")
+    return {name: column for name, column in named.items() if column is not None}
+
+
+def same_length(given: Mapping[str, Any]) -> int:
+    """Check that everything given has one length and give it."""
+    lengths = {name: int(v.shape[0]) for name, v in given.items() if v is not None}
+    if not lengths:
+        raise DataError("X, y, qid, score or position must be given, got nothing")
+    first, n_rows = next(iter(lengths.items()))
+    for name, length in lengths.items():
+        if length != n_rows:
+            raise DataError(
+                f"{name} must have one value per row of {first} ({n_rows}), got {length}; "
+                "inconsistent numbers of samples"
+            )
+    if n_rows == 0:
+        raise DataError(f"{first} must hold at least one row, got 0 sample(s)")
+    return n_rows
+
+
+def is_missing(value: Any) -> bool:
+    """Tell None, NaN and the missing values of data-frame libraries from everything else."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float) and value != value

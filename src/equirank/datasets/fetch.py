@@ -1,0 +1,174 @@
+"""Finding the files of a data set: a path, the data folder, the cache, the download."""
+
+import hashlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ..core.environment import cache_folder, require
+from ..core.errors import DataError, logger
+from .catalogue import DataFile, DataSet
+
+__all__ = ["AnyPath", "find", "look"]
+
+
+AnyPath = str | os.PathLike[str]
+
+_TIMEOUT = 60  # seconds without an answer
+_CHUNK = 1 << 16  # bytes between two steps of the bar
+
+
+def find(entry: DataSet, *names: str, path: AnyPath | None = None) -> Path:
+    """Find a file of a data set, downloading it where it has an address.
+
+    Parameters
+    ----------
+    entry : DataSet
+        The data set.
+    *names : str
+        The file below the data folder; of several, any will do, the first being the usual one.
+        With ``.gz`` or without, both are looked for.
+    path : path, optional
+        The file itself, or a folder that holds it: then nowhere else is looked.
+
+    Raises
+    ------
+    DataError
+        Where it is nowhere: says where it was looked for and how to get it.
+    """
+    if path is not None:
+        return _given(entry, names, Path(path))
+    found = look(entry, *names)
+    if found is not None:
+        return found
+    known = next((file for file in entry.files if file.name == names[0] and file.url), None)
+    if known is None:
+        raise DataError(_nowhere(entry, names[0]))
+    return _download(entry, known, cache_folder() / known.name)
+
+
+def look(entry: DataSet, *names: str) -> Path | None:
+    """Find a file in the data folder or the cache, None where it is in neither.
+
+    A cached file that was downloaded is checked again: a wrong checksum is an error.
+    """
+    given = os.environ.get("EQUIRANK_DATA")
+    found = _first([Path(given)], names) if given else None
+    if found is None:
+        found = _first([cache_folder()], names)
+        known = {cache_folder() / file.name: file for file in entry.files if file.url}
+        if found in known:
+            _check(found, known[found], "; delete the file to have it downloaded again")
+    return found
+
+
+def _first(folders: list[Path], names: tuple[str, ...]) -> Path | None:
+    """Return the first file that exists, packed or not."""
+    for folder in folders:
+        for name in names:
+            other = name[:-3] if name.endswith(".gz") else f"{name}.gz"
+            for candidate in (folder / name, folder / other):
+                if candidate.is_file():
+                    return candidate
+    return None
+
+
+def _given(entry: DataSet, names: tuple[str, ...], path: Path) -> Path:
+    if path.is_file():
+        return path
+    # the data folder itself, the folder of the set, or a folder with nothing but the file
+    short = tuple(name.split("/", depth)[-1] for depth in range(5) for name in names)
+    found = _first([path], short)
+    if found is None:
+        said = "is there without it" if path.is_dir() else "does not exist"
+        raise DataError(
+            f"path must be the file {names[0].rpartition('/')[2]} of {entry.name} or a folder that "
+            f"holds it, and {str(path)!r} {said}. To get it: {entry.how}"
+        )
+    return found
+
+
+def _nowhere(entry: DataSet, name: str) -> str:
+    given = os.environ.get("EQUIRANK_DATA")
+    places = [
+        f"{Path(given) / name} (EQUIRANK_DATA)" if given else "EQUIRANK_DATA (not set)",
+        f"{cache_folder() / name} (the cache)",
+    ]
+    return (
+        f"{entry.name}: {name} was not found; looked for {' and '.join(places)}, and it cannot be "
+        f"downloaded without you. To get it: {entry.how}; put it at one of these places or pass "
+        f"path= to {entry.loader}"
+    )
+
+
+def _check(found: Path, known: DataFile, advice: str = "", name: str | None = None) -> None:
+    with open(found, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if digest != known.sha256:
+        raise DataError(
+            f"{name or found}: the sha256 checksum must be {known.sha256}, got {digest}{advice}"
+        )
+
+
+def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
+    """Download into the cache: under another name first, renamed when checked; else nothing."""
+    pooch = require("pooch", "data")
+    logger.info("downloading %s to %s", file.url, target)
+    partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    made = [folder for folder in target.parents if not folder.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _bar(file) as bar:
+            fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT)
+            fetch(file.url, str(partial), None)
+        _check(partial, file, f" from {file.url}; nothing was kept", name=file.name)
+        os.replace(partial, target)
+    except OSError as error:  # what the network raises is one, too
+        raise DataError(
+            f"{file.name} could not be downloaded from {file.url} into {target.parent}: {error}. "
+            f"To get it by hand: {entry.how}"
+        ) from error
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+            if not target.exists():
+                for folder in made:
+                    folder.rmdir()
+    return target
+
+
+class _Bar:
+    """A bar in the shape pooch asks for, drawn by rich."""
+
+    def __init__(self, drawing: Any, description: str, total: int) -> None:
+        self.total = total
+        self._drawing, self._task = drawing, drawing.add_task(description, total=total)
+
+    def update(self, n_bytes: int) -> None:
+        """Add what has arrived."""
+        self._drawing.update(self._task, advance=n_bytes)
+
+    def reset(self) -> None:
+        """Begin anew: pooch does so when all has arrived."""
+        self._drawing.update(self._task, completed=0, total=self.total)
+
+    def close(self) -> None:
+        """Do nothing: the drawing is stopped where it was started."""
+
+
+@contextmanager
+def _bar(file: DataFile) -> Iterator[Any]:
+    """Show a bar on a terminal, unless ``EQUIRANK_PROGRESS=0``."""
+    if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
+        yield False
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
+        yield _Bar(drawing, file.name, file.n_bytes)

@@ -1,0 +1,182 @@
+"""Lists: rows of a pandas frame as RankingData whose groups mean the same in every part."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.environment import require
+from ..core.errors import DataError
+from ..core.inputs import vector
+from ..core.labels import encode
+from ..io.column_roles import Roles, assign
+from ..rankers.lambdamart.lightgbm_params import encode_frame
+
+__all__ = [
+    "Lists",
+    "compute",
+    "current_client",
+    "in_partition",
+    "open_frame",
+    "parts_of",
+    "roles_of",
+]
+
+
+@contextmanager
+def in_partition(at: int) -> Iterator[None]:
+    """Name the partition in what is said about its rows."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(f"partition {at}: {error}") from None
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """How rows become lists: which column is what, and what is known of the whole data.
+
+    Attributes
+    ----------
+    roles : Roles
+        The column of each role.
+    weight : str or None
+        The column of the query weights.
+    missing_sensitive : str
+        As in `as_ranking_data`.
+    categories : mapping of str to tuple
+        The groups of each attribute in the whole data.
+    crossings : mapping of tuple to tuple
+        Those of crossed attributes.
+    text : mapping of str to list of str
+        The categories of features that hold text.
+    max_grade : float
+        The largest relevance of the whole data.
+    """
+
+    roles: Roles
+    weight: str | None = None
+    missing_sensitive: str = "error"
+    categories: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    crossings: Mapping[tuple[str, ...], tuple[Any, ...]] = field(default_factory=dict)
+    text: Mapping[str, list[str]] = field(default_factory=dict)
+    max_grade: float = 0.0
+
+    @property
+    def columns(self) -> list[str]:
+        """Name the columns that are read."""
+        return [*self.roles.needed, *([] if self.weight is None else [self.weight])]
+
+    def queries(self, frame: Any) -> Any:
+        """Return the query of each row, None where there is one list."""
+        name = self.roles.single.get("query")
+        return None if name is None else vector("query", frame[name])
+
+    def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
+        """Code each attribute's groups as they are in this frame."""
+        missing = self.missing_sensitive == "category"
+        return {
+            name: encode(name, np.asarray(vector(name, frame[name])), missing)
+            for name in self.roles.sensitive
+        }
+
+    def data(self, frames: Sequence[Any]) -> RankingData:
+        """Join frames, one behind the other, and sort their rows by query."""
+        import pandas as pd
+
+        frame = frames[0] if len(frames) == 1 else pd.concat(list(frames), ignore_index=True)
+        single, features = self.roles.single, list(self.roles.features)
+        given = {
+            argument: frame[single[role]]
+            for role, argument in (
+                ("relevance", "y"), ("score", "score"), ("position", "position"), ("cost", "cost"),
+            )
+            if role in single
+        }  # fmt: skip
+        X = encode_frame(frame[features], dict(self.text)) if features else None
+        data = as_ranking_data(
+            X,
+            qid=self.queries(frame),
+            query_weight=None if self.weight is None else frame[self.weight],
+            **given,
+        )
+        sensitive = {}
+        for name, (codes, seen) in self.people(frame).items():
+            place = {label: at for at, label in enumerate(self.categories[name])}
+            lookup = np.array([place[label] for label in seen], dtype=np.int32)
+            codes = lookup[codes]
+            stored = codes if data.rows is None else codes[data.rows]
+            stored.setflags(write=False)
+            sensitive[name] = Attribute(stored, tuple(self.categories[name]))
+        data = replace(
+            data, sensitive=sensitive, max_grade=self.max_grade, rows=None, backend="pandas"
+        )
+        for names, categories in self.crossings.items():
+            data.keep_crossing(names, categories)
+        return data
+
+
+def open_frame(data: Any) -> Any:
+    """Return the Dask DataFrame itself, or that of a folder of Parquet files."""
+    frames = require("dask.dataframe", "dask")
+    if isinstance(data, (str, os.PathLike)):
+        path = os.fspath(data)
+        if "://" not in path and not os.path.exists(path):
+            raise DataError(f"data must be a folder of Parquet files that exists, got {path!r}")
+        return frames.read_parquet(path)
+    if isinstance(data, frames.DataFrame):
+        return data
+    raise DataError(
+        "data must be a Dask DataFrame or a folder of Parquet files, got "
+        f"{type(data).__name__}; dask.dataframe.from_pandas makes one of a frame at hand"
+    )
+
+
+def roles_of(
+    frame: Any, *, sensitive: Any, features: Any = (), weight: Any = None, **single: Any
+) -> Roles:
+    """Find the column of each role: the one named, else the one recognised as in `read_csv`.
+
+    Columns that are left, where ``features`` is None, are features as far as they hold numbers.
+    """
+    names = [str(name) for name in frame.columns]
+    used = [name for name in names if weight is None or name != weight]
+    roles = assign("data", used, sensitive=sensitive, features=features, ids=False, **single)
+    if not roles.others:
+        return roles
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    kinds = dict(zip(names, frame.dtypes, strict=True))
+    numeric = [n for n in roles.features if is_numeric_dtype(kinds[n]) or is_bool_dtype(kinds[n])]
+    return Roles(roles.single, roles.sensitive, tuple(numeric), others=True)
+
+
+def parts_of(frame: Any, columns: Sequence[str]) -> list[Any]:
+    """Return the partitions of some columns, each a pandas frame that is not there yet."""
+    return list(frame[list(dict.fromkeys(columns))].to_delayed())
+
+
+def compute(tasks: Iterable[Any], client: Any) -> list[Any]:
+    """Compute tasks on the client, or on whatever Dask is set to use."""
+    tasks = list(tasks)
+    if client is not None:
+        return list(client.gather(client.compute(tasks)))
+    return list(require("dask", "dask").compute(*tasks))
+
+
+def current_client(client: Any) -> Any:
+    """Return the client, or the current one, or say how to start one."""
+    distributed = require("distributed", "dask")
+    if client is not None:
+        return client
+    try:
+        return distributed.get_client()
+    except ValueError:
+        raise DataError(
+            "client must be a Dask client where none is current; start one with: "
+            "from distributed import Client; client = Client(n_workers=2, threads_per_worker=1)"
+        ) from None

@@ -1,0 +1,195 @@
+"""Cores: each worker's trees on cores of their own, where the workers fill a machine."""
+
+import os
+import socket
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any
+from urllib.parse import urlparse
+
+from ..core.environment import require
+from ..core.errors import DataError
+
+__all__ = [
+    "allowed_cores",
+    "break_connections",
+    "free_ports",
+    "host_of",
+    "hosts_of",
+    "keep_to",
+    "network_params",
+    "ports_of",
+    "share_cores",
+    "worker_cores",
+]
+
+
+def allowed_cores() -> tuple[int, ...]:
+    """Return the cores this process may use, in order; none where the system does not say."""
+    known = getattr(os, "sched_getaffinity", None)
+    return tuple(sorted(known(0))) if known else ()
+
+
+def share_cores(
+    allowed: Mapping[str, Sequence[int]], threads: Mapping[str, int]
+) -> dict[str, tuple[int, ...]]:
+    """Share the cores of one machine out among its workers, by their numbers of threads.
+
+    Only where the workers have the same cores and fill them exactly: then nobody else is meant to
+    have one. Anywhere else, as in a container that sees more cores than it may use, nobody is bound
+    to a core, and the result is empty. A worker alone on its machine has no need of it.
+
+    Examples
+    --------
+    >>> share_cores({"a": (0, 1, 2), "b": (0, 1, 2)}, {"a": 1, "b": 2})
+    {'a': (0,), 'b': (1, 2)}
+    >>> share_cores({"a": (0, 1, 2, 3), "b": (0, 1, 2, 3)}, {"a": 1, "b": 1})
+    {}
+    """
+    sets = {tuple(cores) for cores in allowed.values()}
+    if len(allowed) < 2 or len(sets) > 1:
+        return {}
+    cores = sets.pop()
+    if sum(threads[name] for name in allowed) != len(cores):
+        return {}
+    found, begin = {}, 0
+    for name in allowed:
+        found[name] = cores[begin : begin + threads[name]]
+        begin += threads[name]
+    return found
+
+
+def worker_cores(
+    client: Any, n_jobs: int | None, hosts: Mapping[str, Sequence[str]]
+) -> dict[str, tuple[int, ...]]:
+    """Return each worker of some hosts the cores its trees keep to, where they fill a machine."""
+    threads = dict(client.nthreads())
+    if n_jobs is not None and n_jobs > 0:
+        threads = {address: min(n, n_jobs) for address, n in threads.items()}
+    found: dict[str, tuple[int, ...]] = {}
+    for several in hosts.values():
+        if len(several) > 1:
+            allowed = client.run(allowed_cores, workers=list(several))
+            found |= share_cores({address: allowed[address] for address in several}, threads)
+    return found
+
+
+@contextmanager
+def keep_to(cores: Sequence[int]) -> Iterator[None]:
+    """Keep this thread, and those it starts, to some cores; afterwards they may use all again.
+
+    Two machines of LightGBM that send to each other on one host wake each other all the time. Linux
+    likes to run who is woken where the waker runs, so both would often share a core while another
+    idles.
+    """
+    before = allowed_cores()
+    if not cores or not set(cores) <= set(before):
+        yield
+        return
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        for thread in map(int, os.listdir("/proc/self/task")):
+            with suppress(OSError):  # a thread that has ended meanwhile
+                if os.sched_getaffinity(thread) == set(cores):
+                    os.sched_setaffinity(thread, before)
+
+
+def free_ports(n: int) -> list[int]:
+    """Find so many free ports of this machine, all of them different.
+
+    Examples
+    --------
+    >>> len(set(free_ports(3)))
+    3
+    """
+    with ExitStack() as stack:
+        found = [stack.enter_context(socket.socket()) for _ in range(n)]
+        for each in found:
+            each.bind(("", 0))
+        return [int(each.getsockname()[1]) for each in found]
+
+
+def host_of(address: str) -> str:
+    """Return the host in a worker's address.
+
+    Examples
+    --------
+    >>> host_of("tcp://127.0.0.1:36201")
+    '127.0.0.1'
+    """
+    host = urlparse(address).hostname
+    if host is None or address.startswith("inproc"):
+        raise DataError(
+            "the workers of client must be processes of their own, which LightGBM can connect "
+            f"over the network, got {address!r}; start a LocalCluster with processes=True"
+        )
+    return host
+
+
+def hosts_of(workers: Sequence[str]) -> dict[str, list[str]]:
+    """Return the workers of each host; none where one worker needs no network.
+
+    Examples
+    --------
+    >>> hosts_of(["tcp://a:1", "tcp://a:2", "tcp://b:1"])
+    {'a': ['tcp://a:1', 'tcp://a:2'], 'b': ['tcp://b:1']}
+    """
+    hosts: dict[str, list[str]] = {}
+    for address in workers if len(workers) > 1 else ():
+        hosts.setdefault(host_of(address), []).append(address)
+    return hosts
+
+
+def ports_of(client: Any, workers: Sequence[str], hosts: Mapping[str, list[str]]) -> list[int]:
+    """Find a free port for each worker, different ones where several share a host."""
+    free: dict[str, list[int]] = {}
+    for host, several in hosts.items():
+        first = several[0]
+        free[host] = client.run(free_ports, len(several), workers=[first])[first]
+    return [free[host_of(address)].pop() for address in workers] if hosts else []
+
+
+def network_params(addresses: Sequence[str], ports: Sequence[int], rank: int) -> dict[str, Any]:
+    """Return LightGBM's parameters of one machine of the network; none where it is alone.
+
+    Examples
+    --------
+    >>> found = network_params(["tcp://a:1", "tcp://b:1"], [12400, 12401], 1)
+    >>> found["machines"], found["local_listen_port"]
+    ('a:12400,b:12401', 12401)
+    """
+    if len(addresses) == 1:
+        return {}
+    each = [f"{host_of(a)}:{port}" for a, port in zip(addresses, ports, strict=True)]
+    return {
+        "machines": ",".join(each),
+        "local_listen_port": ports[rank],
+        "num_machines": len(addresses),
+        "tree_learner": "data",
+    }
+
+
+def break_connections(ports: Iterable[int]) -> int:
+    """Break this process's connections from or to these ports, and count them.
+
+    A machine whose partner is gone may wait for it for ever, deep in LightGBM. The connection is
+    shut, which wakes a read, and replaced by something that is no socket, so that the next read
+    fails and training ends.
+    """
+    psutil = require("psutil", "dask")
+    process, wanted, broken = psutil.Process(), set(ports), 0
+    connections = getattr(process, "net_connections", None) or process.connections
+    nothing = os.open(os.devnull, os.O_RDWR)
+    try:
+        for each in connections(kind="tcp"):
+            ends = {end.port for end in (each.laddr, each.raddr) if end}
+            if ends & wanted and each.status != psutil.CONN_LISTEN and each.fd >= 0:
+                with socket.socket(fileno=os.dup(each.fd)) as end, suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                os.dup2(nothing, each.fd)
+                broken += 1
+    finally:
+        os.close(nothing)
+    return broken

@@ -1,0 +1,5 @@
+"""Files: reading and writing tables, LETOR files and pairs."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

@@ -1,0 +1,377 @@
+"""Cells of text: which are missing, which are numbers, which labels are integers."""
+
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError, EquirankWarning
+from ..core.registry import suggest
+from .files import shorten
+from .growing_arrays import GrowingArray
+
+__all__ = [
+    "MISSING",
+    "RECOGNISED",
+    "CellError",
+    "Chunk",
+    "Gatherer",
+    "Name",
+    "Names",
+    "Roles",
+    "assign",
+    "codes_of",
+    "numbers_of",
+    "typed",
+]
+
+
+MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>")
+
+_MISSING = frozenset(MISSING)
+_TRUTH = {"true": 1.0, "false": 0.0}
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+
+
+class CellError(ValueError):
+    """A cell is not what its column holds: the row within the chunk and what was there."""
+
+    def __init__(self, row: int, got: str) -> None:
+        super().__init__(row, got)
+        self.row, self.got = row, got
+
+
+def numbers_of(cells: Sequence[str]) -> np.ndarray:
+    """Read cells as doubles: NaN where missing, 1 and 0 for true and false (in any case).
+
+    Examples
+    --------
+    >>> numbers_of(["1.5", "", "TRUE", " 2 "])
+    array([1.5, nan, 1. , 2. ])
+    """
+    try:
+        if "_" not in "".join(cells):  # Python's float would pass over underscores
+            return np.array(list(map(float, cells)), dtype=np.float64)
+    except ValueError:
+        pass
+    result = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        word = cell.strip()
+        if word in _MISSING:
+            result[row] = np.nan
+        elif word.lower() in _TRUTH:
+            result[row] = _TRUTH[word.lower()]
+        else:
+            try:
+                result[row] = float(word.replace("_", "?"))
+            except ValueError:
+                raise CellError(row, cell) from None
+    return result
+
+
+def codes_of(cells: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Code cells by first appearance: codes (-1 where missing) and the labels they stand for.
+
+    Examples
+    --------
+    >>> codes_of(["f", "m", "", "f"])
+    (array([ 0,  1, -1,  0]), ['f', 'm'])
+    """
+    seen: dict[Any, int] = dict.fromkeys(_MISSING, -1)
+    seen[None] = -1
+    known = len(seen)
+    codes = [seen.setdefault(cell, len(seen) - known) for cell in cells]
+    return np.array(codes, dtype=np.int64), list(seen)[known:]
+
+
+def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
+    """Turn labels into integers where all are written as such, else into decimals if allowed.
+
+    A leading zero, a plus sign or more than 64 bits keeps all of them text: nothing is lost.
+
+    Examples
+    --------
+    >>> typed(["10", "9"], False), typed(["10", "09"], False), typed(["1", "2.5"], True)
+    ([10, 9], ['10', '09'], [1.0, 2.5])
+    """
+    if all(_INTEGER.fullmatch(label) for label in labels):
+        numbers = [int(label) for label in labels]
+        if all(-(2**63) <= number < 2**63 for number in numbers):
+            return numbers
+    if decimals and all(_DECIMAL.fullmatch(label) for label in labels):
+        return [float(label) for label in labels]
+    return list(labels)
+
+
+Name = str | Literal[False] | None
+Names = str | Sequence[str] | None
+
+RECOGNISED: dict[str, tuple[str, ...]] = {
+    "query": ("qid", "query", "query_id", "list", "list_id"),
+    "relevance": ("relevance", "rel", "label", "grade", "y", "y_true"),
+    "score": ("score", "scores", "y_score", "prediction"),
+    "position": ("position", "rank"),
+    "cost": ("cost",),
+    "ids": ("id", "ids", "doc_id", "docid", "item_id"),
+}
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The column of each role; ``others`` are taken as features as far as they hold numbers."""
+
+    single: Mapping[str, str]
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...]
+    others: bool
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Name all columns to be read, each once."""
+        return tuple(dict.fromkeys([*self.single.values(), *self.sensitive, *self.features]))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Name the columns that hold labels, not numbers."""
+        return (*(self.single[r] for r in ("query", "ids") if r in self.single), *self.sensitive)
+
+
+def assign(
+    path: str,
+    names: Sequence[str],
+    *,
+    sensitive: Names,
+    features: Names,
+    **single: Name,
+) -> Roles:
+    """Find the column of each role: the one named, else the one recognised by its name."""
+    twice = [name for name in names if name and names.count(name) > 1]
+    if twice:
+        raise DataError(f"{path}: each column name must occur once, got {twice[0]!r} again")
+    groups = _listed("sensitive", sensitive) or ()
+    wanted = _listed("features", features)
+    found: dict[str, str] = {}
+    for role, name in single.items():
+        if name is not None and name is not False:
+            found[role] = _known(path, names, role, name)
+    for name in groups:
+        _known(path, names, "sensitive", name)
+    for name in wanted or ():
+        _known(path, names, "features", name)
+    taken = {*found.values(), *groups, *(wanted or ())}
+    if "score" in found or "position" in found:
+        # who names the one does not mean the other: a guessed position would overrule the score
+        single = {
+            r: n for r, n in single.items() if n is not None or r not in ("score", "position")
+        }
+    for role, name in single.items():
+        if name is None:
+            near = [n for n in names if n.strip().lower() in RECOGNISED[role] and n not in taken]
+            if len(near) > 1:
+                raise DataError(
+                    f"{path}: {role} must be named, since the columns {_words(near)} could all be "
+                    f"it; {role}=False for none"
+                )
+            found |= {role: near[0]} if near else {}
+    used = list(found.values()) + list(groups)
+    doubled = [name for name in used if used.count(name) > 1]
+    if doubled:
+        raise DataError(f"{path}: column {doubled[0]!r} must have one role, got several")
+    rest = tuple(name for name in names if name and name not in used)
+    return Roles(found, groups, rest if wanted is None else wanted, wanted is None)
+
+
+def _listed(argument: str, names: Names) -> tuple[str, ...] | None:
+    if names is None:
+        return None
+    listed = (names,) if isinstance(names, str) else tuple(names)
+    for name in listed:
+        if not isinstance(name, str):
+            raise DataError(f"{argument} must name columns, got {name!r}")
+        if listed.count(name) > 1:
+            raise DataError(f"{argument} must name each column once, got {name!r} again")
+    return listed
+
+
+def _known(path: str, names: Sequence[str], role: str, name: Any) -> str:
+    if not isinstance(name, str) or name not in names:
+        hint = suggest(str(name), list(names))
+        raise DataError(
+            f"{path}: {role} must be one of the columns {_words(names)}, got {name!r}{hint}"
+        )
+    return name
+
+
+def _words(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:10]) + (", ..." if len(names) > 10 else "")
+
+
+class Chunk(Protocol):
+    """Some rows of a table, read column by column."""
+
+    n_rows: int
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column as floats, NaN where missing; CellError where a cell is no number."""
+
+    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
+        """Return a column as codes, -1 where missing, and the labels they stand for."""
+
+    def place(self, row: int) -> str:
+        """Say where a row stands in the file."""
+
+
+class _Labels:
+    """A column of labels, coded once for the whole file."""
+
+    def __init__(self) -> None:
+        self._codes, self._seen = GrowingArray(np.int32), dict[Any, int]()
+
+    def append(self, codes: np.ndarray, labels: list[Any]) -> None:
+        seen = self._seen
+        lookup = np.array([*(seen.setdefault(label, len(seen)) for label in labels), -1], np.int32)
+        self._codes.append(lookup[codes])
+
+    def finish(self, text: bool, decimals: bool) -> np.ndarray:
+        """Return the column: an array of numbers, or of objects with None where missing."""
+        labels, codes = list(self._seen), self._codes.finish()
+        labels = typed(labels, decimals) if text else labels
+        values = np.empty(len(labels) + 1, dtype=object)
+        values[:] = [*labels, None]
+        column: np.ndarray = values[codes]
+        numeric = all(isinstance(label, (int, float)) for label in labels)
+        return np.array(labels)[codes] if numeric and (codes >= 0).all() else column
+
+
+class Gatherer:
+    """Gathers the chunks of a file into arrays, and them into RankingData."""
+
+    def __init__(
+        self,
+        path: str,
+        roles: Roles,
+        *,
+        dtype: Any = np.float64,
+        missing_sensitive: str = "error",
+        missing_relevance: str = "error",
+        left_out: Sequence[str] = (),
+    ) -> None:
+        self.path, self.roles, self.n_rows = path, roles, 0
+        self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
+        self._labels = {name: _Labels() for name in roles.labels}
+        self._numbers = {
+            role: GrowingArray(np.float64) for role in roles.single if role not in ("query", "ids")
+        }
+        self._features = [name for name in roles.features if name not in left_out]
+        self._left_out = list(left_out)
+        self._matrix = GrowingArray(dtype)
+
+    def add(self, chunk: Chunk) -> None:
+        """Take the rows of a chunk."""
+        roles = self.roles
+        for role, array in self._numbers.items():
+            values = self._read(chunk, role, roles.single[role])
+            if role != "relevance" or self.missing[role] == "error":
+                self._refuse(chunk, role, roles.single[role], np.isnan(values))
+            array.append(values)
+        for name, column in self._labels.items():
+            codes, labels = chunk.labels(name)
+            if name not in roles.sensitive or self.missing["sensitive"] == "error":
+                role = "sensitive" if name in roles.sensitive else "query"
+                role = "ids" if roles.single.get("ids") == name else role
+                self._refuse(chunk, role, name, codes < 0)
+            column.append(codes, labels)
+        self._add_features(chunk)
+        self.n_rows += chunk.n_rows
+
+    def _read(self, chunk: Chunk, role: str, name: str) -> np.ndarray:
+        try:
+            return chunk.numbers(name)
+        except CellError as error:
+            place, got = chunk.place(error.row), shorten(error.got)
+            raise DataError(f"{place}: {role} ({name!r}) must be a number, got {got}") from None
+
+    def _refuse(self, chunk: Chunk, role: str, name: str, bad: np.ndarray) -> None:
+        if bad.any():
+            place = chunk.place(int(bad.argmax()))
+            hint = {
+                "sensitive": '; missing_sensitive="category" keeps such rows as a group',
+                "relevance": '; missing_relevance="irrelevant" makes it 0',
+            }.get(role, "")
+            raise DataError(f"{place}: {role} ({name!r}) must not be missing{hint}")
+
+    def _add_features(self, chunk: Chunk) -> None:
+        columns = []
+        for name in list(self._features):
+            if self.roles.others:
+                try:
+                    columns.append(chunk.numbers(name))
+                except CellError:
+                    self._leave_out(name)
+            else:
+                columns.append(self._read(chunk, "features", name))
+        block = self._matrix.extend(chunk.n_rows * len(columns)).reshape(chunk.n_rows, -1)
+        for j, column in enumerate(columns):
+            block[:, j] = column
+
+    def _leave_out(self, name: str) -> None:
+        """Drop a column that turned out to hold text."""
+        at = self._features.index(name)
+        if self.n_rows:
+            wide = self._matrix.finish().reshape(self.n_rows, len(self._features))
+            self._matrix = GrowingArray(wide.dtype)
+            self._matrix.append(np.delete(wide, at, axis=1).ravel())
+        self._left_out.append(name)
+        del self._features[at]
+
+    @property
+    def left_out(self) -> list[str]:
+        """The features that turned out to hold text, in their order."""
+        return sorted(self._left_out, key=self.roles.features.index)
+
+    def labels(self, *, text: bool) -> dict[str, np.ndarray]:
+        """Return the columns of labels alone, in the order of the file; None where missing."""
+        return {name: column.finish(text, decimals=False) for name, column in self._labels.items()}
+
+    def finish(
+        self, *, text: bool, left_out: Sequence[str] = (), quiet: bool = False
+    ) -> RankingData:
+        """Return the data; ``text``: labels come as text and may stand for integers."""
+        if self.n_rows == 0:
+            raise DataError(f"{self.path}: must hold at least one row, got only column names")
+        left = [*left_out, *self.left_out]
+        if left and self.roles.others and not quiet:
+            warnings.warn(
+                f"{self.path}: columns without numbers or without a name are left out of X: "
+                f"{_words(left)}; encode them first, or say features=[...] to choose",
+                EquirankWarning,
+                stacklevel=3,
+            )
+        X = self._matrix.finish().reshape(self.n_rows, -1) if self._features else None
+        numbers = {role: array.finish() for role, array in self._numbers.items()}
+        single = self.roles.single
+        labels = {
+            name: column.finish(text, decimals=name in self.roles.sensitive)
+            for name, column in self._labels.items()
+        }
+        try:
+            data = as_ranking_data(
+                X,
+                numbers.get("relevance"),
+                qid=labels.get(single.get("query", "")),
+                sensitive_features={name: labels[name] for name in self.roles.sensitive} or None,
+                cost=numbers.get("cost"),
+                ids=labels.get(single.get("ids", "")),
+                score=numbers.get("score"),
+                position=numbers.get("position"),
+                missing_sensitive=self.missing["sensitive"],  # type: ignore[arg-type]
+                missing_relevance=self.missing["relevance"],  # type: ignore[arg-type]
+            )
+        except DataError as error:
+            raise DataError(f"{self.path}: {error}") from None
+        return replace(data, feature_names=tuple(self._features) if self._features else None)

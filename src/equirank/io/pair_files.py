@@ -1,0 +1,240 @@
+"""`read_pairs`: comparisons of two items, line by line, from CSV or Parquet."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.environment import require
+from ..core.errors import DataError
+from ..core.registry import suggest
+from .column_roles import CellError, Chunk, Roles
+from .delimited import _records
+from .files import shorten
+from .growing_arrays import GrowingArray
+from .parquet import _BatchChunk, _files, _open
+
+__all__ = ["Pairs", "read_pairs"]
+
+
+RECOGNISED = {
+    "first": ("first", "winner", "better", "left", "a"),
+    "second": ("second", "loser", "worse", "right", "b"),
+    "preference": ("preference",),
+    "weight": ("weight",),
+}
+_ROWS = 1 << 16  # rows of a chunk of Parquet
+
+
+class Pairs(NamedTuple):
+    """Comparisons as ``fit_pairs`` takes them: ``model.fit_pairs(X, *pairs)``.
+
+    Attributes
+    ----------
+    pairs : ndarray of int of shape (n_pairs, 2)
+        Row numbers.
+    preference : ndarray or None
+        > 0 where the first row is preferred, < 0 where the second is, 0 where none is. None: always
+        the first.
+    weight : ndarray or None
+        What each pair weighs. None: all the same.
+
+    Examples
+    --------
+    >>> from equirank.io.pair_files import Pairs
+    >>> Pairs(np.array([[0, 1]]), None, None).pairs
+    array([[0, 1]])
+    """
+
+    pairs: np.ndarray
+    preference: np.ndarray | None
+    weight: np.ndarray | None
+
+
+def read_pairs(
+    path: str | os.PathLike[str],
+    *,
+    first: str | None = None,
+    second: str | None = None,
+    preference: str | None = None,
+    weight: str | None = None,
+    ids: Any = None,
+    delimiter: str = ",",
+) -> Pairs:
+    r"""Read comparisons of two items: one per line of a CSV file, or per row of a Parquet file.
+
+    An argument that is None takes the column whose name is recognised, in any case of letters.
+    Contradictory and circular comparisons are kept as they are.
+
+    Parameters
+    ----------
+    path : path
+        CSV with a header line (UTF-8; gzip or plain), a Parquet file, or a folder of these.
+        Parquet is told by its first bytes.
+    first, second : str, optional
+        The columns of the two items. Recognised: first, winner, better, left, a; and second, loser,
+        worse, right, b.
+    preference : str, optional
+        A number > 0 where the first item is preferred, < 0 where the second is, 0 where none is.
+        Recognised: preference. Without such a column the first is always preferred.
+    weight : str, optional
+        Numbers >= 0. Recognised: weight.
+    ids : array-like, optional
+        The name of each row of X, as in ``data.ids``; the file then holds names. None: it holds row
+        numbers from 0.
+    delimiter : str, default=","
+        One character, of CSV.
+
+    Returns
+    -------
+    Pairs
+        For ``model.fit_pairs(X, *pairs)``.
+
+    Raises
+    ------
+    DataError
+        Naming file, line and text: an unknown item, an item compared with itself, a cell that is
+        not the number it must be; no pair at all.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "tastings.csv")
+    >>> _ = path.write_text("first,second,preference\nrye,oat,1\noat,spelt,-1\noat,rye,0\n")
+    >>> pairs = read_pairs(path, ids=["oat", "rye", "spelt"])
+    >>> pairs.pairs.tolist(), pairs.preference.tolist()
+    ([[1, 0], [0, 2], [0, 1]], [1.0, -1.0, 0.0])
+    >>> folder.cleanup()
+    """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise DataError(f"delimiter must be one character, got {delimiter!r}")
+    rows = _rows_by_name(ids)
+    given = {"first": first, "second": second, "preference": preference, "weight": weight}
+    items, numbers = GrowingArray(np.int64), dict[str, GrowingArray]()
+    for chunk, columns in _chunks(path, given, delimiter):
+        items.append(_items(chunk, columns, rows).ravel())
+        for role in columns.keys() & {"preference", "weight"}:
+            numbers.setdefault(role, GrowingArray(np.float64)).append(_number(chunk, columns, role))
+    pairs = items.finish().reshape(-1, 2)
+    if len(pairs) == 0:
+        raise DataError(f"{os.fspath(path)}: must hold at least one pair, got only column names")
+    found = {role: array.finish() for role, array in numbers.items()}
+    return Pairs(pairs, found.get("preference"), found.get("weight"))
+
+
+def _rows_by_name(ids: Any) -> dict[str, int] | None:
+    if ids is None:
+        return None
+    rows: dict[str, int] = {}
+    for row, label in enumerate(np.asarray(ids).tolist()):
+        if rows.setdefault(str(label), row) != row:
+            raise DataError(f"ids must name each row once, got {label!r} again in row {row}")
+    return rows
+
+
+def _chunks(
+    path: str | os.PathLike[str], given: Mapping[str, str | None], delimiter: str
+) -> Iterator[tuple[Chunk, dict[str, str]]]:
+    """Read the needed columns some thousand rows at a time."""
+    name = os.fspath(path)
+    if _is_parquet(path):
+        parquet = require("pyarrow.parquet", "data")
+        for one in _files(path):
+            file = _open(parquet, one, ())
+            columns, begin = _columns(os.fspath(one), file.schema_arrow.names, given), 0
+            for batch in file.iter_batches(_ROWS, columns=list(columns.values())):
+                yield _BatchChunk(os.fspath(one), batch, begin), columns
+                begin += batch.num_rows
+        return
+    with _records(path, delimiter) as records:
+        header = records.header()
+        columns = _columns(name, header, given)
+        for chunk in records.chunks(header, Roles(columns, (), (), False)):
+            yield chunk, columns
+
+
+def _is_parquet(path: str | os.PathLike[str]) -> bool:
+    if Path(path).is_dir():
+        return True
+    with open(path, "rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _columns(path: str, names: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Find the column of each role: the one named, else the one recognised by its name."""
+    found: dict[str, str] = {}
+    shown = ", ".join(repr(name) for name in names[:10])
+    for role, name in given.items():
+        if name is not None and name not in names:
+            hint = suggest(str(name), list(names))
+            raise DataError(
+                f"{path}: {role} must be one of the columns {shown}, got {name!r}{hint}"
+            )
+        taken = {other for other in given.values() if other is not None}
+        near = [n for n in names if n.strip().lower() in RECOGNISED[role] and n not in taken]
+        if name is None and len(near) > 1:
+            raise DataError(f"{path}: {role} must be named, since several columns could be it")
+        if name is not None or near:
+            found[role] = near[0] if name is None else name
+        elif role in ("first", "second"):
+            raise DataError(
+                f"{path}: {role} must be named, since none of the columns {shown} is it"
+            )
+    if len(set(found.values())) < len(found):
+        raise DataError(f"{path}: each column must have one role, got one with several")
+    return found
+
+
+def _items(chunk: Chunk, columns: Mapping[str, str], rows: dict[str, int] | None) -> np.ndarray:
+    """Return the row numbers of the two items of each pair."""
+    table = np.stack([_item(chunk, role, columns[role], rows) for role in ("first", "second")], 1)
+    same = table[:, 0] == table[:, 1]
+    if same.any():
+        at = int(same.argmax())
+        got = shorten(_cell(chunk, columns["first"], at))
+        raise DataError(f"{chunk.place(at)}: must compare two different items, got {got} twice")
+    return table
+
+
+def _item(chunk: Chunk, role: str, column: str, rows: dict[str, int] | None) -> np.ndarray:
+    codes, labels = chunk.labels(column)
+    known = np.array([_row(label, rows) for label in labels] + [-1], dtype=np.int64)
+    found: np.ndarray = known[codes]
+    if (found < 0).any():
+        at = int((found < 0).argmax())
+        wanted = "a row number from 0" if rows is None else "one of ids"
+        got = "a missing cell" if codes[at] < 0 else shorten(labels[codes[at]])
+        raise DataError(f"{chunk.place(at)}: {role} ({column!r}) must be {wanted}, got {got}")
+    return found
+
+
+def _row(label: Any, rows: dict[str, int] | None) -> int:
+    """Return the row that a label stands for, -1 where it stands for none."""
+    word = str(label).strip()
+    if rows is not None:
+        return rows.get(word, -1)
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 19 else -1
+
+
+def _cell(chunk: Chunk, column: str, at: int) -> Any:
+    codes, labels = chunk.labels(column)
+    return labels[codes[at]]
+
+
+def _number(chunk: Chunk, columns: Mapping[str, str], role: str) -> np.ndarray:
+    """Return a column of numbers, each of which must be there."""
+    column, wanted = columns[role], "a number >= 0" if role == "weight" else "a number"
+    try:
+        values = chunk.numbers(column)
+    except CellError as error:
+        place, got = chunk.place(error.row), shorten(error.got)
+        raise DataError(f"{place}: {role} ({column!r}) must be {wanted}, got {got}") from None
+    bad = ~np.isfinite(values) | ((values < 0) & (role == "weight"))
+    if bad.any():
+        at = int(bad.argmax())
+        got = "a missing cell" if np.isnan(values[at]) else f"'{values[at]:g}'"
+        raise DataError(f"{chunk.place(at)}: {role} ({column!r}) must be {wanted}, got {got}")
+    return values

@@ -1,0 +1,179 @@
+"""Reading the file of a command, whatever its format."""
+
+import os
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from .column_roles import Gatherer, Roles, assign
+from .delimited import csv_columns, gather_csv
+from .parquet import gather_parquet, parquet_columns
+
+__all__ = ["FORMATS", "TableFile", "format_of", "read_file"]
+
+
+#: The endings of each format; ``.gz`` may follow.
+FORMATS = {
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "parquet": (".parquet", ".pq"),
+    "letor": (".txt", ".letor", ".svm", ".svmlight", ".libsvm"),
+}
+
+
+def read_file(
+    path: str,
+    file_format: str | None,
+    *,
+    sensitive: list[str],
+    missing_sensitive: Any,
+    missing_relevance: Any,
+    ids: Any = False,
+    **columns: str | None,
+) -> "RankingData":
+    """Read a file as the format says, else as its name ends."""
+    chosen = file_format or format_of(path)
+    if chosen == "letor":
+        return _read_letor(path, sensitive=sensitive, **columns)
+    names: dict[str, Any] = dict(columns)
+    names |= {"sensitive": sensitive, "ids": ids, "features": ()}
+    names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+    if chosen == "parquet":
+        from .parquet import read_parquet
+
+        return read_parquet(path, **names)
+    from .delimited import read_csv
+
+    return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
+
+
+def format_of(path: str) -> str:
+    """Tell the format by the ending of the name."""
+    name = os.path.basename(path).lower().removesuffix(".gz")
+    for word, known in FORMATS.items():
+        if name.endswith(known):
+            return word
+    if not os.path.exists(path):
+        raise FileNotFoundError(2, "", path)
+    endings = ", ".join(ending for each in FORMATS.values() for ending in each)
+    raise DataError(
+        f"{path}: the ending tells no format (known: {endings}); "
+        f"say it with --format {'|'.join(FORMATS)}"
+    )
+
+
+def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> "RankingData":
+    """Read SVMlight with query ids, where columns are the numbers of features."""
+    from ..core.data import as_ranking_data
+    from .letor import read_letor
+
+    for role in ("query", "relevance"):
+        if columns[role] is not None:
+            raise DataError(f"--{role} must be left out for LETOR, whose lines begin with it")
+    data = read_letor(path)
+
+    def feature(option: str, number: str | None) -> Any:
+        if number is None:
+            return None
+        if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
+            raise DataError(
+                f"--{option} must be the number of a feature from 1 to {data.n_features} "
+                f"for LETOR, got {number!r}"
+            )
+        return data.to_original(data.X[:, int(number) - 1])
+
+    return as_ranking_data(
+        y=data.to_original(data.y) if data.y is not None else None,
+        qid=data.to_original(data.qids[data.query_of_rows()]),
+        sensitive_features={name: feature("sensitive", name) for name in sensitive} or None,
+        cost=feature("cost", columns["cost"]),
+        score=feature("score", columns["score"]),
+        position=feature("position", columns["position"]),
+    )
+
+
+class TableFile:
+    r"""A file of named columns.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    kind : {"csv", "tsv", "parquet"}
+        Its format.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "people.csv")
+    >>> _ = path.write_text("query,home,age\n1,own,30\n1,rent,40\n")
+    >>> file = TableFile(path, "csv")
+    >>> file.columns
+    ['query', 'home', 'age']
+    >>> file.labels(["home"])["home"].tolist()
+    ['own', 'rent']
+    >>> data, texts = file.read(["home", "age"], query="query")
+    >>> data.feature_names, texts
+    (('age',), ['home'])
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], kind: Literal["csv", "tsv", "parquet"]
+    ) -> None:
+        self.path, self.kind = os.fspath(path), kind
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        if self.kind == "parquet":
+            return parquet_columns(self.path)
+        return csv_columns(self.path, self._delimiter)
+
+    def read(
+        self,
+        features: list[str],
+        *,
+        sensitive: tuple[str, ...] = (),
+        missing_sensitive: str = "error",
+        missing_relevance: str = "error",
+        **single: Any,
+    ) -> tuple[RankingData, list[str]]:
+        """Return the data with the features that hold numbers, and the names of those that do not.
+
+        ``single`` names the columns of query, relevance, cost and ids as `read_csv` takes them.
+        """
+        roles = assign(
+            self.path, self.columns, sensitive=list(sensitive), features=features, **single
+        )
+        rows = self._gather(
+            replace(roles, others=True),
+            missing_sensitive=missing_sensitive,
+            missing_relevance=missing_relevance,
+        )
+        return rows.finish(text=self._text, quiet=True), rows.left_out
+
+    def labels(self, names: list[str]) -> dict[str, np.ndarray]:
+        """Return columns of labels in the order of the file; None where one is missing."""
+        if not names:
+            return {}
+        rows = self._gather(Roles({}, tuple(names), (), False), missing_sensitive="category")
+        return rows.labels(text=self._text)
+
+    @property
+    def _delimiter(self) -> str:
+        return "\t" if self.kind == "tsv" else ","
+
+    @property
+    def _text(self) -> bool:
+        return self.kind != "parquet"
+
+    def _gather(self, roles: Roles, **missing: str) -> Gatherer:
+        if self.kind == "parquet":
+            return gather_parquet(self.path, roles, **missing)
+        return gather_csv(self.path, roles, self._delimiter, **missing)

@@ -1,0 +1,67 @@
+"""Compiling with numba, kept on disk where there is a place for it."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["compiled", "key_of", "uniform"]
+
+
+#: Sums may be added in another order, which lets loops use vector instructions; NaN stays NaN.
+REORDERED = {"reassoc", "contract", "arcp", "nsz"}
+
+
+def compiled(
+    function: Callable[..., Any] | None = None, *, reordered: bool = False
+) -> Callable[..., Any]:
+    """Compile a function on its first call and keep the result beside it on disk.
+
+    A read-only install keeps it in the user's cache folder; where that cannot be written either,
+    each process compiles anew (numba alone would refuse to). With ``reordered`` sums may be added
+    in another order and a division by 0 gives infinity, so that loops can use vector instructions.
+
+    Examples
+    --------
+    >>> twice = compiled(lambda x: 2 * x)
+    >>> twice(21)
+    42
+    """
+    if function is None:
+        return partial(compiled, reordered=reordered)
+    options: dict[str, Any] = {"nogil": True}
+    if reordered:
+        options |= {"fastmath": REORDERED, "error_model": "numpy"}
+    try:
+        result: Callable[..., Any] = njit(cache=True, **options)(function)
+    except RuntimeError:
+        result = njit(**options)(function)
+    return result
+
+
+STEP = np.uint64(0x9E3779B97F4A7C15)
+FIRST = np.uint64(0xBF58476D1CE4E5B9)
+SECOND = np.uint64(0x94D049BB133111EB)
+
+
+@compiled
+def _mix(value: np.uint64) -> np.uint64:
+    """Scatter the bits of a number (the finaliser of SplitMix64)."""
+    value = (value ^ (value >> np.uint64(30))) * FIRST
+    value = (value ^ (value >> np.uint64(27))) * SECOND
+    return value ^ (value >> np.uint64(31))
+
+
+@compiled
+def key_of(seed: np.uint64, part: np.uint64) -> np.uint64:
+    """Make a key of a seed (or another key) and one more part."""
+    return _mix(_mix(seed + STEP) ^ (part * STEP))
+
+
+@compiled
+def uniform(key: np.uint64, count: np.uint64) -> float:
+    """Return the number of this key and count, uniform in [0, 1)."""
+    bits = _mix(key + (count + np.uint64(1)) * STEP)
+    return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)

@@ -1,0 +1,382 @@
+"""Pairs whose scores lie further apart than their features allow (compiled: all pairs)."""
+
+import numpy as np
+
+from .compiled import compiled
+
+__all__ = [
+    "broken_pairs",
+    "cascade_blocks",
+    "cell_pair_counts",
+    "exclusive_sums",
+    "exponential_sums",
+    "group_pair_counts",
+    "positive_parts",
+    "running_sums",
+    "separable_sums",
+    "weighted_errors",
+]
+
+
+@compiled
+def broken_pairs(
+    points: np.ndarray, score: np.ndarray, offsets: np.ndarray, slope: float
+) -> np.ndarray:
+    """Count in each list the pairs with ``|score_i - score_j| > slope * |points_i - points_j|``.
+
+    A difference of 1e-12 is none. A distance is added up only until it is large enough.
+    """
+    result = np.zeros(len(offsets) - 1)
+    n_features = points.shape[1]
+    for q in range(len(offsets) - 1):
+        for i in range(offsets[q], offsets[q + 1]):
+            for j in range(offsets[q], i):
+                apart = (abs(score[i] - score[j]) - 1e-12) / slope
+                if apart <= 0.0:
+                    continue
+                limit = apart * apart
+                square = 0.0
+                for f in range(n_features):
+                    step = points[i, f] - points[j, f]
+                    square += step * step
+                    if square >= limit:
+                        break
+                if square < limit:
+                    result[q] += 1.0
+    return result
+
+
+@compiled
+def cascade_blocks(
+    stop: np.ndarray, begin: np.ndarray, size: np.ndarray, place: np.ndarray, limit: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each block's expected reciprocal stopping place and its chance of being survived.
+
+    With ``q_j`` the mean over the j-subsets of the block of the chance to survive them, the sum is
+    ``sum_j (q_{j-1} - q_j) / (place + j)``. The q of n + 1 items follow from those of n by
+    ``q_j <- (1 - j/(n+1)) q_j + j/(n+1) a q_{j-1}``; depth doubles until q falls under 1e-16.
+    """
+    value = np.zeros(len(begin))
+    survive = np.ones(len(begin))
+    for b in range(len(begin)):
+        m = size[b]
+        for i in range(begin[b], begin[b] + m):
+            survive[b] *= 1.0 - stop[i]
+        depth = min(m, 64)
+        while True:
+            q = np.zeros(depth + 1)
+            q[0] = 1.0
+            for n in range(m):
+                a = 1.0 - stop[begin[b] + n]
+                for j in range(min(n + 1, depth), 0, -1):
+                    share = j / (n + 1)
+                    q[j] = (1.0 - share) * q[j] + share * a * q[j - 1]
+            if depth == m or q[depth] < 1e-16:
+                break
+            depth = min(m, 2 * depth)
+        total = 0.0
+        for j in range(1, depth + 1):
+            if place[b] + j > limit:
+                break
+            total += (q[j - 1] - q[j]) / (place[b] + j)
+        value[b] = total
+    return value, survive
+
+
+#: Up to so many grades the sums of lower grades are kept as they are; beyond, in a Fenwick tree.
+FEW = 12
+
+
+@compiled
+def _add(tree: np.ndarray, grade: int, amount: float, size: int) -> None:
+    """Add an amount at a grade."""
+    if size <= FEW:
+        for at in range(grade + 1, size):
+            tree[at] += amount
+    else:
+        at = grade + 1
+        while at <= size:
+            tree[at] += amount
+            at += at & -at
+
+
+@compiled
+def _lower(tree: np.ndarray, grade: int, size: int) -> float:
+    """Add up what lies at lower grades."""
+    if size <= FEW:
+        return tree[grade]
+    total = tree[0]
+    at = grade
+    while at > 0:
+        total += tree[at]
+        at -= at & -at
+    return total
+
+
+@compiled
+def separable_sums(
+    u: np.ndarray, v: np.ndarray, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sum ``u_a v_b`` per list: over pairs with b above a, over tied pairs, and over all pairs."""
+    n_lists = len(offsets) - 1
+    above, tied, total = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists)
+    tree, block = np.zeros(grade.max() + 2), np.zeros(grade.max() + 2)
+    for q in range(n_lists):
+        first, last = offsets[q], offsets[q + 1]
+        size = grade[first:last].max() + 1
+        tree[: size + 1] = 0.0
+        i = first
+        while i < last:
+            j = end[i]
+            for a in range(i, j):
+                above[q] += u[a] * _lower(tree, grade[a], size)
+            if j - i > 1:
+                block[: size + 1] = 0.0
+                for b in range(i, j):
+                    _add(block, grade[b], v[b], size)
+                for a in range(i, j):
+                    tied[q] += u[a] * _lower(block, grade[a], size)
+            for b in range(i, j):
+                _add(tree, grade[b], v[b], size)
+            i = j
+        for a in range(first, last):
+            total[q] += u[a] * _lower(tree, grade[a], size)
+    return above, tied, total
+
+
+@compiled
+def cell_pair_counts(
+    cell: np.ndarray, n_groups: int, n_grades: int, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count pairs as `group_pair_counts` does, where groups and grades make few cells.
+
+    Each row adds the counts of all cells so far to those of its own cell: no branches, no tree.
+    ``cell`` is ``group * n_grades + grade``.
+    """
+    n_lists, n_cells = len(offsets) - 1, n_groups * n_grades
+    shape = (n_lists, n_groups, n_groups)
+    above = np.zeros(shape, dtype=np.int64)
+    tied = np.zeros(shape, dtype=np.int64)
+    total = np.zeros(shape, dtype=np.int64)
+    seen, here = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    behind = np.zeros((n_cells, n_cells), dtype=np.int64)
+    beside = np.zeros((n_cells, n_cells), dtype=np.int64)
+    for q in range(n_lists):
+        seen[:] = 0
+        behind[:] = 0
+        beside[:] = 0
+        i = offsets[q]
+        while i < offsets[q + 1]:
+            j = end[i]
+            for a in range(i, j):
+                row = cell[a]
+                for c in range(n_cells):
+                    behind[row, c] += seen[c]
+            if j - i > 1:
+                here[:] = 0
+                for b in range(i, j):
+                    here[cell[b]] += 1
+                for a in range(i, j):
+                    row = cell[a]
+                    for c in range(n_cells):
+                        beside[row, c] += here[c]
+            for b in range(i, j):
+                seen[cell[b]] += 1
+            i = j
+        for g in range(n_groups):
+            for h in range(n_groups):
+                for a in range(n_grades):
+                    better = g * n_grades + a
+                    for worse in range(h * n_grades, h * n_grades + a):
+                        above[q, g, h] += behind[better, worse]
+                        total[q, g, h] += seen[better] * seen[worse]
+                        tied[q, g, h] += beside[better, worse]
+    return above, tied, total
+
+
+@compiled
+def group_pair_counts(
+    code: np.ndarray, n_groups: int, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Count pairs per list, group of a and group of b: with b above a, tied, and all."""
+    n_lists = len(offsets) - 1
+    shape = (n_lists, n_groups, n_groups)
+    above = np.zeros(shape, dtype=np.int64)
+    tied = np.zeros(shape, dtype=np.int64)
+    total = np.zeros(shape, dtype=np.int64)
+    tree = np.zeros((n_groups, grade.max() + 2), dtype=np.int64)
+    block = np.zeros((n_groups, grade.max() + 2), dtype=np.int64)
+    for q in range(n_lists):
+        first, last = offsets[q], offsets[q + 1]
+        size = grade[first:last].max() + 1
+        tree[:, : size + 1] = 0
+        i = first
+        while i < last:
+            j = end[i]
+            for a in range(i, j):
+                for h in range(n_groups):
+                    above[q, code[a], h] += _lower(tree[h], grade[a], size)
+            if j - i > 1:
+                block[:, : size + 1] = 0
+                for b in range(i, j):
+                    _add(block[code[b]], grade[b], 1, size)
+                for a in range(i, j):
+                    for h in range(n_groups):
+                        tied[q, code[a], h] += _lower(block[h], grade[a], size)
+            for b in range(i, j):
+                _add(tree[code[b]], grade[b], 1, size)
+            i = j
+        for a in range(first, last):
+            for h in range(n_groups):
+                total[q, code[a], h] += _lower(tree[h], grade[a], size)
+    return above, tied, total
+
+
+@compiled
+def exponential_sums(
+    u: np.ndarray, v: np.ndarray, score: np.ndarray, grade: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum ``u_a v_b exp(s_b - s_a)`` and ``u_a v_b`` per list, rows by grade, lowest first.
+
+    What lies at lower grades is kept relative to its largest score, so only the answer overflows.
+    """
+    n_lists = len(offsets) - 1
+    value, total = np.zeros(n_lists), np.zeros(n_lists)
+    for q in range(n_lists):
+        i, last = offsets[q], offsets[q + 1]
+        top, mass, weight = -np.inf, 0.0, 0.0
+        while i < last:
+            j = i
+            while j < last and grade[j] == grade[i]:
+                j += 1
+            for a in range(i, j):
+                if mass > 0.0 and u[a] > 0.0:
+                    value[q] += np.exp(top - score[a] + np.log(u[a]) + np.log(mass))
+                total[q] += u[a] * weight
+            for b in range(i, j):
+                if v[b] > 0.0:
+                    if score[b] > top:
+                        mass = mass * np.exp(top - score[b]) + v[b]
+                        top = score[b]
+                    else:
+                        mass += v[b] * np.exp(score[b] - top)
+                weight += v[b]
+            i = j
+    return value, total
+
+
+@compiled
+def running_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sum, for each row, the values of the rows before it in its list."""
+    result = np.zeros(len(values))
+    for q in range(len(offsets) - 1):
+        total = 0.0
+        for i in range(offsets[q], offsets[q + 1]):
+            result[i] = total
+            total += values[i]
+    return result
+
+
+@compiled
+def exclusive_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Sum, for each row, the values of the other rows of its list; nothing is subtracted."""
+    result = running_sums(values, offsets)
+    for q in range(len(offsets) - 1):
+        after = 0.0
+        for i in range(offsets[q + 1] - 1, offsets[q] - 1, -1):
+            result[i] += after
+            after += values[i]
+    return result
+
+
+@compiled
+def weighted_errors(
+    weights: np.ndarray,
+    first_row: int,
+    level: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    offsets: np.ndarray,
+    result: np.ndarray,
+) -> None:
+    """Add up the weights of misordered pairs of true positions, half for tied ones.
+
+    Rows stand by relevance, best first, ``begin:end`` being those of equal relevance and ``level``
+    the block in the ranking. ``weights`` holds the rows of the table of weights from ``first_row``;
+    rows of equal relevance share their true positions, so each meets the mean error of its block.
+    """
+    error = np.zeros(weights.shape[1])
+    for q in range(len(offsets) - 1):
+        start, last = offsets[q], offsets[q + 1]
+        known = -1
+        for row in range(first_row, min(first_row + len(weights), last - start)):
+            low, high = begin[start + row], end[start + row]
+            if low != known:
+                known = low
+                b = high
+                while b < last:
+                    total = 0.0
+                    for j in range(b, end[b]):
+                        for a in range(low, high):
+                            if level[a] > level[j]:
+                                total += 1.0
+                            elif level[a] == level[j]:
+                                total += 0.5
+                    mean = total / ((high - low) * (end[b] - b))
+                    error[b - start : end[b] - start] = mean
+                    b = end[b]
+            for j in range(high - start, last - start):
+                result[q] += weights[row - first_row, j] * error[j]
+
+
+@compiled
+def positive_parts(
+    ratio: np.ndarray,
+    rank: np.ndarray,
+    merit: np.ndarray,
+    by_merit: np.ndarray,
+    offsets: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return per list the sum of ``max(0, ratio_i - ratio_j)`` over pairs, and how many pairs.
+
+    The pairs are the ordered ones with ``merit_i >= merit_j``, so equal merits count both ways.
+    ``rank`` is each row's place among its list's ratios, lowest first, and ``by_merit`` lists the
+    rows of each list by merit, lowest first. A tree over the ranks holds the count and the sum of
+    the ratios seen so far: O(n log n).
+    """
+    n_lists = len(offsets) - 1
+    longest = 0
+    for q in range(n_lists):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    count = np.zeros(longest + 1, dtype=np.int64)
+    total = np.zeros(longest + 1)
+    value = np.zeros(n_lists)
+    pairs = np.zeros(n_lists)
+    for q in range(n_lists):
+        begin, stop = offsets[q], offsets[q + 1]
+        n = stop - begin
+        count[: n + 1] = 0
+        total[: n + 1] = 0.0
+        at = begin
+        while at < stop:
+            end = at
+            while end < stop and merit[by_merit[end]] == merit[by_merit[at]]:
+                row = by_merit[end]
+                node = rank[row] + 1
+                while node <= n:
+                    count[node] += 1
+                    total[node] += ratio[row]
+                    node += node & -node
+                end += 1
+            for place in range(at, end):
+                row = by_merit[place]
+                node = rank[row]
+                lower, amount = 0, 0.0
+                while node > 0:
+                    lower += count[node]
+                    amount += total[node]
+                    node -= node & -node
+                value[q] += max(0.0, ratio[row] * lower - amount)
+            pairs[q] += (end - at) * (at - begin) + (end - at) * (end - at - 1)
+            at = end
+    return value, pairs

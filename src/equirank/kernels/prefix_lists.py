@@ -1,0 +1,373 @@
+"""Lists under least and largest group counts of every prefix (compiled: greedy along each list)."""
+
+import numpy as np
+
+from .compiled import compiled
+
+__all__ = [
+    "NEVER",
+    "ROUNDING",
+    "arrange",
+    "arrange_greedily",
+    "bounds_of_list",
+    "by_deadline",
+    "members_of_groups",
+    "shares_hold",
+    "tables_hold",
+    "windows",
+    "with_foresight",
+    "worst_drops",
+]
+
+
+#: A share times a length that misses a whole number by less is that number, rounded apart.
+ROUNDING = 1e-9
+
+
+@compiled
+def tables_hold(
+    codes: np.ndarray,
+    offsets: np.ndarray,
+    lower: np.ndarray,
+    upper: np.ndarray,
+    start: np.ndarray,
+    lengths: np.ndarray,
+) -> np.ndarray:
+    """Say for each list whether every prefix has its counts within the bounds.
+
+    The bounds of prefix j of list q stand in row ``start[q] + j - 1`` (row x group) for prefixes up
+    to ``lengths[q]``. A list that ends before is held against the bounds it reaches. Tables without
+    columns bind nobody.
+    """
+    n_queries = len(offsets) - 1
+    holds = np.ones(n_queries, dtype=np.bool_)
+    n_groups = max(lower.shape[1], upper.shape[1])
+    counts = np.zeros(n_groups, dtype=np.int64)
+    for q in range(n_queries):
+        counts[:] = 0
+        length = min(offsets[q + 1] - offsets[q], lengths[q])
+        for j in range(length):
+            counts[codes[offsets[q] + j]] += 1
+            row = start[q] + j
+            for g in range(lower.shape[1]):
+                if counts[g] < lower[row, g]:
+                    holds[q] = False
+            for g in range(upper.shape[1]):
+                if counts[g] > upper[row, g]:
+                    holds[q] = False
+            if not holds[q]:
+                break
+    return holds
+
+
+@compiled
+def shares_hold(codes: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Say for each list whether prefix j holds at least ``floor(j * share)`` of every group."""
+    n_queries, n_groups = shares.shape
+    holds = np.ones(n_queries, dtype=np.bool_)
+    counts = np.zeros(n_groups, dtype=np.int64)
+    for q in range(n_queries):
+        counts[:] = 0
+        for j in range(offsets[q + 1] - offsets[q]):
+            counts[codes[offsets[q] + j]] += 1
+            for g in range(n_groups):
+                if counts[g] < int((j + 1) * shares[q, g] + ROUNDING):
+                    holds[q] = False
+            if not holds[q]:
+                break
+    return holds
+
+
+@compiled
+def worst_drops(values: np.ndarray, offsets: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """Return for each list the largest amount by which a value stands behind a smaller one.
+
+    Only the first ``shown[q]`` values stand in an order; the others are behind all of those.
+    """
+    result = np.zeros(len(offsets) - 1)
+    for q in range(len(offsets) - 1):
+        lowest = np.inf
+        for i in range(offsets[q], offsets[q + 1]):
+            result[q] = max(result[q], values[i] - lowest)
+            if i - offsets[q] < shown[q]:
+                lowest = min(lowest, values[i])
+    return result
+
+
+#: A place behind every list.
+NEVER = np.int64(1) << 40
+
+
+@compiled
+def windows(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first and the last place (from 0) of each group's first, second, ... item."""
+    size, n_groups = lo.shape
+    release = np.full((n_groups, size + 1), NEVER, dtype=np.int64)
+    deadline = np.full((n_groups, size + 1), NEVER, dtype=np.int64)
+    for g in range(n_groups):
+        released = due = 0
+        for j in range(size):
+            while released < min(hi[j, g], size + 1):
+                release[g, released] = j
+                released += 1
+            while due < min(lo[j, g], size + 1):
+                deadline[g, due] = j
+                due += 1
+    return release, deadline
+
+
+@compiled
+def by_deadline(
+    members: np.ndarray,
+    first: np.ndarray,
+    release: np.ndarray,
+    deadline: np.ndarray,
+    order: np.ndarray,
+) -> bool:
+    """Fill places from the top, the most urgent group first; False where a deadline passes."""
+    n_groups, size = len(release), len(order)
+    counts = np.zeros(n_groups, dtype=np.int64)
+    for j in range(size):
+        urgent, best, chosen = NEVER + 1, NEVER, -1
+        for g in range(n_groups):
+            at = counts[g]
+            if release[g, at] > j:
+                continue
+            item = members[first[g] + at]
+            if deadline[g, at] < urgent or (deadline[g, at] == urgent and item < best):
+                urgent, best, chosen = deadline[g, at], item, g
+        if chosen < 0 or urgent < j:
+            return False
+        counts[chosen] += 1
+        order[j] = best
+    late = 0
+    for g in range(n_groups):
+        late += deadline[g, counts[g]] < size
+    return late == 0
+
+
+@compiled
+def with_foresight(
+    members: np.ndarray,
+    first: np.ndarray,
+    lo: np.ndarray,
+    release: np.ndarray,
+    deadline: np.ndarray,
+    order: np.ndarray,
+) -> bool:
+    """Fill places from the top with the best item that leaves room for all floors still due.
+
+    ``slack[t]`` is what prefix t has left beside them; a place where it is 0 stays so, hence only
+    places before the next such one are looked at. Gives False where the ceilings get in the way.
+    """
+    size, n_groups = lo.shape
+    slack = np.empty(size, dtype=np.int64)
+    for t in range(size):
+        slack[t] = t + 1
+        for g in range(n_groups):
+            slack[t] -= lo[t, g]
+    counts = np.zeros(n_groups, dtype=np.int64)
+    tight = size
+    for j in range(size):
+        if tight <= j:
+            tight = size
+        best, chosen = NEVER, -1
+        for g in range(n_groups):
+            item = members[first[g] + counts[g]] if release[g, counts[g]] <= j else NEVER
+            if item >= best or (tight < size and deadline[g, counts[g]] > tight):
+                continue
+            end = min(deadline[g, counts[g]], tight)
+            allowed = True
+            for t in range(j, end):
+                if slack[t] < 1:
+                    tight = t
+                    allowed = False
+                    break
+            if allowed:
+                best, chosen = item, g
+        if chosen < 0:
+            return False
+        for t in range(j, min(deadline[chosen, counts[chosen]], tight)):
+            slack[t] -= 1
+        counts[chosen] += 1
+        order[j] = best
+    return True
+
+
+@compiled
+def bounds_of_list(
+    least: np.ndarray,
+    most: np.ndarray,
+    row: int,
+    size: int,
+    relax: int,
+    sizes: np.ndarray,
+    capped: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bounds a list is held to, such that they rise along the list.
+
+    ``relax`` widens each; ``capped`` asks of no group more than its members.
+    """
+    n_groups = len(sizes)
+    lo = np.zeros((size, n_groups), dtype=np.int64)
+    hi = np.zeros((size, n_groups), dtype=np.int64)
+    for j in range(size):
+        for g in range(n_groups):
+            need = least[row + j, g]
+            if capped:
+                need = min(need, sizes[g])
+            need = max(need - relax, 0)
+            lo[j, g] = max(need, lo[j - 1, g]) if j > 0 else need
+    for j in range(size - 1, -1, -1):
+        for g in range(n_groups):
+            room = min(max(most[row + j, g], 0) + relax, sizes[g])
+            hi[j, g] = min(room, hi[j + 1, g]) if j < size - 1 else room
+    return lo, hi
+
+
+@compiled
+def _forward(
+    members: np.ndarray, first: np.ndarray, hi: np.ndarray, lo: np.ndarray, order: np.ndarray
+) -> int:
+    """Fill places from the top with the best item the ceilings allow.
+
+    Gives 1 where the floors hold as well, 0 where they do not, -1 where a place stays empty.
+    """
+    size, n_groups = hi.shape
+    counts = np.zeros(n_groups, dtype=np.int64)
+    holds = 1
+    for j in range(size):
+        best, chosen = NEVER, -1
+        for g in range(n_groups):
+            if counts[g] < hi[j, g] and members[first[g] + counts[g]] < best:
+                best, chosen = members[first[g] + counts[g]], g
+        if chosen < 0:
+            return -1
+        counts[chosen] += 1
+        order[j] = best
+        if holds == 1:
+            for g in range(n_groups):
+                if counts[g] < lo[j, g]:
+                    holds = 0
+    return holds
+
+
+@compiled
+def _backward(
+    members: np.ndarray,
+    first: np.ndarray,
+    sizes: np.ndarray,
+    hi: np.ndarray,
+    lo: np.ndarray,
+    order: np.ndarray,
+) -> int:
+    """Empty places from the end of the list, the worst item the floors spare first.
+
+    Gives 1 where the ceilings hold as well, 0 where they do not, -1 where the floors are too many.
+    """
+    size, n_groups = lo.shape
+    counts = sizes.copy()
+    holds = 1
+    for place in range(sizes.sum(), 0, -1):
+        if place <= size and holds == 1:
+            for g in range(n_groups):
+                if counts[g] > hi[place - 1, g]:
+                    holds = 0
+        worst, chosen = np.int64(-1), -1
+        for g in range(n_groups):
+            spare = 0 if place == 1 else lo[min(place - 1, size) - 1, g]
+            if counts[g] > spare and members[first[g] + counts[g] - 1] > worst:
+                worst, chosen = members[first[g] + counts[g] - 1], g
+        if chosen < 0:
+            return -1
+        counts[chosen] -= 1
+        if place <= size:
+            order[place - 1] = worst
+    return holds
+
+
+@compiled
+def members_of_groups(
+    codes: np.ndarray, n_groups: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sort the places of a list by group: the places, where each group begins, its size."""
+    sizes = np.zeros(n_groups, dtype=np.int64)
+    for code in codes:
+        sizes[code] += 1
+    first = np.zeros(n_groups, dtype=np.int64)
+    for g in range(1, n_groups):
+        first[g] = first[g - 1] + sizes[g - 1]
+    members = np.empty(len(codes) + 1, dtype=np.int64)
+    at = first.copy()
+    for i in range(len(codes)):
+        members[at[codes[i]]] = i
+        at[codes[i]] += 1
+    return members, first, sizes
+
+
+@compiled
+def arrange_greedily(
+    members: np.ndarray,
+    first: np.ndarray,
+    sizes: np.ndarray,
+    lo: np.ndarray,
+    hi: np.ndarray,
+    order: np.ndarray,
+) -> int:
+    """Arrange one list: 1 where it is the best, 0 where floors meet ceilings, -1 where none is."""
+    size = len(order)
+    for g in range(len(sizes)):
+        if size > 0 and lo[size - 1, g] > sizes[g]:
+            return -1
+    state = _forward(members, first, hi, lo, order)
+    return state if state != 0 else _backward(members, first, sizes, hi, lo, order)
+
+
+@compiled
+def arrange(
+    codes: np.ndarray,
+    offsets: np.ndarray,
+    shown: np.ndarray,
+    cuts: np.ndarray,
+    least: np.ndarray,
+    most: np.ndarray,
+    start: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Arrange each list so that its items are the best in every prefix under the bounds.
+
+    With floors only or ceilings only the greedy list has the largest value in every prefix at
+    once. So it has with both, where those on one side hold by themselves; else floors meet
+    ceilings, and the list is left to `arrange_meeting`.
+
+    Parameters
+    ----------
+    codes : ndarray
+        Group of each item, best first, list after list.
+    offsets, shown, cuts : ndarray of int64
+        Where each list begins, how many of its items are candidates, and where its places begin
+        in the result.
+    least, most : ndarray of int64
+        Bounds (row x group); prefix j of list q stands in row ``start[q] + j - 1``.
+    start : ndarray of int64
+        The first row of each list.
+
+    Returns
+    -------
+    order : ndarray of int64
+        The items of each list in their new places, as indices into ``codes``.
+    solved : ndarray of int8
+        1 the best list; 0 floors meet ceilings, -1 the bounds cannot be met: then the places are
+        not filled.
+    """
+    n_groups = least.shape[1]
+    order = np.zeros(cuts[-1], dtype=np.int64)
+    solved = np.ones(len(offsets) - 1, dtype=np.int8)
+    for q in range(len(offsets) - 1):
+        begin, size = offsets[q], cuts[q + 1] - cuts[q]
+        members, first, sizes = members_of_groups(codes[begin : begin + shown[q]], n_groups)
+        lo, hi = bounds_of_list(least, most, start[q], size, 0, sizes, False)
+        places = order[cuts[q] : cuts[q + 1]]
+        solved[q] = arrange_greedily(members, first, sizes, lo, hi, places)
+        for j in range(size):
+            places[j] += begin
+    return order, solved

@@ -1,0 +1,142 @@
+"""Plackett-Luce: log-probabilities, their gradient, entropy and exact marginals (compiled).
+
+Rows stand in lists marked by ``offsets``; ``order`` holds the rows of each list best first, of
+which the first ``shown`` places were decided. Sums of exponentials are kept relative to their
+largest term, so that scores of any size neither overflow nor vanish.
+"""
+
+import numpy as np
+
+from .compiled import compiled
+
+__all__ = ["exact_marginals", "log_prob_gradient", "order_entropy", "order_log_prob"]
+
+
+@compiled
+def order_log_prob(
+    score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
+) -> np.ndarray:
+    """Return the log-probability of the shown places of each list.
+
+    ``sum_{j <= shown} s_j - log sum_{i >= j} exp s_i``, summed from the last place up.
+    """
+    result = np.zeros(len(offsets) - 1)
+    for query in range(len(offsets) - 1):
+        begin, end = offsets[query], offsets[query + 1]
+        top, rest = -np.inf, 0.0
+        for at in range(end - 1, begin - 1, -1):
+            value = score[order[at]]
+            if value > top:
+                rest = rest * np.exp(top - value) + 1.0
+                top = value
+            else:
+                rest += np.exp(value - top)
+            if at - begin < shown[query]:
+                result[query] += value - top - np.log(rest)
+    return result
+
+
+@compiled
+def log_prob_gradient(
+    score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
+) -> np.ndarray:
+    """Return the derivative of each list's log-probability by each row's score.
+
+    ``1[shown] - sum_{j <= min(place, shown)} exp(s_i) / sum_{l >= j} exp(s_l)``: one pass up for
+    the sums over what is left, one pass down for the sums over places.
+    """
+    gradient = np.zeros(len(score))
+    left = np.empty(len(score))
+    for query in range(len(offsets) - 1):
+        begin, end = offsets[query], offsets[query + 1]
+        top, rest = -np.inf, 0.0
+        for at in range(end - 1, begin - 1, -1):
+            value = score[order[at]]
+            if value > top:
+                rest = rest * np.exp(top - value) + 1.0
+                top = value
+            else:
+                rest += np.exp(value - top)
+            left[at] = top + np.log(rest)
+        # log of the running sum of 1 / (what is left), relative to its largest term
+        top, total = -np.inf, 0.0
+        for at in range(begin, end):
+            row = order[at]
+            if at - begin < shown[query]:
+                term = -left[at]
+                if term > top:
+                    total = total * np.exp(top - term) + 1.0
+                    top = term
+                else:
+                    total += np.exp(term - top)
+                gradient[row] = 1.0
+            if total > 0.0:
+                gradient[row] -= np.exp(score[row] + top) * total
+    return gradient
+
+
+@compiled
+def order_entropy(
+    score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
+) -> np.ndarray:
+    """Return the sum over the shown places of the entropy of the next choice, along one order.
+
+    Its mean over orders drawn from the policy is the entropy of the policy (the chain rule), with
+    less variance than the mean of ``-log P``.
+    """
+    result = np.zeros(len(offsets) - 1)
+    for query in range(len(offsets) - 1):
+        begin, end = offsets[query], offsets[query + 1]
+        top, rest, moment = -np.inf, 0.0, 0.0  # moment: sum of (s_i - top) exp(s_i - top)
+        for at in range(end - 1, begin - 1, -1):
+            value = score[order[at]]
+            if value > top:
+                if rest > 0.0:
+                    step = top - value
+                    moment = (moment + step * rest) * np.exp(step)
+                    rest *= np.exp(step)
+                rest += 1.0
+                top = value
+            else:
+                step = value - top
+                rest += np.exp(step)
+                moment += step * np.exp(step)
+            if at - begin < shown[query]:
+                result[query] += np.log(rest) - moment / rest
+    return result
+
+
+@compiled
+def exact_marginals(score: np.ndarray, places: int) -> tuple[np.ndarray, float]:
+    """Return probability of each item at each of the first places, and the entropy, of one list.
+
+    A walk over all sets of items that may fill the first places: ``2^n`` sets, short lists only.
+    """
+    n = len(score)
+    marginals = np.zeros((n, places))
+    chance = np.zeros(1 << n)
+    chance[0] = 1.0
+    entropy = 0.0
+    for taken in range(1 << n):
+        if chance[taken] == 0.0:
+            continue
+        place, top = 0, -np.inf
+        for item in range(n):
+            if taken >> item & 1:
+                place += 1
+            elif score[item] > top:
+                top = score[item]
+        if place >= places:
+            continue
+        total = 0.0
+        for item in range(n):
+            if not taken >> item & 1:
+                total += np.exp(score[item] - top)
+        for item in range(n):
+            if not taken >> item & 1:
+                share = np.exp(score[item] - top) / total
+                marginals[item, place] += chance[taken] * share
+                chance[taken | 1 << item] += chance[taken] * share
+                if share > 0.0:
+                    entropy -= chance[taken] * share * np.log(share)
+    return marginals, entropy

@@ -1,0 +1,463 @@
+"""Expected exposure: how far what items receive lies from what an ideal policy would give them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core import inputs as door
+from ...core.data import RankingData, as_ranking_data
+from ...core.errors import DataError
+from ...core.metric import DISCOUNT, Metric, Values, score_arrays
+from ...core.params import AnyOf, Choice, Constraint, Number
+from ...core.ranking import Ranking
+from ...core.slots import Slots
+from ...kernels.discounts import browsing, ideal_exposure
+from ...kernels.segments import divide, segment_sum
+
+__all__ = [
+    "BROWSING",
+    "ExpectedExposureLoss",
+    "IndividualAmortisedAttention",
+    "expected_exposure_loss",
+    "individual_amortised_attention",
+    "joined_rankings",
+]
+
+
+#: What the word ``discount`` may be where users may also leave after every place (``"rbp"``).
+BROWSING: Constraint = AnyOf(Choice("rbp"), DISCOUNT)
+
+
+def joined_rankings(
+    y_true: Any,
+    rankings: Any,
+    *,
+    pooled: bool = False,
+    ties: Literal["average", "stable"] = "average",
+    **given: Any,
+) -> Ranking:
+    """Make one ranking of several, each counting the same.
+
+    Parameters
+    ----------
+    y_true : array-like or None
+        Relevance; None takes that of the rankings. With ``pooled`` it may differ from ranking to
+        ranking (one row each, or in the rankings' own data): then shares of it are averaged.
+    rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
+        A ranking with its draws, several, or scores (higher is earlier) once or several times.
+    pooled : bool
+        Whether relevance may differ.
+    ties : {"average", "stable"}
+        For scores: equal ones share their places, or keep the order given.
+    **given
+        Further columns of the data, where scores are given.
+    """
+    parts = _parts(rankings)
+    truths = _truths(y_true, len(parts), pooled)
+    if not isinstance(parts[0], Ranking):
+        parts = _ranked(parts, truths, ties, given)
+    first = parts[0].data
+    for at, part in enumerate(parts):
+        _same_rows(first, part.data, at)
+    y = _relevance([part.data for part in parts], truths, pooled)
+    data = replace(first, y=y, max_grade=0.0 if y is None else float(y.max()))
+    if len(parts) == 1:
+        return replace(parts[0], data=data)
+    columns = [part.data.to_original(part.position).reshape(data.n_rows, -1) for part in parts]
+    weights = [_weights(part) for part in parts]
+    return Ranking.from_positions(
+        data, np.concatenate(columns, axis=1), weights=np.concatenate(weights, axis=1)
+    )
+
+
+def _parts(rankings: Any) -> list[Any]:
+    """Tell one ranking from several."""
+    if isinstance(rankings, Ranking):
+        return [rankings]
+    if isinstance(rankings, np.ndarray) and rankings.ndim == 2:
+        return list(rankings)
+    if isinstance(rankings, Sequence) and not isinstance(rankings, str) and len(rankings) > 0:
+        kinds = {isinstance(part, Ranking) for part in rankings}
+        if kinds == {True, False}:
+            raise DataError("rankings must be all of class Ranking or all scores, got both")
+        if kinds == {True} or np.ndim(rankings[0]) > 0:
+            return list(rankings)
+    return [rankings]
+
+
+def _ranked(
+    parts: list[Any],
+    truths: list[np.ndarray | None],
+    ties: Literal["average", "stable"],
+    given: dict[str, Any],
+) -> list[Ranking]:
+    """Rank by each of the scores."""
+    names = ["rankings"] if len(parts) == 1 else [f"rankings[{at}]" for at in range(len(parts))]
+    scores = [door.numbers(name, part) for name, part in zip(names, parts, strict=True)]
+    door.same_length({**dict(zip(names, scores, strict=True)), "y_true": truths[0]})
+    data = as_ranking_data(y=truths[0], score=scores[0], **given)
+    return [Ranking.from_scores(data, score, ties=ties) for score in scores]
+
+
+def _truths(y_true: Any, n: int, pooled: bool) -> list[np.ndarray | None]:
+    """Return the relevance of each ranking, None where the rankings have their own."""
+    if y_true is None:
+        return [None] * n
+    many = pooled and not hasattr(y_true, "columns") and np.ndim(y_true) == 2
+    rows = list(y_true) if many else [y_true]
+    if many and len(rows) != n:
+        raise DataError(
+            f"y_true must have one row per ranking ({n}) or one for all, got {len(rows)}"
+        )
+    checked = []
+    for row in rows:
+        truth = door.numbers("y_true", row)
+        door.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
+        checked.append(truth)
+    return checked if many else checked * n
+
+
+def _same_rows(first: RankingData, other: RankingData, at: int) -> None:
+    if other is first:
+        return
+    same = np.array_equal(first.offsets, other.offsets)
+    same = same and np.array_equal(first.qids, other.qids)
+    rows = [np.arange(d.n_rows) if d.rows is None else d.rows for d in (first, other)]
+    if not same or not np.array_equal(rows[0], rows[1]):
+        raise DataError(
+            f"rankings must be over the same rows and queries, and rankings[{at}] is not over "
+            "those of rankings[0]"
+        )
+
+
+def _relevance(
+    data: list[RankingData], truths: list[np.ndarray | None], pooled: bool
+) -> np.ndarray | None:
+    """Return the one relevance of all rankings, in stored order."""
+    first = data[0]
+    stored = []
+    for own, truth in zip(data, truths, strict=True):
+        if truth is None:
+            stored.append(own.y)
+            continue
+        if len(truth) != first.n_rows:
+            raise DataError(
+                f"y_true must have one value per row ({first.n_rows}), got {len(truth)}"
+            )
+        place = slice(None) if first.rows is None else np.argsort(np.argsort(first.rows))
+        stored.append(door.frozen(truth[place]))
+    known = [y for y in stored if y is not None]
+    if len(known) < len(stored):
+        return None
+    if all(y is known[0] or np.array_equal(y, known[0]) for y in known):
+        return known[0]
+    if not pooled:
+        raise DataError("rankings must share one relevance, and they differ; pass it as y_true")
+    sizes = np.diff(first.offsets)
+    shares = [divide(y, np.repeat(segment_sum(y, first.offsets), sizes)) for y in known]
+    mean = np.mean(shares, axis=0)
+    return door.frozen(np.where(np.isnan(mean), 0.0, mean))
+
+
+def _weights(ranking: Ranking) -> np.ndarray:
+    if ranking.weights is not None:
+        return ranking.weights
+    return np.full((ranking.data.n_queries, ranking.n_draws), 1.0 / ranking.n_draws)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ExpectedExposureLoss(Metric):
+    """How far the attention items expect lies from what an ideal policy gives them: 0 is ideal.
+
+    ``EEL = sum_i (e_i - e*_i)^2`` over the items of a query, with e the expected exposure over ties
+    and draws (a metric of the expectation) and e* that of the ideal policy, which ranks by
+    relevance and gives all orders of equally relevant items the same chance: e* is the mean
+    attention of the places of the item's grade. ``EEL = EED - 2 EER + sum_i e*_i^2`` with the
+    disparity ``EED = sum_i e_i^2`` (lower is more even) and the relevance ``EER = sum_i e_i e*_i``
+    (higher is better). Items not shown expect 0. Defined for every query; no upper bound, since
+    longer lists have more attention to misplace.
+
+    Parameters
+    ----------
+    part : {"loss", "disparity", "relevance"}
+        EEL, EED or EER.
+    discount : {"log2", "zipf", "rbp"} or sequence
+        How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the
+        paper, or the attention of places 1, 2, ... (0 behind its end).
+    patience : float
+        For ``"rbp"``: how likely a user is to go on to the next place.
+
+    References
+    ----------
+    Diaz, Mitra, Ekstrand, Biega and Carterette, Evaluating stochastic rankings with expected
+    exposure, CIKM 2020.
+
+    Examples
+    --------
+    >>> from equirank.metrics import ExpectedExposureLoss
+    >>> ExpectedExposureLoss(part="relevance", discount="rbp", patience=0.8)
+    ExpectedExposureLoss(discount="rbp", part="relevance", patience=0.8)
+    >>> ExpectedExposureLoss().direction, ExpectedExposureLoss(part="relevance").direction
+    ('lower', 'higher')
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
+    direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    of_expectation: ClassVar[bool] = True
+    individual: ClassVar[bool] = True
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "part": Choice("loss", "disparity", "relevance"),
+        "discount": BROWSING,
+        "patience": Number(0.0, 1.0),
+    }
+
+    part: Literal["loss", "disparity", "relevance"] = "loss"
+    discount: str | Sequence[float] = "log2"
+    patience: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Check the options; of the three parts only relevance is better when higher."""
+        super().__post_init__()
+        if self.part == "relevance":
+            object.__setattr__(self, "direction", "higher")
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
+        exposure = slots.expect(weights)
+        if self.part == "disparity":
+            return Values(segment_sum(exposure**2, slots.offsets))
+        target = ideal_exposure(slots.y, slots.offsets, weights)
+        if self.part == "relevance":
+            return Values(segment_sum(exposure * target, slots.offsets))
+        return Values(segment_sum((exposure - target) ** 2, slots.offsets))
+
+
+def expected_exposure_loss(
+    y_true: Any,
+    rankings: Any,
+    *,
+    qid: Any = None,
+    part: Literal["loss", "disparity", "relevance"] = "loss",
+    k: int | None = None,
+    discount: str | Sequence[float] = "log2",
+    patience: float = 0.5,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute how far the expected exposure of items lies from that under an ideal policy.
+
+    The formula and its reference stand with `ExpectedExposureLoss`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like or None
+        Relevance, >= 0; None takes that of the rankings' data.
+    rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
+        A policy: a `Ranking` with its draws, several rankings of the same rows that count the same,
+        or scores (higher is ranked earlier) once or several times.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list. For scores only.
+    part : {"loss", "disparity", "relevance"}
+        EEL, EED or EER.
+    k : int, optional
+        Cutoff: places behind k draw no attention, neither here nor under the ideal policy.
+    discount : {"log2", "zipf", "rbp"} or sequence
+        How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)``, or the
+        attention of places 1, 2, ... (0 behind its end).
+    patience : float
+        For ``"rbp"``: how likely a user is to go on to the next place.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined; here none is.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from equirank.metrics import expected_exposure_loss
+    >>> once = expected_exposure_loss([1, 1], [2, 1], discount="rbp")  # e = 1, 1/2; e* = 3/4, 3/4
+    >>> coin = expected_exposure_loss([1, 1], [[2, 1], [1, 2]], discount="rbp")
+    >>> once, coin
+    (0.125, 0.0)
+    """
+    metric = ExpectedExposureLoss(
+        k=k, part=part, discount=discount, patience=patience, undefined=undefined
+    )
+    policy = joined_rankings(y_true, rankings, qid=qid, ties=ties)
+    return score_arrays(metric, y_score=policy, per_query=per_query)
+
+
+#: The most cells of the table of rankings and items that is kept.
+MOST_CELLS = 1 << 27
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class IndividualAmortisedAttention(Metric):
+    """How far each one's share of attention over many rankings lies from that of relevance.
+
+    ``1/m sum_i |A_i - R_i|`` with ``A_i = sum_j a_ij`` and ``R_i = sum_j r_ij`` accumulated over m
+    rankings, attention and relevance scaled to sum 1 in each ranking: 0 where everyone has, in the
+    end, the share deserved, 2 at most. (The paper does not divide by m.) The rankings are the draws
+    of a policy, with their weights, and the queries: rows of several queries are one item where
+    they have the same ``ids``, so over several queries this is not a mean of their values but at
+    most that; without ``ids`` every row is an item of its own. The value of a query is that of its
+    rankings alone. Beside it stands, where ids recur, each item's ``(A_i - R_i)/m``: who is seen
+    too much. Tied items share their places. Undefined where a query has no relevance or shows
+    nothing; such a query adds nothing to anyone.
+
+    Parameters
+    ----------
+    discount : {"log2", "zipf", "rbp"} or sequence
+        The attention place j draws before scaling: ``1/log2(1 + j)``, ``1/j``,
+        ``patience**(j - 1)`` as in the paper, or that of places 1, 2, ... (0 behind its end;
+        ``(1,)`` is the paper's singular attention).
+    patience : float
+        For ``"rbp"``: how likely a user is to go on to the next place.
+
+    References
+    ----------
+    Biega, Gummadi and Weikum, Equity of attention: amortizing individual fairness in rankings,
+    SIGIR 2018.
+
+    Examples
+    --------
+    >>> from equirank.metrics import IndividualAmortisedAttention
+    >>> IndividualAmortisedAttention(discount="rbp")@10
+    IndividualAmortisedAttention(discount="rbp")@10
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
+    direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
+    of_expectation: ClassVar[bool] = True
+    individual: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "no item is relevant, or none draws attention"
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "discount": BROWSING,
+        "patience": Number(0.0, 1.0),
+    }
+
+    discount: str | Sequence[float] = "log2"
+    patience: float = 0.5
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query, and each item's part in it where items recur."""
+        weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
+        excess = _shares(slots.expect(weights), slots) - _shares(slots.y, slots)
+        items, labels = _items(slots.data)
+        if items is None:
+            return Values(segment_sum(np.abs(excess), slots.offsets))
+        if slots.n_queries * len(labels) > MOST_CELLS:
+            raise DataError(
+                f"ids must name fewer items: {self} keeps one number per query and item, here "
+                f"{slots.n_queries} x {len(labels)}; leave ids out where nobody recurs"
+            )
+        table = slots.sum_by_group(excess, items[slots.order], len(labels))
+        value = np.abs(table).sum(axis=1)
+        return Values(value, np.where(np.isnan(value)[:, None], np.nan, table), labels)
+
+    def summarize(
+        self, values: Values, counts: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Accumulate each item's attention and relevance over the queries, then compare."""
+        if values.groups is None:
+            return super().summarize(values, counts)
+        times = np.ones((1, len(values.value))) if counts is None else counts
+        known = ~np.isnan(values.groups[:, 0])
+        counted = ~np.isnan(values.value)
+        filled = np.where(counted & ~known, values.value, 0.0)
+        m = times @ counted.astype(np.float64)
+        excess = times @ np.where(known[:, None], values.groups, 0.0)
+        value = divide(np.abs(excess).sum(axis=1) + times @ filled, m)
+        groups = divide(excess, m[:, None], np.broadcast_to(m[:, None] > 0, excess.shape))
+        return (value[0], groups[0]) if counts is None else (value, groups)
+
+
+def _shares(values: np.ndarray, slots: Slots) -> np.ndarray:
+    """Scale to sum 1 in each query, NaN where the sum is 0."""
+    return divide(values, np.repeat(segment_sum(values, slots.offsets), slots.sizes))
+
+
+def _items(data: RankingData) -> tuple[np.ndarray | None, tuple[Any, ...]]:
+    """Number the items by their ids; None where nobody recurs."""
+    if data.ids is None:
+        return None, ()
+    number: dict[Any, int] = {}
+    codes = np.array([number.setdefault(name, len(number)) for name in data.ids.tolist()])
+    return (None, ()) if len(number) == len(codes) else (codes, tuple(number))
+
+
+def individual_amortised_attention(
+    y_true: Any,
+    rankings: Any,
+    *,
+    qid: Any = None,
+    ids: Any = None,
+    k: int | None = None,
+    discount: str | Sequence[float] = "log2",
+    patience: float = 0.5,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute how far shares of attention accumulated over rankings lie from those of relevance.
+
+    The formula and its reference stand with `IndividualAmortisedAttention`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like or None
+        Relevance, >= 0; one row per ranking where it differs from ranking to ranking; None takes
+        that of the rankings' data.
+    rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
+        A `Ranking` with its draws, a sequence of rankings of the same rows, or scores (higher is
+        ranked earlier) once or several times.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list. For scores only.
+    ids : array-like, optional
+        Who each row is, to match people between queries; for scores only (a `Ranking` has its own).
+    k : int, optional
+        Cutoff: places behind k draw no attention.
+    discount : {"log2", "zipf", "rbp"} or sequence
+        The attention place j draws before scaling: ``1/log2(1 + j)``, ``1/j``,
+        ``patience**(j - 1)``, or that of places 1, 2, ... (0 behind its end).
+    patience : float
+        For ``"rbp"``: how likely a user is to go on to the next place.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of id to attention minus relevance; empty where no id recurs.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import individual_amortised_attention
+    >>> first = [2, 1]  # all attention to the first place: shares 1 and 0, deserved 1/2 and 1/2
+    >>> individual_amortised_attention([1, 1], first, discount=[1])
+    1.0
+    >>> individual_amortised_attention([1, 1], [first, [1, 2]], discount=[1])
+    0.0
+    """
+    metric = IndividualAmortisedAttention(
+        k=k, discount=discount, patience=patience, undefined=undefined
+    )
+    sequence = joined_rankings(y_true, rankings, pooled=True, qid=qid, ids=ids, ties=ties)
+    return score_arrays(metric, y_score=sequence, per_query=per_query, return_groups=return_groups)

@@ -1,0 +1,298 @@
+"""Calibration gap: how far the relevance of groups differs among items ranked alike."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.params import Choice, Constraint, Integer, Number
+from ...core.slots import Slots
+from ...kernels.discounts import discounts
+from ...kernels.prefixes import expected_counts
+from ...kernels.segments import divide
+
+__all__ = ["CalibrationGap", "RecallGap", "calibration_gap", "recall_gap"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CalibrationGap(GroupMetric):
+    """How far the mean relevance of groups differs among items with like scores: 0 is equal.
+
+    The list is cut from its top into ``n_bins`` bins of equal count, the first ones longer by one
+    where it does not divide evenly, shared by all groups. In each bin the mean relevance of each
+    group's items is taken, and the largest difference between two groups in any bin counts; with
+    ``protected`` the largest difference of that group and everyone else. The largest difference of
+    each group and everyone else stands beside it. A list shorter than ``n_bins`` has one item in
+    each bin.
+
+    Tied items lie in the bins of their block by their chance, so that means are those of expected
+    sums over expected counts, not the mean over orders; items not shown lie tied behind all others.
+    Over draws: the expected metric. Undefined where no bin holds items of two groups. At most the
+    largest relevance.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of bins.
+
+    References
+    ----------
+    Kleinberg, Mullainathan and Raghavan, Inherent trade-offs in the fair determination of risk
+    scores, ITCS 2017 (calibration within groups).
+
+    Examples
+    --------
+    >>> from equirank.metrics import CalibrationGap
+    >>> CalibrationGap(n_bins=5)
+    CalibrationGap(n_bins=5)
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    takes_k: ClassVar[bool] = False
+    exact_ties: ClassVar[bool] = False
+    why_undefined: ClassVar[str] = "no bin holds items of two groups"
+    params: ClassVar[Mapping[str, Constraint]] = {"n_bins": Integer(1)}
+
+    n_bins: int = 10
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query and each group's largest difference from the rest."""
+        codes, labels = slots.groups(self.by)
+        worth = slots.y.astype(np.float64)
+        people = [self._in_bins(slots, codes == code) for code in range(len(labels))]
+        total = [
+            self._in_bins(slots, np.where(codes == code, worth, 0.0)) for code in range(len(labels))
+        ]
+        n, sums = np.stack(people), np.stack(total)
+        means = divide(sums, n)
+        rest = divide(sums.sum(axis=0) - sums, n.sum(axis=0) - n)
+        groups = np.fmax.reduce(np.abs(means - rest), axis=2).T
+        if self.protected is not None:
+            value = groups[:, slots.data.attribute(self.by).code(self.protected)]
+        else:
+            spread = np.fmax.reduce(means) - np.fmin.reduce(means)
+            spread[(n > 0).sum(axis=0) < 2] = np.nan
+            value = np.fmax.reduce(spread, axis=1)
+        return Values(value, groups, labels)
+
+    def _in_bins(self, slots: Slots, values: np.ndarray) -> np.ndarray:
+        """Add up values in each query's bins, ties spread evenly (query x bin)."""
+        n_bins = min(self.n_bins, int(slots.sizes.max()))
+        short, longer = np.divmod(slots.sizes, n_bins)
+        bins = np.arange(1, n_bins + 1)
+        edge = bins * short[:, None] + np.minimum(bins, longer[:, None])
+        begin = np.repeat(slots.offsets[:-1], n_bins)
+        end = edge.ravel()
+        filled = end > 0
+        running = np.zeros(len(end))
+        running[filled] = expected_counts(
+            values, begin[filled] + end[filled] - 1, begin[filled], slots.lo, slots.hi
+        )
+        return np.diff(running.reshape(edge.shape), axis=1, prepend=0.0)
+
+
+def calibration_gap(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    n_bins: int = 10,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the largest difference between groups in mean relevance among like scores.
+
+    The formula and its reference stand with `CalibrationGap`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it any two groups are compared.
+    n_bins : int
+        Number of bins of equal count.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its largest difference from everyone else.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import calibration_gap
+    >>> calibration_gap([1, 0, 0, 0], [4, 3, 2, 1], list("abab"), n_bins=2)  # 1 - 0 in the first
+    1.0
+    """
+    metric = CalibrationGap(n_bins=n_bins, protected=protected, undefined=undefined)
+    return score_arrays(
+        metric,
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RecallGap(GroupMetric):
+    """How far a group's relevant items are found more or less often than others: 0 is equal.
+
+    ``| R@k(G) - R@k(rest) |`` with ``R@k(G) = |relevant of G among the first k| / |relevant of G|``
+    (equal opportunity at k); for the protected group, else the largest over all groups.
+    ``rate="false_positive"`` takes the irrelevant items instead, and ``rate="odds"`` the larger of
+    both gaps (equalised odds; the one that is defined where the other is not). The rate of each
+    group stands beside it, with ``"odds"`` its gap.
+
+    Tied items count by their chance to be among the first k, and over the draws of a policy the
+    expected rates count: a metric of the expectation. A group without a relevant (irrelevant) item
+    has no rate; undefined where no group and its rest both have one.
+
+    Parameters
+    ----------
+    threshold : float
+        An item is relevant where ``y >= threshold``.
+    rate : {"recall", "false_positive", "odds"}
+        Which items are looked for: relevant ones, irrelevant ones, or both.
+
+    References
+    ----------
+    Hardt, Price and Srebro, Equality of opportunity in supervised learning, NeurIPS 2016.
+
+    Examples
+    --------
+    >>> from equirank.metrics import RecallGap
+    >>> RecallGap(rate="odds")@10
+    RecallGap(rate="odds")@10
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    of_expectation: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "a group or everyone else has no item to look for"
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "threshold": Number(low=0.0, open_low=True),
+        "rate": Choice("recall", "false_positive", "odds"),
+    }
+
+    threshold: float = 1.0
+    rate: Literal["recall", "false_positive", "odds"] = "recall"
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query and the rate of each group."""
+        codes, labels = slots.groups(self.by)
+        inside = slots.expect(discounts(int(slots.sizes.max()), "flat", self.k))
+        relevant = slots.y >= self.threshold
+        pairs = []
+        for name, looked_for in (("recall", relevant), ("false_positive", ~relevant)):
+            if self.rate in (name, "odds"):
+                found = slots.sum_by_group(inside * looked_for, codes, len(labels))
+                people = slots.sum_by_group(looked_for.astype(float), codes, len(labels))
+                pairs.append((_gaps(found, people), divide(found, people)))
+        gaps = np.fmax(pairs[0][0], pairs[-1][0])
+        groups = gaps if self.rate == "odds" else pairs[0][1]
+        if self.protected is not None:
+            code = slots.data.attribute(self.by).code(self.protected)
+            return Values(gaps[:, code], groups, labels)
+        return Values(np.fmax.reduce(gaps, axis=1), groups, labels)
+
+
+def _gaps(found: np.ndarray, people: np.ndarray) -> np.ndarray:
+    """Return the difference of each group's rate and everyone else's (query x group)."""
+    others = people.sum(axis=1, keepdims=True) - people
+    rest = divide(found.sum(axis=1, keepdims=True) - found, others)
+    return np.abs(divide(found, people) - rest)
+
+
+def recall_gap(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    k: int | None = None,
+    threshold: float = 1.0,
+    rate: Literal["recall", "false_positive", "odds"] = "recall",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the gap between a group's recall among the first k and that of everyone else.
+
+    The formula and its reference stand with `RecallGap`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it the largest gap of all groups counts.
+    k : int, optional
+        Cutoff: only the first k places count.
+    threshold : float
+        An item is relevant where ``y >= threshold``.
+    rate : {"recall", "false_positive", "odds"}
+        Look for relevant items, irrelevant ones, or take the larger gap of both.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its rate (with ``rate="odds"`` its gap).
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import recall_gap
+    >>> recall_gap([1, 1, 0, 1], [4, 3, 2, 1], list("aabb"), k=2, return_groups=True)
+    (1.0, {'a': 1.0, 'b': 0.0})
+    """
+    metric = RecallGap(
+        k=k, protected=protected, threshold=threshold, rate=rate, undefined=undefined
+    )
+    return score_arrays(
+        metric,
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )

@@ -1,0 +1,312 @@
+"""Nearest neighbours of the points of one list, whatever their order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.data import RankingData
+from ...core.errors import DataError
+from ...core.metric import Metric, Values, score_arrays
+from ...core.params import Constraint, Integer, Number
+from ...core.slots import Slots
+from ...kernels.segments import divide, segment_sum
+
+__all__ = [
+    "Consistency",
+    "LipschitzViolations",
+    "consistency",
+    "features_of",
+    "lipschitz_violations",
+    "neighbour_means",
+    "scaled_scores",
+]
+
+
+#: Distances that differ by less than this share are equal.
+SAME = 1e-9
+CELLS = 1 << 20
+
+
+def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarray:
+    """Return the mean value of the k points nearest to each, itself left out.
+
+    All others where there are fewer than k, NaN where there is none. Points as far away as the
+    k-th share the places that are left, so the order of the rows does not matter. Equal points are
+    merged first, so that a list of copies costs no more than any other.
+    """
+    from scipy.spatial import cKDTree
+
+    n = len(points)
+    k = min(k, n - 1)
+    if k < 1:
+        return np.full(n, np.nan)
+    spots, spot, size = _merged(points)
+    total = np.bincount(spot, weights=values)
+    tree = cKDTree(spots)
+    reach = min(k + 2, len(spots))
+    result = np.empty((5, len(spots)))
+    step = max(1, CELLS // reach)
+    for at in range(0, len(spots), step):
+        some = np.arange(at, min(at + step, len(spots)))
+        distance, near = tree.query(spots[some], k=np.arange(1, reach + 1))
+        own = near == some[:, None]
+        held = size[near] - own
+        enough = np.argmax(np.cumsum(held, axis=1) >= k, axis=1)
+        radius = distance[np.arange(len(some)), enough]
+        closer, tied = _shells(distance, radius[:, None])
+        result[:, some] = _sums(closer, tied, own, held, total[near])
+        cut = np.flatnonzero(tied[:, -1]) if reach < len(spots) else np.empty(0, dtype=np.int64)
+        for row in cut:
+            others = np.sort(tree.query_ball_point(spots[some[row]], radius[row] * (1 + SAME)))
+            far = np.sqrt(((spots[others] - spots[some[row]]) ** 2).sum(axis=1))[None]
+            mine = (others == some[row])[None]
+            shells = _shells(far, radius[row])
+            result[:, some[row]] = _sums(*shells, mine, size[others] - mine, total[others])[:, 0]
+    n_closer, sum_closer, n_tied, sum_tied, own_tied = result[:, spot]
+    sum_closer = sum_closer - np.where(own_tied > 0, 0.0, values)
+    sum_tied = sum_tied - np.where(own_tied > 0, values, 0.0)
+    return (sum_closer + (k - n_closer) * sum_tied / n_tied) / k
+
+
+def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the different points, which of them each row is, and how many rows each is."""
+    if points.shape[1] == 0:
+        points = np.zeros((len(points), 1))
+    packed = np.ascontiguousarray(points + 0.0)
+    rows = packed.view(np.dtype((np.void, packed.itemsize * packed.shape[1])))[:, 0]
+    _, first, spot, size = np.unique(
+        rows, return_index=True, return_inverse=True, return_counts=True
+    )
+    return points[first], spot, size
+
+
+def _shells(distance: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Say what is closer than the radius, and what is as far away."""
+    closer = distance < radius * (1 - SAME)
+    return closer, (distance <= radius * (1 + SAME)) & ~closer
+
+
+def _sums(
+    closer: np.ndarray, tied: np.ndarray, own: np.ndarray, held: np.ndarray, total: np.ndarray
+) -> np.ndarray:
+    """Count and add up both shells, and say whether the point itself is in the outer one."""
+    return np.stack(
+        [
+            (held * closer).sum(axis=1),
+            (total * closer).sum(axis=1),
+            (held * tied).sum(axis=1),
+            (total * tied).sum(axis=1),
+            (own & tied).any(axis=1),
+        ]
+    )
+
+
+def scaled_scores(slots: Slots) -> np.ndarray:
+    """Scale the scores of each query to [0, 1]; all 0 where they are equal."""
+    score = slots.score.astype(np.float64)
+    low = np.repeat(np.minimum.reduceat(score, slots.offsets[:-1]), slots.sizes)
+    high = np.repeat(np.maximum.reduceat(score, slots.offsets[:-1]), slots.sizes)
+    return np.nan_to_num(divide(score - low, high - low))
+
+
+def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
+    """Return the features of some stored rows as a dense array of float64."""
+    some: Any = data.X[rows]
+    dense = some.toarray() if hasattr(some, "toarray") else some
+    points = np.ascontiguousarray(dense, dtype=np.float64)
+    bad = ~np.isfinite(points)
+    if bad.any():
+        at, column = np.argwhere(bad)[0]
+        row = data.place(int(rows[at]))[1]
+        raise DataError(
+            "X must be finite numbers, to measure distances, got "
+            f"{points[at, column].item()!r} in row {row}, column {column}"
+        )
+    return points
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Consistency(Metric):
+    """How close the score of each item is to the scores of the items most like it: 1 is equal.
+
+    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, scores scaled
+    to [0, 1] in the query, distances Euclidean between the features as given (so leave the
+    sensitive ones out, and scale the others). An item is not its own neighbour; items as far away
+    as the last neighbour share its place, so the order of rows does not matter; where a query has
+    fewer others, all of them count. A query of equal scores is worth 1. It reads the scores and not
+    the order, so positions and draws do not matter. Undefined for a single item.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        How many neighbours are looked at.
+
+    References
+    ----------
+    Zemel, Wu, Swersky, Pitassi and Dwork, Learning fair representations, ICML 2013.
+
+    Examples
+    --------
+    >>> from equirank.metrics import Consistency
+    >>> Consistency(n_neighbors=5)
+    Consistency(n_neighbors=5)
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
+    takes_k: ClassVar[bool] = False
+    of_expectation: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "it holds a single item"
+    params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
+
+    n_neighbors: int = 10
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        score = scaled_scores(slots)
+        means = np.empty(len(score))
+        for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
+            points = features_of(slots.data, slots.order[begin:end])
+            means[begin:end] = neighbour_means(points, score[begin:end], self.n_neighbors)
+        away = segment_sum(np.abs(score - means), slots.offsets)
+        return Values(1.0 - away / slots.sizes)
+
+
+def consistency(
+    y_score: Any,
+    X: Any,
+    *,
+    n_neighbors: int = 10,
+    qid: Any = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute how close scores are to the scores of the nearest neighbours.
+
+    The formula and its reference stand with `Consistency`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
+    X : array-like, scipy sparse array or data frame
+        The features that are not sensitive, on comparable scales.
+    n_neighbors : int
+        How many neighbours are looked at.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    ties : {"average", "stable"}
+        As everywhere; here it changes nothing, since scores are read and not their order.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from equirank.metrics import consistency
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
+    1.0
+    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
+    0.0
+    """
+    metric = Consistency(n_neighbors=n_neighbors, undefined=undefined)
+    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class LipschitzViolations(Metric):
+    """How many pairs of items are scored further apart than their features allow: 0 is none.
+
+    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, scores scaled to
+    [0, 1] in the query and d the Euclidean distance of the features as given (so leave the
+    sensitive ones out, and scale the others). Equality keeps the bound, and so does a difference
+    of 1e-12. It reads the scores and not the order, so positions and draws do not matter. Undefined
+    for a single item. O(n^2) per query: every pair is looked at.
+
+    Parameters
+    ----------
+    slope : float
+        How far apart scores may lie per unit of distance, > 0.
+
+    References
+    ----------
+    Dwork, Hardt, Pitassi, Reingold and Zemel, Fairness through awareness, ITCS 2012.
+
+    Examples
+    --------
+    >>> from equirank.metrics import LipschitzViolations
+    >>> LipschitzViolations(slope=2)
+    LipschitzViolations(slope=2)
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
+    direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    takes_k: ClassVar[bool] = False
+    of_expectation: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "it holds a single item"
+    params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
+
+    slope: float = 1.0
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        from ...kernels.metric_loops import broken_pairs
+
+        points = features_of(slots.data, slots.order)
+        broken = broken_pairs(points, scaled_scores(slots), slots.offsets, float(self.slope))
+        pairs = slots.sizes * (slots.sizes - 1.0) / 2.0
+        return Values(divide(broken, np.asarray(pairs)))
+
+
+def lipschitz_violations(
+    y_score: Any,
+    X: Any,
+    *,
+    slope: float = 1.0,
+    qid: Any = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the share of pairs whose scores lie further apart than their features allow.
+
+    The formula and its reference stand with `LipschitzViolations`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
+    X : array-like, scipy sparse array or data frame
+        The features that are not sensitive, on comparable scales.
+    slope : float
+        How far apart scores may lie per unit of distance, > 0.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    ties : {"average", "stable"}
+        As everywhere; here it changes nothing, since scores are read and not their order.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from equirank.metrics import lipschitz_violations
+    >>> X = [[0.0], [0.1], [5.0]]
+    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
+    0.3333
+    """
+    metric = LipschitzViolations(slope=slope, undefined=undefined)
+    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)

@@ -1,0 +1,372 @@
+"""xAUC: whether relevant items of one group beat irrelevant ones of another, and the reverse."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.params import Constraint, Number
+from ...core.slots import Slots
+from ...core.table import Table
+from ...kernels.pair_counts import count_group_pairs
+from ...kernels.segments import divide
+
+__all__ = [
+    "AccuracyGap",
+    "CrossGroupAUC",
+    "GroupPairwiseAccuracy",
+    "PairCounts",
+    "count_pairs",
+    "cross_group_auc",
+    "group_pairwise_accuracy",
+    "pairwise_accuracy_matrix",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCounts:
+    """Pairs with the better item in group g and the worse in group h (query x g x h)."""
+
+    wrong: np.ndarray
+    total: np.ndarray
+
+    def accuracy(self) -> np.ndarray:
+        """Return the share in which the better item stands above, ties half."""
+        return divide(self.total - self.wrong, self.total)
+
+    def of(self, group: int) -> np.ndarray:
+        """Return the accuracies of a group against the rest: better, and worse (query x 2)."""
+        others = np.arange(self.total.shape[1]) != group
+        sides = [np.s_[:, group, others], np.s_[:, others, group]]
+        pairs = np.stack([self.total[side].sum(axis=1) for side in sides], axis=1)
+        lost = np.stack([self.wrong[side].sum(axis=1) for side in sides], axis=1)
+        return divide(pairs - lost, pairs)
+
+
+def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -> PairCounts:
+    """Count misordered pairs, tied ones half, and all pairs that differ in relevance ``y``."""
+    above, tied, total = count_group_pairs(codes, n_groups, y, slots.end(), slots.offsets)
+    return PairCounts(above + tied / 2.0, total.astype(np.float64))
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class AccuracyGap(GroupMetric):
+    """Base of gaps between how often one group's better items win and how often the other's do."""
+
+    exact_ties: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    takes_k: ClassVar[bool] = False
+    why_undefined: ClassVar[str] = "no two groups have pairs to compare in both directions"
+
+    def relevance(self, slots: Slots) -> np.ndarray:
+        """Return the relevance by which items are better or worse."""
+        return slots.y
+
+    def values(self, slots: Slots) -> Values:
+        """Return the largest gap of two groups, or that of the protected group to the rest."""
+        codes, labels = slots.groups(self.by)
+        counts = count_pairs(slots, codes, len(labels), self.relevance(slots))
+        against = np.stack([counts.of(group) for group in range(len(labels))], axis=1)
+        if self.protected is not None:
+            both = against[:, slots.data.attribute(self.by).code(self.protected)]
+            return Values(np.abs(both[:, 0] - both[:, 1]), against[:, :, 0], labels)
+        accuracy = counts.accuracy()
+        gaps = np.abs(accuracy - accuracy.transpose(0, 2, 1))
+        gaps[:, np.arange(len(labels)), np.arange(len(labels))] = np.nan
+        largest = np.where(np.isnan(gaps), -1.0, gaps).max(axis=(1, 2), initial=-1.0)
+        return Values(np.where(largest < 0, np.nan, largest), against[:, :, 0], labels)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CrossGroupAUC(AccuracyGap):
+    """How far groups differ in how often their relevant items beat irrelevant ones of the other.
+
+    ``| xAUC(G, H) - xAUC(H, G) |`` with ``xAUC(G, H) = P(score of a relevant item of G > score of
+    an irrelevant one of H)``, ties half, over the pairs of a query. The largest gap of any two
+    groups counts; with ``protected``, H is everyone else. Beside it stands each group's xAUC over
+    everyone else. Values lie in [0, 1], 0 is equal. Items not shown stand tied behind those shown.
+    A gap is undefined where one direction has no pairs; the metric where all are. Ties are half
+    pairs before the gap is taken; over draws: the expected gap.
+
+    Parameters
+    ----------
+    threshold : float
+        An item is relevant where ``y >= threshold``.
+
+    References
+    ----------
+    Kallus and Zhou, The fairness of risk scores beyond classification: bipartite ranking and the
+    xAUC metric, NeurIPS 2019.
+
+    Examples
+    --------
+    >>> from equirank.metrics import CrossGroupAUC
+    >>> CrossGroupAUC(threshold=2)
+    CrossGroupAUC(threshold=2)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
+
+    threshold: float = 1.0
+
+    def relevance(self, slots: Slots) -> np.ndarray:
+        """Return 1 where an item is relevant."""
+        return (slots.y >= self.threshold).astype(np.int64)
+
+
+def cross_group_auc(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    threshold: float = 1.0,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the gap between the cross-group AUC of two groups.
+
+    The formula and its reference stand with `CrossGroupAUC`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it the largest gap of two groups counts.
+    threshold : float
+        An item is relevant where ``y >= threshold``.
+    ties : {"average", "stable"}
+        Equal scores are tied, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its xAUC over the rest, which shows who is favoured.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import cross_group_auc
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
+    """
+    metric = CrossGroupAUC(threshold=threshold, protected=protected, undefined=undefined)
+    return score_arrays(
+        metric,
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )
+
+
+OTHERS = "(others)"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class GroupPairwiseAccuracy(AccuracyGap):
+    """How far groups differ in how often their better items stand above: 0 is equal.
+
+    ``| A_{G>H} - A_{H>G} |`` where ``A_{G>H}`` is, among the pairs of an item of G and an item of H
+    with ``y_G > y_H``, the share with G's item above, tied pairs half. The largest gap of any two
+    groups counts; with ``protected``, H is everyone else. Beside it stands each group's accuracy
+    over everyone else (inter-group accuracy), which shows who is favoured;
+    `pairwise_accuracy_matrix` gives the full table. Values lie in [0, 1], lower is fairer. Items
+    not shown stand tied behind those shown. A gap is undefined where one direction has no pairs;
+    the metric where all are. Ties are half pairs before the gap is taken; over draws: the expected
+    gap.
+
+    References
+    ----------
+    Narasimhan, Cotter, Gupta and Wang, Pairwise fairness for ranking and regression, AAAI 2020.
+    Beutel et al., Fairness in recommendation ranking through pairwise comparisons, KDD 2019.
+
+    Examples
+    --------
+    >>> from equirank.metrics import GroupPairwiseAccuracy
+    >>> GroupPairwiseAccuracy(by="sex")
+    GroupPairwiseAccuracy(by="sex")
+    """
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class _Matrix(GroupMetric):
+    """The accuracies of all pairs of groups side by side, and of each against the others."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    takes_k: ClassVar[bool] = False
+
+    def values(self, slots: Slots) -> Values:
+        """Return accuracies and numbers of pairs per query; the value itself says nothing."""
+        codes, labels = slots.groups(self.by)
+        counts = count_pairs(slots, codes, len(labels), slots.y)
+        others = np.stack([counts.of(group)[:, 0] for group in range(len(labels))], axis=1)
+        pairs = counts.total
+        rest = pairs.sum(axis=2) - np.diagonal(pairs, axis1=1, axis2=2)
+        table = np.concatenate([counts.accuracy(), others[:, :, None]], axis=2)
+        sizes = np.concatenate([pairs, rest[:, :, None]], axis=2)
+        columns = np.stack([table, sizes], axis=3).reshape(slots.n_queries, -1)
+        names = [
+            (better, worse, what)
+            for better in labels
+            for worse in (*labels, OTHERS)
+            for what in ("accuracy", "pairs")
+        ]
+        return Values(np.zeros(slots.n_queries), columns, tuple(names))
+
+
+def pairwise_accuracy_matrix(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    by: str | tuple[str, ...] | None = None,
+    ties: Literal["average", "stable"] = "average",
+) -> Table:
+    """Compute the accuracy of every two groups: the full table behind `GroupPairwiseAccuracy`.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    by : str or tuple of str, optional
+        The attribute, or several to cross; may be left out where there is only one.
+    ties : {"average", "stable"}
+        Equal scores are tied, or keep the order given.
+
+    Returns
+    -------
+    Table
+        A row per two groups: the group of the better item (``better``), that of the worse
+        (``worse``, ``"(others)"`` for all other groups), ``kind``: ``"intra"`` within a group,
+        ``"inter"`` against all others, ``"pair"`` for two groups; ``accuracy``, the mean over the
+        queries where it is defined (``queries``), and the number of ``pairs`` in all.
+
+    References
+    ----------
+    Beutel et al., Fairness in recommendation ranking through pairwise comparisons, KDD 2019.
+
+    Examples
+    --------
+    >>> from equirank.metrics import pairwise_accuracy_matrix
+    >>> table = pairwise_accuracy_matrix([1, 1, 0, 0], [4, 2, 3, 1], ["a", "b", "a", "b"])
+    >>> table["better"].tolist(), table["worse"].tolist()
+    (['a', 'a', 'a', 'b', 'b', 'b'], ['a', 'b', '(others)', 'a', 'b', '(others)'])
+    >>> table["accuracy"]
+    array([1., 1., 1., 0., 1., 0.])
+    """
+    _, cells = score_arrays(
+        _Matrix(by=by),
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=True,
+        return_groups=True,
+    )
+    keys = [key[:2] for key in cells if key[2] == "accuracy"]
+    accuracy = [cells[*key, "accuracy"] for key in keys]
+    defined = [~np.isnan(values) for values in accuracy]
+    means = [v[d].mean() if d.any() else np.nan for v, d in zip(accuracy, defined, strict=True)]
+    kinds = ["inter" if w == OTHERS else "intra" if b == w else "pair" for b, w in keys]
+    return Table(
+        {
+            "better": np.array([better for better, _ in keys], dtype=object),
+            "worse": np.array([worse for _, worse in keys], dtype=object),
+            "kind": np.array(kinds, dtype=object),
+            "accuracy": np.array(means),
+            "queries": np.array([int(there.sum()) for there in defined]),
+            "pairs": np.array([round(float(cells[*key, "pairs"].sum())) for key in keys]),
+        }
+    )
+
+
+def group_pairwise_accuracy(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the gap between how often better items of two groups stand above.
+
+    The formula and its reference stand with `GroupPairwiseAccuracy`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it the largest gap of two groups counts.
+    ties : {"average", "stable"}
+        Equal scores are tied, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its accuracy over the rest, which shows who is favoured.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import group_pairwise_accuracy
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
+    (0.0, {'a': 1.0, 'b': 1.0})
+    """
+    metric = GroupPairwiseAccuracy(protected=protected, undefined=undefined)
+    return score_arrays(
+        metric,
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )

@@ -1,0 +1,549 @@
+"""What rND, rKL and rRD share: cut points, expected counts in prefixes, and the normaliser."""
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.data import RankingData
+from ...core.errors import DataError, EquirankWarning
+from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.params import Choice, Constraint, Integer
+from ...core.slots import Slots
+from ...kernels.prefixes import (
+    cut_points,
+    cut_weights,
+    exact_maximum,
+    expected_counts,
+    kl_divergence,
+    ratio_distance,
+    share_distance,
+    sorted_lists_maximum,
+    two_group_divergence,
+)
+from ...kernels.segments import divide, segment_sum
+
+__all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric", "rkl", "rnd", "rrd"]
+
+
+#: Distance of a prefix from the whole list: of (count, cut, n, size).
+Distance = Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """The cut points of every query and the group counts there."""
+
+    query: np.ndarray
+    cut: np.ndarray
+    offsets: np.ndarray
+    weight: np.ndarray
+    counts: np.ndarray
+    sizes: np.ndarray
+    n: np.ndarray
+    limit: np.ndarray
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PrefixMetric(GroupMetric):
+    """Base of the metrics that compare group shares in prefixes with those of the whole list.
+
+    Parameters
+    ----------
+    step : int
+        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by: its value for the worst list sorted by group, its true maximum
+        over all lists, its value with the protected last, or nothing.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "step": Integer(1),
+        "normalizer": Choice("extremes", "exact", "last", "none"),
+        "discount": Choice("paper", "code"),
+    }
+    exact_ties: ClassVar[bool] = False
+    why_undefined: ClassVar[str] = "it holds one group only, or is too short for a prefix to differ"
+
+    step: int = 10
+    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes"
+    discount: Literal["paper", "code"] = "paper"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """1 is the most only where the sum is divided by its largest value."""
+        return (0.0, 1.0) if self.normalizer in ("extremes", "exact") else (0.0, math.inf)
+
+    def cuts(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> Cuts:
+        """Count the wanted groups in every prefix."""
+        n = slots.sizes
+        limit = n if slots.shown is None else slots.shown
+        limit = limit if self.k is None else np.minimum(limit, self.k)
+        query, cut, offsets = cut_points(limit, self.step)
+        first = slots.offsets[:-1][query]
+        members = [codes == code for code in wanted]
+        counts = [expected_counts(m, first + cut - 1, first, slots.lo, slots.hi) for m in members]
+        sizes = [segment_sum(m.astype(np.int64), slots.offsets) for m in members]
+        return Cuts(
+            query,
+            cut,
+            offsets,
+            cut_weights(cut, self.discount),
+            np.stack(counts, axis=1),
+            np.stack(sizes, axis=1),
+            n,
+            limit,
+        )
+
+    def against_rest(self, cuts: Cuts, column: int, distance: Distance) -> np.ndarray:
+        """Return the normalised value of one group against everyone else, per query."""
+        size = cuts.sizes[:, column]
+        n_at, size_at = cuts.n[cuts.query], size[cuts.query]
+
+        def total(count: np.ndarray) -> np.ndarray:
+            terms = cuts.weight * distance(count, cuts.cut, n_at, size_at)
+            return segment_sum(terms, cuts.offsets)
+
+        value = total(cuts.counts[:, column])
+        mixed = (size > 0) & (size < cuts.n) & (np.diff(cuts.offsets) > 0)
+        if self.normalizer == "none":
+            return np.where(mixed, value, np.nan)
+        worst = total(np.maximum(0, cuts.cut - (n_at - size_at)).astype(np.float64))
+        if self.normalizer == "extremes":
+            worst = np.maximum(worst, total(np.minimum(cuts.cut, size_at).astype(np.float64)))
+        elif self.normalizer == "exact":
+            worst = self._exact(cuts, size, mixed, distance)
+        defined = mixed & (worst > 0)
+        return divide(value, worst, defined)
+
+    def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Return each wanted group's value against the rest (query x wanted group)."""
+        cuts = self.cuts(slots, codes, wanted)
+        columns = [self.against_rest(cuts, j, self.distance()) for j in range(len(wanted))]
+        return np.stack(columns, axis=1)
+
+    def distance(self) -> Distance:
+        """Return the distance of a prefix from the whole list."""
+        raise TypeError(f"{type(self).__name__} must define distance; PrefixMetric is abstract")
+
+    def _exact(
+        self, cuts: Cuts, size: np.ndarray, mixed: np.ndarray, distance: Distance
+    ) -> np.ndarray:
+        shapes = np.stack([cuts.n, size, cuts.limit], axis=1)
+        kinds, inverse = np.unique(shapes[mixed], axis=0, return_inverse=True)
+        best = [
+            exact_maximum(int(n), int(s), int(limit), self.step, self.discount, distance)
+            for n, s, limit in kinds
+        ]
+        result = np.zeros(len(size))
+        result[mixed] = np.array(best)[inverse.ravel()] if best else 0.0
+        return result
+
+    def _sorted_maximum(
+        self, cuts: Cuts, distance: Callable[[np.ndarray], np.ndarray]
+    ) -> np.ndarray:
+        return sorted_lists_maximum(
+            cuts.sizes, cuts.query, cuts.cut, cuts.offsets, cuts.weight, distance
+        )
+
+
+#: Sorted lists are searched over all sets of groups, which doubles with each group.
+MOST_GROUPS = 10
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RKL(PrefixMetric):
+    """How far the mix of groups in the first places diverges from the whole list: 0 is equal.
+
+    ``rKL = 1/Z sum_k (1/log2 k) KL(shares in first k || shares in all)`` in bits over k = step,
+    2 step, ..., with 0 log 0 = 0. Without ``protected`` all groups enter at once; with it, the
+    group and everyone else. Z is the largest value over the lists sorted by group, which is the
+    true maximum (brute force). Tied items count by the expected number in each prefix. Undefined
+    where a query holds one group only. Over draws: the expected metric.
+
+    Parameters
+    ----------
+    step : int
+        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by: its value for the worst list sorted by group, its true maximum
+        over all lists, its value with the protected last, or nothing.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> from equirank.metrics import RKL
+    >>> RKL(step=5)@50
+    RKL(step=5)@50
+    """
+
+    def distance(self) -> Distance:
+        """Return the divergence of one group and the rest."""
+        return two_group_divergence
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        values = super().values(slots)
+        codes, labels = slots.groups(self.by)
+        if self.protected is not None or len(labels) <= 2:
+            return values
+        if self.normalizer in ("exact", "last"):
+            raise DataError(
+                f"normalizer of {self} must be 'extremes' or 'none' for {len(labels)} groups at "
+                "once, or protected must name one"
+            )
+        if self.normalizer == "extremes" and len(labels) > MOST_GROUPS:
+            raise DataError(
+                f"{self} compares up to {MOST_GROUPS} groups at once, got {len(labels)}; "
+                "name protected, merge groups, or use normalizer='none'"
+            )
+        cuts = self.cuts(slots, codes, np.arange(len(labels)))
+        n_at, sizes_at = cuts.n[cuts.query], cuts.sizes[cuts.query]
+
+        def divergence(counts: np.ndarray) -> np.ndarray:
+            return kl_divergence(counts, cuts.cut, n_at, sizes_at)
+
+        total = segment_sum(cuts.weight * divergence(cuts.counts), cuts.offsets)
+        mixed = ((cuts.sizes > 0).sum(axis=1) > 1) & (np.diff(cuts.offsets) > 0)
+        if self.normalizer == "none":
+            return values._replace(value=np.where(mixed, total, np.nan))
+        worst = self._sorted_maximum(cuts, divergence)
+        defined = mixed & (worst > 0)
+        value = divide(total, worst, defined)
+        return values._replace(value=value)
+
+
+def rkl(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
+    discount: Literal["paper", "code"] = "paper",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute rKL, the discounted divergence of group shares in prefixes.
+
+    The formula and its reference stand with `RKL`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it all groups are compared at once.
+    step : int
+        The prefixes are the first step, 2 step, ... items.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its value against the rest.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import rkl
+    >>> rkl([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)
+    1.0
+    >>> round(rkl([6, 5, 4, 3, 2, 1], list("abcaab"), step=3), 4)
+    0.1383
+    """
+    metric = RKL(
+        k=k,
+        step=step,
+        normalizer=normalizer,
+        discount=discount,
+        protected=protected,
+        undefined=undefined,
+    )
+    return score_arrays(
+        metric,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RND(PrefixMetric):
+    """How far a group's share of the first places lies from its share of all: 0 is equal.
+
+    ``rND = 1/Z sum_k (1/log2 k) | |S+ in first k| / k - |S+| / N |`` over k = step, 2 step, ...; N
+    and the share are of the whole list also under a cutoff. Tied items count by the expected number
+    in each prefix, so a list tied throughout scores 0. Without ``protected`` the worst group
+    counts. Undefined where a query holds one group only or no prefix can differ. The default
+    normaliser is the true maximum (found by brute force and dynamic programming). Over draws: the
+    expected metric.
+
+    Parameters
+    ----------
+    step : int
+        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by: its value for the worst list sorted by group, its true maximum
+        over all lists, its value with the protected last, or nothing.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> from equirank.metrics import RND
+    >>> RND(step=5)@50
+    RND(step=5)@50
+    """
+
+    def distance(self) -> Distance:
+        """Return the difference of shares."""
+        return share_distance
+
+
+def rnd(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
+    discount: Literal["paper", "code"] = "paper",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute rND, the discounted difference of a group's shares in prefixes.
+
+    The formula and its reference stand with `RND`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it the worst group counts.
+    step : int
+        The prefixes are the first step, 2 step, ... items.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its value against the rest.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import rnd
+    >>> rnd([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)  # as unfair as can be
+    1.0
+    >>> rnd([5, 4, 3, 2], ["a", "b", "a", "b"], step=2)
+    0.0
+    """
+    metric = RND(
+        k=k,
+        step=step,
+        normalizer=normalizer,
+        discount=discount,
+        protected=protected,
+        undefined=undefined,
+    )
+    return score_arrays(
+        metric,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RRD(PrefixMetric):
+    """How far the ratio of a group to the others in the first places lies from that of all.
+
+    ``rRD = 1/Z sum_k (1/log2 k) | |S+_k| / |S-_k| - |S+| / |S-| |`` over k = step, 2 step, ...; a
+    term with a zero denominator takes the ratio 0. Only meaningful while the protected group is the
+    minority: a warning says so otherwise. Tied items count by the expected number in each prefix.
+    Lists sorted by group are not the worst ones here, so the default normaliser is the exact
+    maximum. Undefined where a query holds one group only. Under ties the value may exceed 1: the
+    ratio drops to 0 where nobody else is left, which an expected count just misses. Over draws: the
+    expected metric.
+
+    Parameters
+    ----------
+    step : int
+        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by: its value for the worst list sorted by group, its true maximum
+        over all lists, its value with the protected last, or nothing.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+
+    Examples
+    --------
+    >>> from equirank.metrics import RRD
+    >>> RRD(step=5)@50
+    RRD(step=5)@50
+    """
+
+    normalizer: Literal["extremes", "exact", "last", "none"] = "exact"
+
+    @property
+    def bounds(self) -> tuple[float, float]:  # type: ignore[override]
+        """Expected counts of tied items fall between the counts of lists, and may exceed 1."""
+        return (0.0, math.inf)
+
+    def distance(self) -> Distance:
+        """Return the difference of ratios."""
+        return ratio_distance
+
+    def check(self, data: RankingData) -> None:
+        """Warn where a group that is looked at is not the minority."""
+        super().check(data)
+        attribute = data.attribute(self.by)
+        share = np.bincount(attribute.codes, minlength=len(attribute.categories)) / data.n_rows
+        code = int(share.argmax()) if self.protected is None else attribute.code(self.protected)
+        if share[code] > 0.5:
+            warnings.warn(
+                f"{self} is only meaningful while the protected group is the minority, and "
+                f"{attribute.categories[code]!r} is {share[code]:.0%} of the rows"
+                + ("; name the protected group" if self.protected is None else ""),
+                EquirankWarning,
+                stacklevel=4,
+            )
+
+
+def rrd(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    step: int = 10,
+    k: int | None = None,
+    normalizer: Literal["extremes", "exact", "last", "none"] = "exact",
+    discount: Literal["paper", "code"] = "paper",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute rRD, the discounted difference of a group's ratio to the others in prefixes.
+
+    The formula and its reference stand with `RRD`, the object this calls.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to compare with the rest; without it the worst group counts.
+    step : int
+        The prefixes are the first step, 2 step, ... items.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
+    normalizer : {"extremes", "exact", "last", "none"}
+        What the sum is divided by.
+    discount : {"paper", "code"}
+        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its value against the rest.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import rrd
+    >>> rrd([6, 5, 4, 3, 2, 1], list("abbabb"), protected="a", step=3)
+    0.0
+    """
+    metric = RRD(
+        k=k,
+        step=step,
+        normalizer=normalizer,
+        discount=discount,
+        protected=protected,
+        undefined=undefined,
+    )
+    return score_arrays(
+        metric,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )

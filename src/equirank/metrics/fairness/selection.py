@@ -1,0 +1,254 @@
+"""Adverse impact ratio: how often a group is selected, over how often the best-placed group is."""
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.metric import GroupMetric, score_arrays
+from ...core.params import Number, check_params
+from ...core.ranking import Ranking
+from ...core.slots import Slots
+from ...core.table import Table
+from ...kernels.discounts import discounts
+from ...kernels.prefixes import log_ratio_interval, wilson_interval
+from ...kernels.segments import divide
+
+__all__ = ["FOUR_FIFTHS", "AdverseImpactRatio", "SelectionRates", "adverse_impact_ratio"]
+
+
+#: Below this ratio the rule of thumb of the US guidelines on employee selection speaks of impact.
+FOUR_FIFTHS = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionRates:
+    """Who is selected how often: one row per list and one column per group.
+
+    Attributes
+    ----------
+    queries : ndarray
+        The lists; one entry, None, where they were pooled.
+    groups : tuple
+        The groups.
+    people, selected : ndarray
+        How many there are, and how many of them are selected (expected over ties and draws).
+    rate, rate_low, rate_high : ndarray
+        Share selected with its Wilson interval, NaN for a group without people.
+    ratio, ratio_low, ratio_high : ndarray
+        Rate over the highest rate of the list with its log-ratio interval, which takes the lists as
+        samples and the highest group as given; NaN where nobody is selected.
+    level : float
+        Level of the intervals.
+    """
+
+    queries: np.ndarray
+    groups: tuple[Any, ...]
+    people: np.ndarray
+    selected: np.ndarray
+    rate: np.ndarray
+    rate_low: np.ndarray
+    rate_high: np.ndarray
+    ratio: np.ndarray
+    ratio_low: np.ndarray
+    ratio_high: np.ndarray
+    level: float
+
+    @property
+    def under_four_fifths(self) -> np.ndarray:
+        """Whether the ratio lies under four fifths: a fact about numbers, not a verdict."""
+        return self.ratio < FOUR_FIFTHS - 1e-12
+
+    def to_table(self) -> Table:
+        """Return one row per list and group."""
+        shape = self.people.shape
+        names = ["people", "selected", "rate", "rate_low", "rate_high"]
+        names += ["ratio", "ratio_low", "ratio_high", "under_four_fifths"]
+        columns: dict[str, Any] = {
+            "query": np.repeat(self.queries, shape[1]),
+            "group": np.tile(np.array(self.groups, dtype=object), shape[0]),
+        }
+        return Table(columns | {name: getattr(self, name).ravel() for name in names})
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class AdverseImpactRatio(GroupMetric):
+    """How often a group is selected, as a share of the highest group's rate: 1 is equal.
+
+    The first k places are selected (all that are shown without a cutoff); ``rate_G = |selected in
+    G| / |G|`` and ``ratio_G = rate_G / max over groups of the rate``. The ratio of the protected
+    group, else the lowest of all groups, whose ratios stand beside it. Under four fifths is a fact
+    that `selection` states with the rates and their intervals, not a verdict.
+
+    Tied items count by their chance to be selected, and over the draws of a policy the expected
+    rates count: a metric of the expectation. Undefined where nobody is selected or a query holds
+    one group only.
+
+    References
+    ----------
+    Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978.
+    Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.
+    Katz, Baptista, Azen and Pike, Obtaining confidence intervals for the risk ratio in cohort
+    studies, Biometrics 1978; Walter, The distribution of Levin's measure, Biometrika 1975 (half a
+    case more where a group has nobody selected).
+
+    Examples
+    --------
+    >>> from equirank.metrics import AdverseImpactRatio
+    >>> AdverseImpactRatio(protected="f")@10
+    AdverseImpactRatio(protected="f")@10
+    """
+
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    of_expectation: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "it holds one group only, or nobody is selected"
+
+    def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+        """Return each wanted group's rate over the highest rate."""
+        n_groups = len(slots.groups(self.by)[1])
+        people, selected = self._counts(slots, codes, n_groups)
+        return _ratios(people, selected)[:, wanted]
+
+    def _counts(
+        self, slots: Slots, codes: np.ndarray, n_groups: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        inside = slots.expect(discounts(int(slots.sizes.max()), "flat", self.k))
+        people = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+        return people, slots.sum_by_group(inside, codes, n_groups)
+
+    def selection(
+        self, ranking: Ranking, *, level: float = 0.95, pooled: bool = False
+    ) -> SelectionRates:
+        """Return selection rates and ratios of all groups with intervals.
+
+        Parameters
+        ----------
+        ranking : Ranking
+            What was decided.
+        level : float
+            Level of the intervals.
+        pooled : bool
+            Add up people and selected over all lists first. The intervals take people as drawn one
+            by one; for the mean over lists `evaluate` resamples lists.
+
+        Returns
+        -------
+        SelectionRates
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> from equirank.metrics import AdverseImpactRatio
+        >>> data = as_ranking_data(score=[6, 5, 4, 3, 2, 1], sensitive_features=list("mmmffm"))
+        >>> rates = (AdverseImpactRatio@4).selection(data.ranking())
+        >>> rates.groups, rates.rate, rates.under_four_fifths
+        (('f', 'm'), array([[0.5 , 0.75]]), array([[ True, False]]))
+        """
+        owner = f"selection of {self}"
+        check_params(
+            owner, {"level": level}, {"level": Number(0, 1, open_low=True, open_high=True)}
+        )
+        self.check(ranking.data)
+        slots = ranking.slots(expected=True)
+        codes, labels = slots.groups(self.by)
+        people, selected = self._counts(slots, codes, len(labels))
+        queries = ranking.data.qids
+        if pooled:
+            people, selected = people.sum(axis=0)[None], selected.sum(axis=0)[None]
+            queries = np.array([None], dtype=object)
+        rate = divide(selected, people)
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        rate_low, rate_high = wilson_interval(selected, people, z)
+        best = np.where(np.isnan(rate), -1.0, rate).argmax(axis=1)[:, None]
+        low, high = log_ratio_interval(
+            selected,
+            people,
+            np.take_along_axis(selected, best, axis=1),
+            np.take_along_axis(people, best, axis=1),
+            z,
+        )
+        ratio = _ratios(people, selected)
+        itself = np.arange(len(labels)) == best
+        return SelectionRates(
+            queries,
+            labels,
+            people,
+            selected,
+            rate,
+            rate_low,
+            rate_high,
+            ratio,
+            np.where(itself | np.isnan(ratio), ratio, low),
+            np.where(itself | np.isnan(ratio), ratio, high),
+            level,
+        )
+
+
+def _ratios(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
+    """Return each group's rate over the highest; NaN for one group only or where none is selected.
+    """
+    rate = divide(selected, people)
+    highest = np.where(np.isnan(rate), 0.0, rate).max(axis=1, keepdims=True)
+    several = (people > 0).sum(axis=1, keepdims=True) > 1
+    return divide(rate, highest, (highest > 0) & several)
+
+
+def adverse_impact_ratio(
+    y_score: Any,
+    sensitive_features: Any,
+    *,
+    qid: Any = None,
+    protected: Any = None,
+    k: int | None = None,
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    return_groups: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute the selection rate of a group over that of the group selected most often.
+
+    The formula and its reference stand with `AdverseImpactRatio`, the object this calls; its
+    `selection` gives the rates, their intervals and whether a ratio is under four fifths.
+
+    Parameters
+    ----------
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    sensitive_features : array-like
+        The group of each row.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    protected : label, optional
+        The group to look at; without it the one with the lowest ratio counts.
+    k : int, optional
+        Cutoff: the first k places are selected.
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    return_groups : bool
+        Give also a dict of group to its ratio.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray, with ``return_groups`` also a dict
+
+    Examples
+    --------
+    >>> from equirank.metrics import adverse_impact_ratio
+    >>> round(adverse_impact_ratio([6, 5, 4, 3, 2, 1], list("mmmffm"), k=4), 4)  # (1/2) / (3/4)
+    0.6667
+    """
+    metric = AdverseImpactRatio(k=k, protected=protected, undefined=undefined)
+    return score_arrays(
+        metric,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=per_query,
+        return_groups=return_groups,
+    )

@@ -1,0 +1,1 @@
+"""The package metrics/pairs."""

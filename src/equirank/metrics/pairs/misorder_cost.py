@@ -1,0 +1,181 @@
+"""What it costs to misorder a pair: from item costs, a table of grades, listed pairs or a rule."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import DataError
+from ...core.inputs import choose
+from ...core.metric import Metric
+from ...core.slots import Slots
+from ...kernels.pair_counts import match_pairs, ordered_pairs
+
+__all__ = [
+    "ITEM_COSTS",
+    "PairCost",
+    "PairList",
+    "as_pair_cost",
+    "blocks",
+    "check_cost",
+    "item_costs",
+    "terms",
+]
+
+
+#: How the costs of two items make the cost of their pair.
+ITEM_COSTS = ("product", "mean", "sum", "max")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairList:
+    """Listed pairs: rows a and b in the caller's order, and what it costs to put b above a."""
+
+    a: np.ndarray
+    b: np.ndarray
+    cost: np.ndarray
+
+    def __eq__(self, other: object) -> bool:
+        """Compare value by value."""
+        return isinstance(other, PairList) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """Hash the values."""
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        """Say how many pairs are listed."""
+        return f"PairList({len(self.a)} pairs)"
+
+    def _key(self) -> tuple[bytes, ...]:
+        return self.a.tobytes(), self.b.tobytes(), self.cost.tobytes()
+
+
+def as_pair_cost(owner: str, cost: Any) -> Any:
+    """Check a cost of pairs and make it hashable.
+
+    Takes None, one of `ITEM_COSTS`, a square table by relevance grade, a SciPy sparse matrix or a
+    mapping ``{(a, b): cost}`` over rows, or a callable on two arrays of rows.
+    """
+    if cost is None or callable(cost) or isinstance(cost, PairList):
+        return cost
+    if isinstance(cost, str):
+        if cost in ITEM_COSTS:
+            return cost
+    elif isinstance(cost, Mapping):
+        pairs = np.array(list(cost), dtype=np.int64).reshape(-1, 2)
+        return _pair_list(owner, pairs[:, 0], pairs[:, 1], np.array(list(cost.values()), float))
+    elif hasattr(cost, "tocoo"):
+        table = cost.tocoo()
+        return _pair_list(owner, table.row, table.col, table.data.astype(np.float64))
+    else:
+        array = np.asarray(cost)
+        if array.ndim == 2 and array.shape[0] == array.shape[1] and array.dtype.kind in "iufb":
+            _refuse(owner, array.astype(np.float64).ravel())
+            return tuple(tuple(row) for row in array.astype(np.float64).tolist())
+    words = ", ".join(repr(word) for word in ITEM_COSTS)
+    shown = repr(cost) if isinstance(cost, str) else type(cost).__name__
+    raise DataError(
+        f"cost of {owner} must be None, one of {words}, a square table by relevance grade, "
+        f"a sparse matrix or mapping of pairs of rows, or a callable, got {shown}"
+    )
+
+
+def item_costs(cost: Any, combine: str) -> tuple[Any, dict[str, Any]]:
+    """Tell a cost per item from costs of pairs: the metric's cost, and the data's if it has any."""
+    choose("combine", combine, ITEM_COSTS)
+    direct = cost is None or isinstance(cost, (str, Mapping)) or callable(cost)
+    if direct or hasattr(cost, "tocoo") or isinstance(cost, PairList):
+        return cost, {}
+    shape = np.shape(cost)
+    if len(shape) == 2 and shape[0] == shape[1]:
+        return cost, {}
+    return combine, {"cost": cost}
+
+
+def _pair_list(owner: str, a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> PairList:
+    _refuse(owner, cost)
+    order = np.argsort(a, kind="stable")
+    return PairList(a[order].astype(np.int64), b[order].astype(np.int64), cost[order])
+
+
+def _refuse(owner: str, costs: np.ndarray) -> None:
+    bad = ~(np.isfinite(costs) & (costs >= 0))
+    if bad.any():
+        raise DataError(f"cost of {owner} must be finite numbers >= 0, got {costs[bad][0].item()}")
+
+
+@dataclass(frozen=True)
+class PairCost:
+    """Finishes the sentence 'must be ...' for a checked cost of pairs."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value has passed `as_pair_cost`."""
+        return (
+            value is None
+            or value in ITEM_COSTS
+            or isinstance(value, (tuple, PairList))
+            or (callable(value))
+        )
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "a cost of pairs"
+
+
+def check_cost(metric: Metric, cost: Any, y: np.ndarray) -> None:
+    """Raise where a table by grade does not name every grade."""
+    if isinstance(cost, tuple):
+        bad = (y != np.floor(y)) | (y >= len(cost))
+        if bad.any():
+            raise DataError(
+                f"cost of {metric} must name every relevance grade: its table has grades 0 to "
+                f"{len(cost) - 1}, and the data has {y[bad][0].item()!r}"
+            )
+
+
+def terms(
+    cost: Any, slots: Slots, item_cost: np.ndarray | None
+) -> list[tuple[np.ndarray, np.ndarray]] | None:
+    """Write the pair cost as a sum of products ``u_a v_b``; None where it is no such sum."""
+    one = np.ones(len(slots.order))
+    if cost is None:
+        return [(one, one)]
+    if isinstance(cost, tuple):
+        table, grade = np.array(cost), slots.y.astype(np.int64)
+        return [((grade == g).astype(float), table[g, grade]) for g in np.unique(grade).tolist()]
+    if item_cost is None or cost == "max":
+        return None
+    if cost == "product":
+        return [(item_cost, item_cost)]
+    part = item_cost if cost == "sum" else item_cost / 2.0
+    return [(part, one), (one, part)]
+
+
+def blocks(
+    cost: Any, slots: Slots, item_cost: np.ndarray | None
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Go through the pairs (a, b) of slots of one query with their cost, some at a time."""
+    row = slots.order if slots.data.rows is None else slots.data.rows[slots.order]
+    if isinstance(cost, PairList):
+        yield match_pairs(row, slots.query, cost.a, cost.b, cost.cost)
+        return
+    for a, b in ordered_pairs(slots.offsets):
+        if item_cost is not None:
+            yield a, b, np.maximum(item_cost[a], item_cost[b])
+        else:
+            yield a, b, _called(cost, row[a], row[b])
+
+
+def _called(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Ask a callable, and check what it answers."""
+    answer = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
+    bad = ~(np.isfinite(answer) & (answer >= 0))
+    if bad.any():
+        at = int(np.flatnonzero(bad)[0])
+        raise DataError(
+            f"cost must give finite numbers >= 0, got {answer[at].item()!r} for the rows "
+            f"{int(a[at])} and {int(b[at])}"
+        )
+    return answer

@@ -1,1 +1,0 @@
-"""Distributional checks of one group's places, one check in one file."""

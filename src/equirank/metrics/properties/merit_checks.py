@@ -1,0 +1,294 @@
+"""Arbitrary treatment: whether merit orders a group less than it orders everyone else."""
+
+from dataclasses import dataclass
+from math import inf, nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...core.inference import interval
+from ...core.params import Integer, Number, check_params
+from ...core.random import generator
+from ...kernels.resampling import stratified_counts
+from ...kernels.segments import divide
+from .position_checks import as_displacement
+
+__all__ = [
+    "ArbitraryTreatment",
+    "ConditionalIndependence",
+    "NoisyRanking",
+    "TokenisationIndex",
+    "arbitrary_treatment",
+    "conditional_independence",
+    "noisy_ranking",
+    "tokenisation_index",
+]
+
+
+#: Pairs looked at together.
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True)
+class ArbitraryTreatment:
+    """Kendall's tau of both groups; the difference is above 0 where the protected lose order."""
+
+    difference: float
+    protected: float
+    others: float
+
+
+def arbitrary_treatment(position: Any, true_position: Any, protected: Any) -> ArbitraryTreatment:
+    """Compare how well the order within a group follows merit with the order within the others.
+
+    Kendall's tau-b of positions and true positions, within the protected and within the others;
+    ``difference`` is the others' less the protected's: 0 is equal, 2 the most. Only pairs of one
+    group count, so no shift of a whole group changes it; that is why it sees a group whose places
+    are dealt out at random, which every measure of the group's places alone must miss. Ties are
+    taken out of the denominator (tau-b). NaN where a group has no pair with different places.
+
+    Parameters
+    ----------
+    position, true_position : array-like
+        The place each item got and the place it should have; 1 is the first.
+    protected : array-like of bool
+        Which items belong to the group.
+
+    Returns
+    -------
+    ArbitraryTreatment
+        With ``difference``, ``protected`` and ``others``.
+
+    References
+    ----------
+    Kendall, The treatment of ties in ranking problems, Biometrika 1945.
+
+    Examples
+    --------
+    >>> from equirank.metrics.properties import arbitrary_treatment
+    >>> arbitrary_treatment([4, 2, 1, 3], [1, 2, 3, 4], [1, 0, 1, 0])
+    ArbitraryTreatment(difference=2.0, protected=-1.0, others=1.0)
+    """
+    displacement, truth, mask = as_displacement(position, true_position, protected)
+    place = displacement + truth
+    inside, outside = (_tau(place[part], truth[part]) for part in (mask, ~mask))
+    return ArbitraryTreatment(outside - inside, inside, outside)
+
+
+def _tau(a: np.ndarray, b: np.ndarray) -> float:
+    """Compute Kendall's tau-b over all pairs, some rows at a time."""
+    agree = pairs_a = pairs_b = 0.0
+    rows = max(1, BLOCK // max(len(a), 1))
+    for at in range(0, len(a), rows):
+        sign_a = np.sign(a[at : at + rows, None] - a)
+        sign_b = np.sign(b[at : at + rows, None] - b)
+        agree += float((sign_a * sign_b).sum())
+        pairs_a += float(np.abs(sign_a).sum())
+        pairs_b += float(np.abs(sign_b).sum())
+    return agree / sqrt(pairs_a * pairs_b) if pairs_a * pairs_b > 0 else nan
+
+
+@dataclass(frozen=True)
+class ConditionalIndependence:
+    """Differences of mean displacement, averaged over bins with sign and without; each bin's."""
+
+    difference: float
+    absolute: float
+    by_bin: tuple[float, ...]
+
+
+def conditional_independence(
+    position: Any, true_position: Any, protected: Any, *, bins: int = 1
+) -> ConditionalIndependence:
+    """Compare the displacement of a group with that of others of like merit: 0 is equal, in places.
+
+    The displacement of an item is its position less its true position; above 0 it stands lower than
+    it should. Items are cut by true position into ``bins`` bins of equal width; ``by_bin`` holds
+    the protected's mean displacement less the others' in each, best first. ``difference`` averages
+    them, each bin counting by its number of protected; ``absolute`` averages their sizes. With one
+    bin a group whose best are lifted and whose others are dropped shows nothing; with two or more
+    ``absolute`` sees it, while ``difference`` still says who is favoured on the whole. A bin
+    without protected or without others is NaN and left out; all NaN gives NaN.
+
+    Parameters
+    ----------
+    position, true_position : array-like
+        The place each item got and the place it should have; 1 is the first.
+    protected : array-like of bool
+        Which items belong to the group.
+    bins : int
+        Number of bins of true position.
+
+    Returns
+    -------
+    ConditionalIndependence
+        With ``difference``, ``absolute`` and ``by_bin``.
+
+    References
+    ----------
+    Barocas, Hardt and Narayanan, Fairness and machine learning, 2023, chapter 3 (separation, here
+    given the true place).
+
+    Examples
+    --------
+    >>> from equirank.metrics.properties import conditional_independence
+    >>> place, truth, group = [1, 2, 3, 4], [2, 1, 4, 3], [1, 0, 0, 1]
+    >>> conditional_independence(place, truth, group)
+    ConditionalIndependence(difference=0.0, absolute=0.0, by_bin=(0.0,))
+    >>> conditional_independence(place, truth, group, bins=2)
+    ConditionalIndependence(difference=0.0, absolute=2.0, by_bin=(-2.0, 2.0))
+    """
+    check_params("conditional_independence", {"bins": bins}, {"bins": Integer(1)})
+    displacement, truth, mask = as_displacement(position, true_position, protected)
+    low, width = truth.min(), (truth.max() - truth.min()) / bins
+    at = np.zeros(len(truth), dtype=np.int64)
+    if width > 0:
+        at = np.minimum(((truth - low) / width).astype(np.int64), bins - 1)
+    means = []
+    counts = np.bincount(at[mask], minlength=bins)
+    for part in (mask, ~mask):
+        total = np.bincount(at[part], displacement[part], minlength=bins)
+        means.append(divide(total, np.bincount(at[part], minlength=bins)))
+    gap = means[0] - means[1]
+    weight = np.where(np.isnan(gap), 0, counts)
+    known = np.nan_to_num(gap)
+    signed = float(divide(weight @ known, weight.sum()))
+    return ConditionalIndependence(
+        signed, float(divide(weight @ np.abs(known), weight.sum())), tuple(gap.tolist())
+    )
+
+
+@dataclass(frozen=True)
+class NoisyRanking:
+    """The ratio of mean absolute displacements and its bootstrap interval."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+def noisy_ranking(
+    position: Any,
+    true_position: Any,
+    protected: Any,
+    *,
+    n_boot: int = 1000,
+    level: float = 0.95,
+    random_state: Any = 0,
+) -> NoisyRanking:
+    """Measure how much farther from their true places the protected stand than others: 1 is equal.
+
+    ``mean |position - true position|`` of the protected, divided by that of everyone else. The
+    interval is a bootstrap of items within each group, its percentiles widened for the size of the
+    smaller group. Why absolute values: noise cancels in signed means, so only the size of the
+    displacements shows that one group's places are less exact. 1 where nobody is displaced,
+    infinite where only protected are; replicates without a displaced other item are left out.
+
+    Parameters
+    ----------
+    position, true_position : array-like
+        The place each item got and the place it should have; 1 is the first.
+    protected : array-like of bool
+        Which items belong to the group.
+    n_boot : int
+        Number of bootstrap replicates; 0 for no interval (its ends are NaN).
+    level : float
+        Level of the interval.
+    random_state : int, generator or None
+        Where randomness comes from.
+
+    Returns
+    -------
+    NoisyRanking
+        With ``ratio``, ``low`` and ``high``.
+
+    References
+    ----------
+    Efron and Tibshirani, An introduction to the bootstrap, 1993 (the interval).
+
+    Examples
+    --------
+    >>> from equirank.metrics.properties import noisy_ranking
+    >>> noisy_ranking([3, 2, 1, 5, 4], [1, 2, 3, 4, 5], [1, 0, 1, 0, 0]).ratio
+    3.0
+    """
+    check_params(
+        "noisy_ranking",
+        {"n_boot": n_boot, "level": level},
+        {"n_boot": Integer(0), "level": Number(0.0, 1.0, open_low=True, open_high=True)},
+    )
+    displacement, _, mask = as_displacement(position, true_position, protected)
+    size = np.abs(displacement)
+    inside, outside = float(size[mask].mean()), float(size[~mask].mean())
+    ratio = inf if inside > 0 else 1.0
+    if outside > 0:
+        ratio = inside / outside
+    if n_boot == 0:
+        return NoisyRanking(ratio, nan, nan)
+    counts = stratified_counts(generator(random_state), n_boot, mask.astype(np.int64))
+    drawn = counts[:, mask] @ size[mask] / mask.sum()
+    replicates = divide(drawn, counts[:, ~mask] @ size[~mask] / (~mask).sum())
+    low, high = interval(replicates[:, None], level, int(min(mask.sum(), (~mask).sum())))
+    return NoisyRanking(ratio, float(low[0]), float(high[0]))
+
+
+@dataclass(frozen=True)
+class TokenisationIndex:
+    """The index, and what it is made of: mean displacements of both halves, and mean sizes."""
+
+    index: float
+    upper: float
+    lower: float
+    size: float
+    others: float
+
+
+def tokenisation_index(position: Any, true_position: Any, protected: Any) -> TokenisationIndex:
+    """Measure how much of a group's displacement lifts its best and drops its others: 0 is none.
+
+    The displacement of an item is its position less its true position. The protected are cut in two
+    by true position (of an odd number the middle one belongs to neither half); ``upper`` and
+    ``lower`` are the halves' mean displacements. ``t = min(-upper, lower)`` is by how much the best
+    are lifted and the others dropped at once, whichever is less: it is what cancels in the mean
+    over the group. With ``size`` the mean absolute displacement of the protected and ``others``
+    that of everyone else, ``index = max(0, t - others) / size``, in [0, 1].
+
+    Why so: the mean displacement cannot see tokens, since the halves cancel; the mean size sees
+    them but cannot tell them from noise. ``t`` is near 0 under noise, whose displacements cancel
+    within each half already, and at most 0 where the group is drawn to its middle; taking off
+    ``others`` leaves out what happens to everybody. 0 where nobody protected moved; NaN for fewer
+    than two protected.
+
+    Parameters
+    ----------
+    position, true_position : array-like
+        The place each item got and the place it should have; 1 is the first.
+    protected : array-like of bool
+        Which items belong to the group.
+
+    Returns
+    -------
+    TokenisationIndex
+        With ``index``, ``upper``, ``lower``, ``size`` and ``others``.
+
+    References
+    ----------
+    Kanter, Some effects of proportions on group life: skewed sex ratios and responses to token
+    women, American Journal of Sociology 1977 (the notion); the index is defined here.
+
+    Examples
+    --------
+    >>> from equirank.metrics.properties import tokenisation_index
+    >>> tokenisation_index([1, 6, 2, 3, 4, 5], [3, 4, 1, 2, 5, 6], [1, 1, 0, 0, 0, 0])
+    TokenisationIndex(index=0.5, upper=-2.0, lower=2.0, size=2.0, others=1.0)
+    """
+    displacement, truth, mask = as_displacement(position, true_position, protected)
+    others = float(np.abs(displacement[~mask]).mean())
+    moved = displacement[mask][np.argsort(truth[mask], kind="stable")]
+    size = float(np.abs(moved).mean())
+    half = len(moved) // 2
+    if half == 0:
+        return TokenisationIndex(nan, nan, nan, size, others)
+    upper, lower = float(moved[:half].mean()), float(moved[-half:].mean())
+    index = max(0.0, min(-upper, lower) - others) / size if size > 0 else 0.0
+    return TokenisationIndex(index, upper, lower, size, others)

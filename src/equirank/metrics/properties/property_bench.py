@@ -1,0 +1,248 @@
+"""The property bench: which metric sees which property."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from math import inf
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.errors import DataError
+from ...core.inference import holm, paired_tests
+from ...core.metric import Metric, Values, measure
+from ...core.params import Integer, check_params
+from ...core.random import as_seed, generator
+from ...core.registry import metric_names, parse_metrics, suggest
+from ...core.slots import Slots
+from ...core.table import Table
+from ..fairness.prefix_divergence import RRD
+from .merit_checks import (
+    arbitrary_treatment,
+    conditional_independence,
+    noisy_ranking,
+    tokenisation_index,
+)
+from .position_checks import bimodality, clustering, smoothness, statistical_independence
+from .scenarios import PROTECTED, scenario_names, scenario_pair
+
+__all__ = ["CHECKS", "LEVEL", "LISTS", "CheckMetric", "bench", "default_metrics", "true_places"]
+
+
+Check = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+
+#: One number of each check, larger is worse, from places (1..n in order), true places and group.
+CHECKS: dict[str, Check] = {
+    "smoothness.ks": lambda p, t, g: smoothness(p[g], len(p)).ks,
+    "smoothness.wasserstein": lambda p, t, g: smoothness(p[g], len(p)).wasserstein,
+    "bimodality.coefficient": lambda p, t, g: bimodality(p[g], len(p)).coefficient,
+    "clustering.z": lambda p, t, g: -clustering(g, exact=False).z,
+    "tokenisation_index.index": lambda p, t, g: tokenisation_index(p, t, g).index,
+    "noisy_ranking.ratio": lambda p, t, g: noisy_ranking(p, t, g, n_boot=0).ratio,
+    "arbitrary_treatment.difference": lambda p, t, g: arbitrary_treatment(p, t, g).difference,
+    "statistical_independence.difference": lambda p, t, g: abs(
+        statistical_independence(p, g).difference
+    ),
+    "conditional_independence.difference": lambda p, t, g: abs(
+        conditional_independence(p, t, g).difference
+    ),
+    "conditional_independence(bins=2).absolute": lambda p, t, g: (
+        conditional_independence(p, t, g, bins=2).absolute
+    ),
+}
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CheckMetric(Metric):
+    """One number of a distributional check of the protected in the scenarios: lower is better.
+
+    Signed numbers count by their size, the z of the runs test with its sign turned, so that larger
+    is always worse. True places are those of the order by relevance, ties at their mean.
+
+    Parameters
+    ----------
+    check_name : str
+        A key of `CHECKS`.
+    by : str
+        The attribute.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
+    takes_k: ClassVar[bool] = False
+
+    check_name: str = "smoothness.ks"
+    by: str = "group"
+
+    def __repr__(self) -> str:
+        """Name the check."""
+        return self.check_name
+
+    def values(self, slots: Slots) -> Values:
+        """Return the number of each list."""
+        codes, _ = slots.groups(self.by)
+        group = codes == slots.data.attribute(self.by).code(PROTECTED)
+        measured = CHECKS[self.check_name]
+        found = []
+        for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
+            some = slice(int(begin), int(end))
+            places, truth = np.arange(1, end - begin + 1), true_places(slots.y[some])
+            found.append(measured(places, truth, group[some]))
+        return Values(np.array(found))
+
+
+def true_places(y: np.ndarray) -> np.ndarray:
+    """Return the place of each item in the order by relevance; tied items share their mean."""
+    _, level, size = np.unique(-y, return_inverse=True, return_counts=True)
+    last = np.cumsum(size)
+    return (last - (size - 1) / 2.0)[level]
+
+
+#: Lists in each version of each repetition.
+LISTS = 4
+#: A property is detected where the corrected p-value lies below.
+LEVEL = 0.01
+#: What the scenarios can give a metric.
+GIVEN = frozenset({"relevance", "sensitive", "score"})
+#: Metrics that say little or nothing without a cutoff get this one.
+K = 20
+CUT = {
+    *("AdverseImpactRatio", "IGFAggregated", "IGFRatio"),
+    *("Precision", "Recall", "RecallGap", "Skew"),
+}
+CROSSED = ('ExposureGap(by=("group", "part"))', 'RankParityError(by=("group", "part"))')
+
+
+def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -> Table:
+    """Run metrics on pairs of a fair and a bad version and say which properties each one sees.
+
+    In each repetition a metric scores the fair and the bad version of four lists of every scenario
+    (`scenario_pair`). The difference, counted so that above 0 the bad version is the worse one, is
+    tested against 0 over the repetitions by random sign flips, two-sided; p-values are corrected by
+    Holm over the properties of the metric. A metric detects a property where the corrected p-value
+    is below 0.01 and the bad version scores worse. Fewer than eleven repetitions cannot detect
+    anything. A repetition in which either version is undefined or infinite is left out.
+
+    A metric that compares groups and names no attribute looks at ``group``, whose groups are
+    ``protected`` and ``other``; ``by=("group", "part")`` crosses it with the second attribute.
+
+    Parameters
+    ----------
+    metrics : metric, name, or several, optional
+        `Metric` objects of yours or ours, their classes or strings, or names of checks such as
+        ``"smoothness.ks"``. Without it all metrics that need no more than relevance, scores and
+        groups (those that mean nothing without a cutoff ``@20``), two of them also on crossed
+        attributes, and all checks.
+    n_repetitions : int
+        Number of seeded repetitions.
+    random_state : int, generator or None
+        Where randomness comes from.
+
+    Returns
+    -------
+    Table
+        One row per metric and property: ``effect`` (mean difference divided by its standard
+        deviation; infinite where all differences are equal and not 0), ``p`` (corrected),
+        ``detected``, and ``repetitions`` used.
+
+    Examples
+    --------
+    >>> from equirank.metrics.properties import bench
+    >>> table = bench(["RankParityError", "clustering.z"], n_repetitions=20)
+    >>> [row["property"] for row in table if row["metric"] == "RankParityError" and row["detected"]]
+    ['noisy ranking', 'class asymmetry', 'biased ground truth']
+    >>> [row["detected"] for row in table if row["property"] == "clustering"]
+    [False, True]
+    """
+    check_params("bench", {"n_repetitions": n_repetitions}, {"n_repetitions": Integer(2)})
+    seed = as_seed(random_state)
+    chosen = default_metrics() if metrics is None else _chosen(metrics)
+    rows: list[list[dict[str, Any]]] = [[] for _ in chosen]
+    for key, name in enumerate(scenario_names()):
+        n_lists = LISTS * n_repetitions
+        versions = scenario_pair(name, n_lists=n_lists, random_state=seed)
+        scores = [_scores(chosen, data.ranking(), n_repetitions) for data in versions]
+        for at, metric in enumerate(chosen):
+            worse = scores[1][at] - scores[0][at]
+            worse = worse if metric.direction == "lower" else -worse
+            row = _tested(worse[np.isfinite(worse)], generator(seed, len(scenario_names()), key))
+            rows[at].append({"metric": metric.name, "property": name, **row})
+    for some in rows:
+        for row, p in zip(some, holm([row["p"] for row in some]).tolist(), strict=True):
+            row.update(p=p, detected=bool(p < LEVEL and row["effect"] > 0))
+    heads = ("metric", "property", "effect", "p", "detected", "repetitions")
+    return Table({head: [row[head] for some in rows for row in some] for head in heads})
+
+
+def default_metrics() -> list[Metric]:
+    """Make the metrics the bench runs unless others are given."""
+    room = import_module("equirank.metrics")
+    found = [getattr(room, name)(**({"k": K} if name in CUT else {})) for name in metric_names()]
+    ours = [metric for metric in found if metric.needs <= GIVEN]
+    # rRD has a meaning for the smaller group only
+    ours = [replace(m, protected=PROTECTED) if isinstance(m, RRD) else m for m in ours]
+    return [*ours, *parse_metrics(CROSSED), *(CheckMetric(check_name=name) for name in CHECKS)]
+
+
+def _chosen(metrics: Any) -> list[Metric]:
+    """Read metrics, where names of checks count too."""
+    one = isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable)
+    several = [metrics] if one else list(metrics)
+    chosen = parse_metrics([_check_or_metric(metric) for metric in several])
+    for metric in chosen:
+        if not metric.needs <= GIVEN:
+            lacking = ", ".join(sorted(metric.needs - GIVEN))
+            raise DataError(f"{metric} needs {lacking}, which the scenarios lack")
+    return chosen
+
+
+def _check_or_metric(metric: Any) -> Any:
+    """Turn the name of a check into a metric; names in small letters can be nothing else."""
+    if not isinstance(metric, str) or not metric[:1].islower():
+        return metric
+    if metric not in CHECKS:
+        hint = suggest(metric, [*CHECKS, *metric_names()])
+        raise DataError(f"metric {metric!r} is not known{hint}")
+    return CheckMetric(check_name=metric)
+
+
+def _scores(metrics: list[Metric], ranking: Any, n_repetitions: int) -> list[np.ndarray]:
+    """Score every repetition: metrics x repetitions."""
+    placed = [_on_group(metric) for metric in metrics]
+    for metric in placed:
+        metric.check(ranking.data)
+    found = []
+    for metric, values in zip(placed, measure(placed, ranking), strict=True):
+        metric.refuse_undefined(ranking.data, values)
+        parts = [_part(values, at) for at in range(n_repetitions)]
+        found.append(np.array([float(metric.summarize(part)[0]) for part in parts]))
+    return found
+
+
+def _on_group(metric: Metric) -> Metric:
+    """Let a metric that names no attribute look at the groups."""
+    if any(field.name == "by" for field in fields(metric)) and getattr(metric, "by", "") is None:
+        options: dict[str, Any] = {"by": "group"}
+        return replace(metric, **options)
+    return metric
+
+
+def _part(values: Values, repetition: int) -> Values:
+    some = slice(repetition * LISTS, (repetition + 1) * LISTS)
+    groups = None if values.groups is None else values.groups[some]
+    return values._replace(value=values.value[some], groups=groups)
+
+
+def _tested(worse: np.ndarray, rng: np.random.Generator) -> dict[str, Any]:
+    """Return effect size, p-value and number of differences."""
+    worse = np.where(np.abs(worse) < 1e-12, 0.0, worse)
+    p, _ = paired_tests(worse, rng)
+    if len(worse) < 2:
+        return {"effect": np.nan, "p": p, "repetitions": len(worse)}
+    mean, spread = float(worse.mean()), float(worse.std(ddof=1))
+    if spread < 1e-12:
+        effect = 0.0 if mean == 0 else float(np.copysign(inf, mean))
+    else:
+        effect = mean / spread
+    return {"effect": effect, "p": p, "repetitions": len(worse)}

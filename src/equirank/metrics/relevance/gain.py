@@ -1,0 +1,255 @@
+"""DCG: relevance gained, discounted by how far down it stands."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...core.metric import DISCOUNT, Metric, Values, score_arrays
+from ...core.params import Choice, Constraint
+from ...core.slots import Slots
+from ...kernels.discounts import discounts, gains
+from ...kernels.segments import divide, largest_within, segment_sum, sort_values_within
+
+__all__ = ["DCG", "NDCG", "dcg", "ndcg"]
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DCG(Metric):
+    """How much relevance a reader meets near the top of the list.
+
+    ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``.
+    Tied items share the mean discount of their places; a list without relevant items scores 0.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}
+        ``2**y - 1`` or ``y``.
+    discount : {"log2", "zipf"} or sequence
+        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
+
+    Examples
+    --------
+    >>> from equirank.metrics import DCG
+    >>> DCG(gain="linear")@10
+    DCG(gain="linear")@10
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    additive: ClassVar[bool] = True
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "gain": Choice("exp2", "linear"),
+        "discount": DISCOUNT,
+    }
+
+    gain: Literal["exp2", "linear"] = "exp2"
+    discount: str | Sequence[float] = "log2"
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        return Values(segment_sum(*_weighted(self, slots)))
+
+    def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Return each group's share of the sum (query x group)."""
+        value = gains(slots.y, self.gain) * slots.expect(_table(self, slots))
+        present = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+        return np.where(present > 0, slots.sum_by_group(value, codes, n_groups), np.nan)
+
+
+def _table(metric: "DCG", slots: Slots) -> np.ndarray:
+    return discounts(int(slots.sizes.max()), metric.discount, metric.k)
+
+
+def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+    """Return gain times expected discount of the slots that count, and where each query begins."""
+    table = _table(metric, slots)
+    head = slots.head(metric.k)
+    return gains(head.y, metric.gain) * head.expect(table), head.offsets
+
+
+def dcg(
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    k: int | None = None,
+    gain: Literal["exp2", "linear"] = "exp2",
+    discount: str | Sequence[float] = "log2",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute discounted cumulative gain.
+
+    The formula and its reference stand with `DCG`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    k : int, optional
+        Cutoff: only the first k places count.
+    gain : {"exp2", "linear"}
+        ``2**y - 1`` or ``y``.
+    discount : {"log2", "zipf"} or sequence
+        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from equirank.metrics import dcg
+    >>> round(dcg([0, 3, 1], [0.9, 0.5, 0.1], k=2), 4)  # (2**0 - 1)/log2(2) + (2**3 - 1)/log2(3)
+    4.4165
+    """
+    metric = DCG(k=k, gain=gain, discount=discount, undefined=undefined)
+    return score_arrays(
+        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
+    )
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class NDCG(Metric):
+    """How close the list comes to the best order of its own items: 1 is best.
+
+    ``NDCG@k = DCG@k / max over orders of DCG@k``. Undefined where no item is relevant; other
+    libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items share their places.
+    By group, a group's gain is divided by the best its own items could have in the first places.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}
+        ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
+    discount : {"log2", "zipf"} or sequence
+        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
+    Burges et al., Learning to rank using gradient descent, ICML 2005 (exponential gain).
+
+    Examples
+    --------
+    >>> from equirank.metrics import NDCG
+    >>> NDCG@10
+    NDCG@10
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
+    additive: ClassVar[bool] = True
+    why_undefined: ClassVar[str] = "no item is relevant"
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "gain": Choice("exp2", "linear"),
+        "discount": DISCOUNT,
+    }
+
+    gain: Literal["exp2", "linear"] = "exp2"
+    discount: str | Sequence[float] = "log2"
+
+    def values(self, slots: Slots) -> Values:
+        """Return the value of each query."""
+        table = discounts(int(slots.sizes.max()), self.discount, self.k)
+        head = slots.head(self.k)
+        gained = segment_sum(gains(head.y, self.gain) * head.expect(table), head.offsets)
+        best = _best(gains(slots.y, self.gain), slots.offsets, table, self.k)
+        return Values(divide(gained, best))
+
+    def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
+        """Divide each group's gain by the best its items could have in the first places."""
+        table = discounts(int(slots.sizes.max()), self.discount, self.k)
+        cell = slots.query * n_groups + codes
+        n_cells = slots.n_queries * n_groups
+        gain = gains(slots.y, self.gain)
+        gained = np.bincount(cell, weights=gain * slots.expect(table), minlength=n_cells)
+        order = np.argsort(cell, kind="stable")
+        cuts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
+        best = _best(gain[order], cuts, table, self.k)
+        return divide(gained, best).reshape(-1, n_groups)
+
+
+def _best(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray, k: int | None) -> np.ndarray:
+    """Return each list's largest sum: the largest gains meet the largest discounts."""
+    if (np.diff(table) > 0).any():
+        place = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
+        weight = sort_values_within(table[place], offsets)
+        return segment_sum(sort_values_within(gain, offsets) * weight, offsets)
+    if k is None:
+        ranked, cuts = sort_values_within(gain, offsets), offsets
+    else:
+        ranked, cuts = largest_within(gain, offsets, k)
+    place = np.arange(len(ranked)) - np.repeat(cuts[:-1], np.diff(cuts))
+    return segment_sum(ranked * table[place], cuts)
+
+
+def ndcg(
+    y_true: Any,
+    y_score: Any,
+    *,
+    qid: Any = None,
+    k: int | None = None,
+    gain: Literal["exp2", "linear"] = "exp2",
+    discount: str | Sequence[float] = "log2",
+    ties: Literal["average", "stable"] = "average",
+    per_query: bool = False,
+    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
+) -> Any:
+    """Compute normalised discounted cumulative gain.
+
+    The formula and its reference stand with `NDCG`, the object this calls.
+
+    Parameters
+    ----------
+    y_true : array-like
+        Relevance, >= 0.
+    y_score : array-like
+        Scores, higher is ranked earlier; or a `Ranking`.
+    qid : array-like, optional
+        The list each row belongs to; None makes all rows one list.
+    k : int, optional
+        Cutoff: only the first k places count.
+    gain : {"exp2", "linear"}
+        ``2**y - 1`` or ``y``.
+    discount : {"log2", "zipf"} or sequence
+        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+    ties : {"average", "stable"}
+        Equal scores share their places, or keep the order given.
+    per_query : bool
+        Give one value per query, in order of first appearance, NaN where undefined.
+    undefined : {"skip", "zero", "one", "raise"}
+        What a query counts where the metric is undefined.
+
+    Returns
+    -------
+    float or ndarray
+
+    Examples
+    --------
+    >>> from equirank.metrics import ndcg
+    >>> round(ndcg([0, 1], [0.9, 0.5]), 4)  # (1/log2(3)) / (1/log2(2))
+    0.6309
+    >>> ndcg([0, 1, 0, 0], [0.9, 0.5, 0.2, 0.1], qid=[1, 1, 2, 2], per_query=True)
+    array([0.63092975,        nan])
+    """
+    metric = NDCG(k=k, gain=gain, discount=discount, undefined=undefined)
+    return score_arrays(
+        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
+    )

@@ -1,0 +1,169 @@
+"""Measures before and after a repair, one line each."""
+
+from typing import Any
+
+from ..core.environment import require
+from ..core.errors import DataError
+from .theme import FOCUS, MUTED, altair, attribute_rows, data, dress, shorten
+
+__all__ = ["before_after", "comparison"]
+
+
+_GOOD, _BAD, _BEFORE = "#4393c3", "#b2182b", "#878787"
+
+
+def before_after(changes: Any, *, title: str | None = None, width: int = 420) -> Any:
+    """Draw each measure before and after, joined by a line in the colour of better or worse.
+
+    Blue: the repair made it better; red: worse. Nothing is computed here.
+
+    Parameters
+    ----------
+    changes : Table, data frame or mapping of columns
+        Columns ``measure``, ``before``, ``after`` and ``better`` ("lower" or "higher"), as
+        ``IFair.changes`` gives them.
+    title : str, optional
+        The title.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Examples
+    --------
+    >>> from equirank.plots import before_after
+    >>> changes = {"measure": ["leakage"], "before": [0.3], "after": [0.1], "better": ["lower"]}
+    >>> before_after(changes).to_dict()["title"]
+    'Before and after'
+    """
+    columns = changes.to_dict() if hasattr(changes, "to_dict") else dict(changes)
+    for name in ("measure", "before", "after", "better"):
+        if name not in columns:
+            raise DataError(f"changes must have a column {name!r}, got {', '.join(columns)}")
+    lists = [
+        list(columns[name].values() if isinstance(columns[name], dict) else columns[name])
+        for name in ("measure", "before", "after", "better")
+    ]
+    rows = []
+    for measure, before, after, better in zip(*lists, strict=True):
+        gain = before - after if better == "lower" else after - before
+        word = "better" if gain > 0 else "worse" if gain < 0 else "same"
+        label = f"{measure} ({better} is better)"
+        rows.append(
+            {"measure": label, "before": float(before), "after": float(after), "change": word}
+        )
+    alt = require("altair", "report")
+    y = alt.Y("measure:N", title=None, sort=None).axis(labelLimit=260)
+    hue = alt.Color("change:N", title="after is").scale(
+        domain=["better", "worse", "same"], range=[_GOOD, _BAD, _BEFORE]
+    )
+    base = alt.Chart(alt.Data(values=rows))
+    tips = [
+        "measure:N",
+        alt.Tooltip("before:Q", format=".4f"),
+        alt.Tooltip("after:Q", format=".4f"),
+    ]
+    lines = base.mark_rule(strokeWidth=3).encode(x="before:Q", x2="after:Q", y=y, color=hue)
+    hollow = base.mark_point(size=110, filled=False, color=_BEFORE, strokeWidth=2).encode(
+        x=alt.X("before:Q", title="before (hollow) and after (filled)"), y=y, tooltip=tips
+    )
+    filled = base.mark_point(size=130, filled=True, opacity=1).encode(
+        x="after:Q", y=y, color=hue, tooltip=tips
+    )
+    return alt.layer(lines, hollow, filled).properties(
+        width=width, height=46 * len(rows), title=title or "Before and after"
+    )
+
+
+def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -> Any:
+    """Draw each metric of two rankings side by side, each on a scale of its own.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Of an audit against another ranking; read from its table ``comparison``; nothing is
+        computed.
+    attribute : str, optional
+        Which attribute's metrics; by default the first there is.
+    width : int
+        Width in pixels of each metric's line.
+
+    Returns
+    -------
+    altair.Chart
+        A diamond for the other ranking, a circle for the audited one, a line between.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import comparison
+    >>> table = Table({
+    ...     "attribute": ["sex"], "metric": ["RND"], "group": [""], "value": [0.2], "other": [0.3],
+    ...     "difference": [-0.1], "low": [-0.15], "high": [-0.05], "p_holm": [0.01],
+    ... })
+    >>> chart = comparison(SimpleNamespace(tables={"comparison": table}))
+    >>> chart.to_dict()["title"]["text"]
+    'Side by side, by sex'
+    """
+    attribute, rows = attribute_rows(result, "comparison", attribute)
+    alt = altair()
+    keep = ("value", "other", "difference", "low", "high", "p_holm")
+    shown = [
+        {"metric": _label(row), "here": "audited", "there": "against"}
+        | {key: row[key] for key in keep}
+        for row in rows
+    ]
+    tips = [alt.Tooltip("metric:N", title="metric")] + [
+        alt.Tooltip(f"{key}:Q", title=title, format=".4~f")
+        for key, title in (
+            ("value", "audited"), ("other", "against"), ("difference", "difference"),
+            ("low", "low"), ("high", "high"), ("p_holm", "p (Holm)"),
+        )
+    ]  # fmt: skip
+    sides = {"domain": ["against", "audited"], "range": [MUTED, FOCUS]}
+    shapes = {"domain": ["against", "audited"], "range": ["diamond", "circle"]}
+    x = (
+        alt.X("value:Q", title=None)
+        .scale(zero=False, nice=True, padding=14)
+        .axis(tickCount=4, labelSeparation=10)
+    )
+    other = alt.X("other:Q", title=None)
+    points = alt.Chart().mark_point(size=120, filled=True, opacity=1)
+    layers = alt.layer(
+        alt.Chart().mark_rule(strokeWidth=3, opacity=0.45, color=MUTED).encode(x=x, x2="other:Q"),
+        *(
+            points.encode(
+                x=place,
+                color=alt.Color(f"{side}:N").scale(**sides),
+                shape=alt.Shape(f"{side}:N").scale(**shapes),
+                tooltip=tips,
+            )
+            for place, side in ((other, "there"), (x, "here"))
+        ),
+        data=data(shown),
+    )
+    header = alt.Header(labelAngle=0, labelAlign="left", labelOrient="left", labelLimit=170)
+    chart = (
+        layers.properties(width=width, height=26)
+        .facet(
+            row=alt.Row(
+                "metric:N", sort=[row["metric"] for row in shown], header=header, title=None
+            ),
+            spacing=14,
+        )
+        .resolve_scale(x="independent")
+    )
+    words = f", by {shorten(attribute, 40)}" if attribute else ""
+    return dress(
+        chart,
+        f"Side by side{words}",
+        "Each metric of the audited ranking beside that of the ranking it is compared with, each "
+        "on a scale of its own.",
+    )
+
+
+def _label(row: dict[str, Any]) -> str:
+    return f"{row['metric']} ({row['group']})" if row["group"] else str(row["metric"])

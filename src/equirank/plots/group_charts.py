@@ -1,0 +1,374 @@
+"""Each group's share of attention beside its share of everybody."""
+
+from typing import Any
+
+from .theme import FOCUS, MUTED, SHAPES, altair, attribute_rows, data, dress, group_scale, shorten
+
+__all__ = [
+    "exposure",
+    "exposure_merit",
+    "impact_ratios",
+    "intervals_by_k",
+    "pairwise_accuracy",
+    "selection_rates",
+    "two_shares",
+]
+
+
+def intervals_by_k(
+    source: Any,
+    ks: list[int],
+    scale: dict[str, list[Any]],
+    x: Any,
+    interval: tuple[str, str],
+    tips: list[Any],
+) -> Any:
+    """Draw a point and a bar for each group and k; small cells are hollow."""
+    alt = altair()
+    offset = alt.YOffset("k:O", sort=ks)
+    y = alt.Y("group:N", title=None, sort=None)
+    many = len(ks) > 1
+    legend = alt.Legend(labelExpr="'first ' + datum.label", symbolFillColor=MUTED) if many else None
+    hue = alt.Color("group:N", legend=None).scale(**scale)
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(ks))]
+    shape = alt.Shape("k:N", legend=legend).scale(domain=ks, range=shapes)
+    low, high = interval
+    ends = x.copy()
+    ends.shorthand = f"{low}:Q"
+    tips = [alt.Tooltip("group:N", title="group"), alt.Tooltip("k:O", title="first k"), *tips]
+    base = alt.Chart(source).encode(y=y, yOffset=offset, color=hue)
+    bars = base.mark_rule(strokeWidth=3, opacity=0.5, strokeCap="round").encode(
+        x=ends, x2=f"{high}:Q"
+    )
+    points = base.mark_point(size=80, opacity=1, strokeWidth=2).encode(
+        x=x,
+        shape=shape,
+        fill=alt.condition("datum.small_cell", alt.value("transparent"), hue),
+        tooltip=tips,
+    )
+    return alt.layer(bars, points)
+
+
+def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw each group's selection rate divided by the highest one, with its interval, for each k.
+
+    No threshold is drawn: rules that ask for these ratios differ, and several set none.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its tables ``selection`` and ``groups``; nothing is computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        A point and a bar per group and k; the reference itself, at 1, is left out.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import impact_ratios
+    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
+    >>> table = Table(names | {
+    ...     "k": [10, 10], "impact_ratio": [0.43, 1.0], "ratio_low": [0.2, 1.0],
+    ...     "ratio_high": [0.9, 1.0], "reference": [False, True], "small_cell": [False, False],
+    ... })
+    >>> tables = {"selection": table, "groups": Table(names | {"focus": [True, False]})}
+    >>> chart = impact_ratios(SimpleNamespace(tables=tables))
+    >>> chart.to_dict()["title"]["text"]
+    'Impact ratios, by sex'
+    """
+    attribute, rows = attribute_rows(result, "selection", attribute)
+    alt = altair()
+    keep = ("group", "k", "impact_ratio", "ratio_low", "ratio_high", "small_cell")
+    tips = [
+        alt.Tooltip("impact_ratio:Q", title="impact ratio", format=".2f"),
+        alt.Tooltip("ratio_low:Q", title="low", format=".2f"),
+        alt.Tooltip("ratio_high:Q", title="high", format=".2f"),
+    ]
+    x = (
+        alt.X("impact_ratio:Q", title="selection rate over the highest")
+        .scale(domainMin=0)
+        .axis(tickCount=6)
+    )
+    rows = [row for row in rows if not row["reference"]]
+    ks = sorted({row["k"] for row in rows})
+    height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
+    scale = group_scale(result, attribute)
+    one = alt.Chart(data([{"one": 1}])).mark_rule(color=MUTED).encode(x="one:Q")
+    chart = one + intervals_by_k(
+        data({key: row[key] for key in keep} for row in rows),
+        ks,
+        scale,
+        x,
+        ("ratio_low", "ratio_high"),
+        tips,
+    )
+    return dress(
+        chart.properties(width=width, height=height),
+        f"Impact ratios, by {shorten(attribute, 40)}",
+        f"Selection rate of each group of {shorten(attribute)} divided by the highest rate, with "
+        "its interval, for each k; 1 means equal rates.",
+    )
+
+
+#: Numbers are written into the cells up to this many groups; tooltips always have them.
+LEGIBLE = 14
+
+
+def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int = 520) -> Any:
+    """Draw how often the better of two items is ranked higher, by the groups of the two.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its table ``pairwise``, which is empty without relevance; nothing is computed.
+        Rows of kind ``inter`` (a group against all others) are left to the table.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        A matrix: the group of the better item down, of the worse one across; 50 % is a coin.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import pairwise_accuracy
+    >>> table = Table({
+    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "other": ["m", "f"],
+    ...     "accuracy": [0.6, 0.8], "n_pairs": [10, 10], "kind": ["pair", "pair"],
+    ... })
+    >>> chart = pairwise_accuracy(SimpleNamespace(tables={"pairwise": table}))
+    >>> chart.to_dict()["title"]["text"]
+    'Pairwise accuracy, by sex'
+    """
+    attribute, rows = attribute_rows(result, "pairwise", attribute)
+    alt = altair()
+    keep = ("group", "other", "accuracy", "n_pairs")
+    shown = [{key: row[key] for key in keep} for row in rows if row["kind"] != "inter"]
+    across = len({row["other"] for row in shown})
+    down = len({row["group"] for row in shown})
+    angle = 0 if across <= 3 else -40
+    base = alt.Chart(data(shown)).encode(
+        x=alt.X("other:N", title="the worse item is", sort=None)
+        .scale(paddingInner=0.04)
+        .axis(
+            orient="top",
+            labelAngle=angle,
+            domain=False,
+            ticks=False,
+            labelLimit=110 if angle == 0 else 90,
+        ),
+        y=alt.Y("group:N", title="the better item is", sort=None).scale(paddingInner=0.06),
+    )
+    tips = [
+        alt.Tooltip("group:N", title="better item"),
+        alt.Tooltip("other:N", title="worse item"),
+        alt.Tooltip("accuracy:Q", title="ranked right", format=".1%"),
+        alt.Tooltip("n_pairs:Q", title="pairs", format=","),
+    ]
+    cells = base.mark_rect(cornerRadius=4).encode(
+        color=alt.Color("accuracy:Q", legend=None).scale(
+            domain=[0, 0.5, 1], range=["#b35806", "#f4f1ea", "#2c6fad"], interpolate="rgb"
+        ),
+        tooltip=tips,
+    )
+    strong = "datum.accuracy > 0.85 || datum.accuracy < 0.15"
+    words = base.mark_text(fontSize=14, fontWeight=600).encode(
+        text=alt.Text("accuracy:Q", format=".0%"),
+        color=alt.condition(strong, alt.value("#ffffff"), alt.value("#1f2933")),
+    )
+    layers = [cells, words] if across <= LEGIBLE else [cells]
+    chart = alt.layer(*layers).properties(width=width, height=52 * down)
+    if angle:
+        chart = chart.properties(padding={"left": 5, "top": 5, "bottom": 5, "right": 60})
+    return dress(
+        chart,
+        f"Pairwise accuracy, by {shorten(attribute, 40)}",
+        f"Matrix over the groups of {shorten(attribute)}: how often the better of two items is "
+        "ranked above the worse one; one half is what a coin gives.",
+    )
+
+
+def selection_rates(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw which share of each group is among the first k, with its interval, for each k.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its tables ``selection`` and ``groups``; nothing is computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        A point and a bar per group and k; small cells are hollow.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import selection_rates
+    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
+    >>> table = Table(names | {
+    ...     "k": [10, 10], "selected": [3, 7], "size": [20, 20], "rate": [0.15, 0.35],
+    ...     "low": [0.1, 0.2], "high": [0.3, 0.5], "small_cell": [True, False],
+    ... })
+    >>> tables = {"selection": table, "groups": Table(names | {"focus": [True, False]})}
+    >>> chart = selection_rates(SimpleNamespace(tables=tables))
+    >>> chart.to_dict()["title"]["text"]
+    'Selection rates, by sex'
+    """
+    attribute, rows = attribute_rows(result, "selection", attribute)
+    alt = altair()
+    keep = ("group", "k", "selected", "size", "rate", "low", "high", "small_cell")
+    tips = [
+        alt.Tooltip("selected:Q", title="selected", format=","),
+        alt.Tooltip("size:Q", title="of", format=","),
+        alt.Tooltip("rate:Q", title="rate", format=".1%"),
+        alt.Tooltip("low:Q", title="low", format=".1%"),
+        alt.Tooltip("high:Q", title="high", format=".1%"),
+    ]
+    x = alt.X("rate:Q", title="share of the group among the first k").axis(
+        format=".0%", tickCount=6
+    )
+    shown = data({key: row[key] for key in keep} for row in rows)
+    ks = sorted({row["k"] for row in rows})
+    scale = group_scale(result, attribute)
+    height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
+    chart = intervals_by_k(shown, ks, scale, x, ("low", "high"), tips)
+    return dress(
+        chart.properties(width=width, height=height),
+        f"Selection rates, by {shorten(attribute, 40)}",
+        f"Share of each group of {shorten(attribute)} that is among the first k places, with its "
+        "interval, for each k.",
+    )
+
+
+def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str, str]) -> Any:
+    """Draw for each group a hollow point, a filled one, and a line between."""
+    alt = altair()
+    both = [
+        {"group": row["group"], "what": words[key], "value": row[key], "ratio": row["ratio"]}
+        for row in rows
+        for key in (start, end)
+    ]
+    y = alt.Y("group:N", title=None, sort=None)
+    ends = alt.Chart(data({key: row[key] for key in ("group", start, end)} for row in rows))
+    line = ends.mark_rule(strokeWidth=3, opacity=0.45, color=MUTED).encode(
+        x=alt.X(f"{start}:Q"), x2=f"{end}:Q", y=y
+    )
+    domain = [words[start], words[end]]
+    points = (
+        alt.Chart(data(both))
+        .mark_point(size=130, filled=True, opacity=1)
+        .encode(
+            x=alt.X("value:Q", title="share").scale(padding=12).axis(format=".0%", tickCount=5),
+            y=y,
+            color=alt.Color("what:N").scale(domain=domain, range=[MUTED, FOCUS]),
+            shape=alt.Shape("what:N").scale(domain=domain, range=["diamond", "circle"]),
+            tooltip=[
+                alt.Tooltip("group:N", title="group"),
+                alt.Tooltip("what:N", title="what"),
+                alt.Tooltip("value:Q", title="share", format=".1%"),
+                alt.Tooltip("ratio:Q", title=f"{words[end]} / {words[start]}", format=".2f"),
+            ],
+        )
+    )
+    return alt.layer(line, points)
+
+
+def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw each group's share of exposure beside its share of everybody.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its table ``groups``; nothing is computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        Two points per group; a circle left of its diamond means less attention than numbers.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import exposure
+    >>> groups = Table({
+    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "share": [0.5, 0.5],
+    ...     "exposure": [0.4, 0.6], "exposure_per_item": [0.8, 1.2],
+    ... })
+    >>> exposure(SimpleNamespace(tables={"groups": groups})).to_dict()["title"]["text"]
+    'Share of exposure, by sex'
+    """
+    attribute, rows = attribute_rows(result, "groups", attribute)
+    rows = [row | {"ratio": row["exposure_per_item"]} for row in rows]
+    words = {"share": "share of everybody", "exposure": "share of exposure"}
+    chart = two_shares(rows, "share", "exposure", words)
+    return dress(
+        chart.properties(width=width, height=34 * len(rows)),
+        f"Share of exposure, by {shorten(attribute, 40)}",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
+        "of everybody.",
+    )
+
+
+def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw each group's share of exposure beside its share of merit.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its table ``exposure_merit``, which is empty without relevance; nothing is
+        computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        Two points per group; a circle left of its diamond means less attention than merit.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import exposure_merit
+    >>> table = Table({
+    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "merit_share": [0.5, 0.5],
+    ...     "exposure_share": [0.4, 0.6], "ratio": [0.8, 1.2],
+    ... })
+    >>> chart = exposure_merit(SimpleNamespace(tables={"exposure_merit": table}))
+    >>> chart.to_dict()["title"]["text"]
+    'Exposure against merit, by sex'
+    """
+    attribute, rows = attribute_rows(result, "exposure_merit", attribute)
+    words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}
+    chart = two_shares(rows, "merit_share", "exposure_share", words)
+    return dress(
+        chart.properties(width=width, height=34 * len(rows)),
+        f"Exposure against merit, by {shorten(attribute, 40)}",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
+        "of all relevance.",
+    )

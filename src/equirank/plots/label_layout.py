@@ -1,0 +1,182 @@
+"""Where names stand beside points, so that they do not lie on each other."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .theme import MUTED, data
+
+__all__ = ["PADDING", "Place", "Sheet", "box", "draw_labels", "label_places"]
+
+
+#: Pixels between the outermost marks and the frame.
+PADDING = 24
+#: How wide a letter and how high a line is, and how much room a point takes, in pixels.
+LETTER, LINE, POINT = 6.4, 13.0, 7.0
+#: Names longer than this are cut.
+LIMIT = 160
+#: Places to try beside a point: sideways, downwards, which end of the name is there.
+NEAR = (
+    (9, -8, "left"), (-9, -8, "right"), (9, 10, "left"), (-9, 10, "right"),
+    (0, -16, "center"), (0, 18, "center"),
+)  # fmt: skip
+#: Further places, joined to the point by a line.
+FAR = tuple(
+    (side * (16 + 4 * step), up * (22 + 16 * step), "left" if side > 0 else "right")
+    for step in range(5)
+    for up in (-1, 1)
+    for side in (1, -1)
+)
+
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a name stands: its distance from the point in pixels, and whether a line joins them."""
+
+    dx: float
+    dy: float
+    align: str
+    joined: bool
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """The drawing area: what the scales make of numbers, in pixels from the upper left."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    width: int
+    height: int
+
+    @classmethod
+    def around(cls, rows: Sequence[dict[str, Any]], width: int, height: int) -> "Sheet":
+        """Return the area around rows with x, y and the ends of intervals, each a number or None.
+        """
+
+        def span(*keys: str) -> tuple[float, float]:
+            values = [row[key] for row in rows for key in keys if row.get(key) is not None]
+            return min(values), max(values)
+
+        return cls(span("x", "x_low", "x_high"), span("y", "low", "high"), width, height)
+
+    def at(self, row: dict[str, Any]) -> tuple[float, float]:
+        """Return the pixel of a point."""
+        across = _share(row["x"], self.x) * (self.width - 2 * PADDING)
+        up = _share(row["y"], self.y) * (self.height - 2 * PADDING)
+        return PADDING + across, self.height - PADDING - up
+
+    def back(self, across: float, down: float) -> dict[str, float]:
+        """Return the point of a pixel."""
+        x = (across - PADDING) / (self.width - 2 * PADDING)
+        y = (self.height - PADDING - down) / (self.height - 2 * PADDING)
+        return {
+            "x": self.x[0] + x * ((self.x[1] - self.x[0]) or 1.0),
+            "y": self.y[0] + y * ((self.y[1] - self.y[0]) or 1.0),
+        }
+
+
+def _share(value: float, span: tuple[float, float]) -> float:
+    return (value - span[0]) / (span[1] - span[0]) if span[1] > span[0] else 0.5
+
+
+def box(at: tuple[float, float], dx: float, dy: float, align: str, text: str) -> Box:
+    """Return left, right, top and bottom of a text beside a pixel."""
+    wide = min(LETTER * len(text), LIMIT)
+    left = at[0] + dx - {"left": 0.0, "center": wide / 2, "right": wide}[align]
+    middle = at[1] + dy
+    return left, left + wide, middle - LINE / 2, middle + LINE / 2
+
+
+def label_places(
+    points: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    others: Sequence[tuple[float, float]],
+    taken: Sequence[Box],
+    sheet: Sheet,
+) -> list[Place]:
+    """Choose a place for the text of each point, near it and clear of the rest where it can be.
+
+    One after another, each takes the first place that lies on nothing, or else the one that lies on
+    least.
+
+    Parameters
+    ----------
+    points, texts
+        Pixels of the points to name, and their names.
+    others
+        Pixels of all points.
+    taken
+        Boxes of other texts.
+    sheet
+        The drawing area, which names should not leave.
+
+    Examples
+    --------
+    >>> sheet = Sheet((0.0, 1.0), (0.0, 1.0), 300, 200)
+    >>> two = [(100.0, 100.0), (110.0, 100.0)]
+    >>> [place.align for place in label_places(two, ["one", "two"], two, [], sheet)]
+    ['right', 'left']
+    """
+    boxes, found = list(taken), []
+    dots = [(x - POINT, x + POINT, y - POINT, y + POINT) for x, y in others]
+    for at, text in zip(points, texts, strict=True):
+        tried = []
+        for joined, places in ((False, NEAR), (True, FAR)):
+            for dx, dy, align in places:
+                mine = box(at, dx, dy, align, text)
+                worth = sum(_overlap(mine, other) for other in [*boxes, *dots])
+                tried.append((worth + _outside(mine, sheet), Place(dx, dy, align, joined), mine))
+                if tried[-1][0] == 0.0:
+                    break
+            if tried[-1][0] == 0.0:
+                break
+        _, place, mine = min(tried, key=lambda each: each[0])
+        boxes.append(mine)
+        found.append(place)
+    return found
+
+
+def draw_labels(
+    alt: Any,
+    rows: Sequence[dict[str, Any]],
+    sheet: Sheet,
+    taken: Sequence[Box],
+    axes: dict[str, Any],
+) -> Iterable[Any]:
+    """Write ``label`` beside each row's point; from far off a line leads there."""
+    named = [row for row in rows if row["label"]]
+    at = [sheet.at(row) for row in named]
+    texts = [row["label"] for row in named]
+    places = label_places(at, texts, [sheet.at(row) for row in rows], taken, sheet)
+    joined = []
+    for row, (x, y), place in zip(named, at, places, strict=True):
+        if place.joined:
+            end = sheet.back(x + place.dx, y + place.dy)
+            joined.append({"x": row["x"], "y": row["y"], "x2": end["x"], "y2": end["y"]})
+    if joined:
+        yield (
+            alt.Chart(data(joined))
+            .mark_rule(color=MUTED, strokeWidth=0.7)
+            .encode(**axes, x2="x2:Q", y2="y2:Q")
+        )
+    for place in dict.fromkeys(places):
+        mine = [row for row, own in zip(named, places, strict=True) if own == place]
+        yield (
+            alt.Chart(data(mine))
+            .mark_text(align=place.align, dx=place.dx, dy=place.dy, limit=LIMIT)
+            .encode(**axes, text="label:N")
+        )
+
+
+def _overlap(one: Box, other: Box) -> float:
+    across = min(one[1], other[1]) - max(one[0], other[0])
+    down = min(one[3], other[3]) - max(one[2], other[2])
+    return max(across, 0.0) * max(down, 0.0)
+
+
+def _outside(mine: Box, sheet: Sheet) -> float:
+    left, right, top, bottom = mine
+    over = max(-left, 0.0) + max(right - sheet.width, 0.0)
+    return LINE * over + 30.0 * (max(-top, 0.0) + max(bottom - sheet.height, 0.0))

@@ -1,0 +1,323 @@
+"""Which weights of two attributes rank fairly: a quarter circle."""
+
+from collections.abc import Mapping
+from math import atan2, cos, pi, sin
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.environment import require
+from ..core.errors import DataError
+from .theme import DASHES, FOCUS, INK, MUTED, PALETTE, altair, colours, data, dress, shorten
+
+if TYPE_CHECKING:
+    from ..core.pair_explanation import PairExplanation
+
+__all__ = ["fair_angles", "margin_bounds", "pair_explanation"]
+
+
+_FAIR, _UNFAIR, _ASKED, _FOUND = "#4393c3", "#e0e0e0", "#1b1b1b", "#b2182b"
+
+
+def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any:
+    """Draw the directions of two weights as a quarter circle, the fair ones in blue.
+
+    To the right lies the first attribute alone, upwards the second alone. The black line is the
+    direction asked for, the red one the nearest fair direction found. Nothing is computed here.
+
+    Parameters
+    ----------
+    model : FairScoringWeights
+        Fitted on two columns.
+    title : str, optional
+        The title.
+    size : int
+        Width and height in pixels.
+
+    Returns
+    -------
+    altair.LayerChart
+
+    Examples
+    --------
+    >>> from equirank.plots import fair_angles
+    >>> from equirank.preprocess import FairScoringWeights, PrefixSharesOracle
+    >>> X = [[4.0, 1.0], [3.0, 2.0], [2.0, 3.5], [1.0, 3.0]]
+    >>> oracle = PrefixSharesOracle(k=2, low=0.5, protected="b")
+    >>> model = FairScoringWeights(oracle, weights=[2, 1])
+    >>> chart = fair_angles(model.fit(X, sensitive_features=["a", "a", "b", "b"]))
+    >>> chart.to_dict()["title"]["text"]
+    'Fair directions: 62.6 % of the angles'
+    """
+    if getattr(model, "intervals_", None) is None or len(model.weights_) != 2:
+        raise DataError("model must be a FairScoringWeights fitted on two columns")
+    alt = require("altair", "report")
+    names = getattr(model, "feature_names_in_", ("first column", "second column"))
+    asked = [1.0, 1.0] if model.weights is None else [float(w) for w in model.weights]
+    box = alt.Scale(domain=[0, 1.12], nice=False)
+    x = alt.X("x:Q", scale=box, title=f"weight of {names[0]}").axis(grid=False, values=[0, 1])
+    y = alt.Y("y:Q", scale=box, title=f"weight of {names[1]}").axis(grid=False, values=[0, 1])
+    kind = alt.Color("kind:N", title=None).scale(
+        domain=["fair", "not fair", "asked for", "nearest fair"],
+        range=[_FAIR, _UNFAIR, _ASKED, _FOUND],
+    )
+    kind = kind.legend(orient="bottom", columns=2)
+    sectors = [_sector(low, high, "fair") for low, high in model.intervals_.tolist()]
+    layers = [
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(filled=True, strokeWidth=0.5, opacity=1)
+        .encode(x=x, y=y, order="step:Q", color=kind)
+        for rows in [_sector(0.0, pi / 2, "not fair"), *sectors]
+    ]
+    for weights, word in ((asked, "asked for"), (model.weights_.tolist(), "nearest fair")):
+        angle = atan2(weights[1], weights[0])
+        ray = [{"x": 0.0, "y": 0.0}, {"x": 1.08 * cos(angle), "y": 1.08 * sin(angle)}]
+        layers.append(
+            alt.Chart(alt.Data(values=[{**end, "kind": word} for end in ray]))
+            .mark_line(strokeWidth=3, strokeDash=[1, 0] if word == "nearest fair" else [6, 4])
+            .encode(x=x, y=y, color=kind)
+        )
+    shown = title or f"Fair directions: {100 * model.fair_share_:.1f} % of the angles"
+    apart = f"nearest fair weights {180 / pi * model.angle_:.1f} degrees from those asked for"
+    return alt.layer(*layers).properties(
+        width=size, height=size, title=alt.Title(shown, subtitle=apart)
+    )
+
+
+def _sector(low: float, high: float, word: str) -> list[dict[str, Any]]:
+    """Return the outline of a sector, about one corner per degree."""
+    n = max(2, int((high - low) * 60))
+    angles = [low + (high - low) * at / n for at in range(n + 1)]
+    corners = [(0.0, 0.0), *((cos(angle), sin(angle)) for angle in angles), (0.0, 0.0)]
+    return [{"x": x, "y": y, "step": at, "kind": word} for at, (x, y) in enumerate(corners)]
+
+
+#: Bounds are drawn up to here; above 1 they say nothing anyway.
+TOP = 1.25
+NEEDED = ("rho", "error", "margin_loss", "bound", "vacuous")
+
+
+def margin_bounds(
+    reports: Any, *, title: str | None = None, width: int = 520, height: int = 300
+) -> Any:
+    """Draw what a ranker's margins promise: margin loss below, bound above, over the margin rho.
+
+    The dotted line at the bottom is the share of pairs ranked wrongly. From 1 on, the grey part, a
+    bound says nothing; it is cut off a little above. The lowest bound is marked. Nothing is
+    computed.
+
+    Parameters
+    ----------
+    reports : Table or mapping of str to Table
+        What `equirank.theory.margin_report` gives, of one ranker or of several by name.
+    title : str, optional
+        The title.
+    width, height : int
+        Size in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        Lines over rho, on a logarithmic axis.
+
+    Examples
+    --------
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import margin_bounds
+    >>> report = Table(
+    ...     {"rho": [0.1, 1.0], "error": [0.1, 0.1], "margin_loss": [0.2, 0.8]}
+    ...     | {"bound": [0.9, 1.1], "vacuous": [False, True]}
+    ... )
+    >>> margin_bounds(report).to_dict()["title"]["text"]
+    'What the margins promise of unseen pairs'
+    """
+    alt = altair()
+    rows = [row for name, report in _named(reports).items() for row in _rows(name, report)]
+    names = list(dict.fromkeys(row["ranker"] for row in rows))
+    hue = alt.Color("ranker:N").scale(**colours(names))
+    hue = hue.legend(None) if len(names) == 1 else hue
+    x = alt.X("rho:Q", title="margin rho").scale(type="log", nice=False)
+    y = (
+        alt.Y("value:Q", title="share of pairs")
+        .scale(domain=[0, TOP], nice=False)
+        .axis(format=".0%")
+    )
+    kinds = ["bound", "margin loss", "error"]
+    dash = alt.StrokeDash("kind:N", sort=kinds).scale(
+        domain=kinds, range=[list(DASHES[0]), list(DASHES[1]), list(DASHES[2])]
+    )
+    tips = [
+        alt.Tooltip("ranker:N", title="ranker"),
+        alt.Tooltip("kind:N", title="line"),
+        alt.Tooltip("rho:Q", title="rho", format=".3f"),
+        alt.Tooltip("value:Q", title="share", format=".3f"),
+    ]
+    nothing = alt.Chart(alt.Data(values=[{"low": 1.0, "high": TOP}]))
+    layers = [
+        nothing.mark_rect(color=MUTED, opacity=0.12).encode(y="low:Q", y2="high:Q"),
+        nothing.mark_text(text="says nothing", color=MUTED, align="left", dx=6, dy=12).encode(
+            y="high:Q", x=alt.value(0)
+        ),
+        alt.Chart().mark_line(clip=True).encode(x=x, y=y, color=hue, strokeDash=dash),
+        alt.Chart()
+        .mark_point(size=140, opacity=0, filled=True, clip=True)
+        .encode(x=x, y=y, tooltip=tips),
+        alt.Chart()
+        .transform_filter("datum.best")
+        .mark_point(size=90, filled=True, opacity=1, stroke=INK)
+        .encode(x=x, y=y, color=hue, tooltip=tips),
+    ]
+    chart = alt.layer(*layers, data=data(rows)).properties(width=width, height=height)
+    return dress(
+        chart,
+        title or "What the margins promise of unseen pairs",
+        "Share of pairs below a margin, and the bound on the share of unseen pairs ranked wrongly "
+        f"that it gives, for growing margins, of {', '.join(shorten(name, 40) for name in names)}.",
+    )
+
+
+def _named(reports: Any) -> dict[str, Any]:
+    one = not isinstance(reports, Mapping) or "rho" in reports
+    found = {"ranker": reports} if one else dict(reports)
+    if not found:
+        raise DataError("reports must hold at least one report")
+    return {str(name): report for name, report in found.items()}
+
+
+def _rows(name: str, report: Any) -> list[dict[str, Any]]:
+    """Return a row per margin and line of one report."""
+    columns = {}
+    for column in NEEDED:
+        try:
+            columns[column] = list(report[column])
+        except (KeyError, TypeError):
+            raise DataError(
+                f"report of {name!r} must have the column {column!r}, as margin_report gives it"
+            ) from None
+    if not columns["rho"]:
+        raise DataError(f"report of {name!r} must have at least one margin")
+    best = min(range(len(columns["rho"])), key=lambda at: columns["bound"][at])
+    lines = {"bound": "bound", "margin loss": "margin_loss", "error": "error"}
+    return [
+        {
+            "ranker": name,
+            "kind": kind,
+            "rho": float(columns["rho"][at]),
+            "value": float(columns[column][at]),
+            "best": kind == "bound" and at == best and not columns["vacuous"][at],
+        }
+        for kind, column in lines.items()
+        for at in range(len(columns["rho"]))
+    ]
+
+
+#: Standard errors to either side of an estimate: a 95 % interval.
+WIDE = 1.96
+#: Pixels beside the longest bars, for their numbers.
+ROOM = 64
+
+
+def pair_explanation(
+    explanation: "PairExplanation", *, max_features: int = 12, width: int = 520
+) -> Any:
+    """Draw the contributions to the difference of two scores as bars, the largest on top.
+
+    Parameters
+    ----------
+    explanation : PairExplanation
+        What `Ranker.explain_pair` gives; nothing is computed.
+    max_features : int
+        Bars; what is left has one bar together. Contributions of 0 have none.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.LayerChart
+        Bars to the right lift a over b, bars to the left b over a; sampled ones have their 95 %
+        interval.
+
+    Examples
+    --------
+    >>> from equirank.plots import pair_explanation
+    >>> from equirank.rankers import RankBoost
+    >>> X, y = [[1.0, 5.0], [2.0, 5.0], [3.0, 1.0]], [0, 1, 2]
+    >>> chart = pair_explanation(RankBoost(n_estimators=5).fit(X, y).explain_pair(X, 2, 0))
+    >>> chart.to_dict()["title"]["text"]
+    'Why row 2 stands above row 0'
+    """
+    alt = altair()
+    a, b = (shorten(explanation.name(which), 30) for which in ("a", "b"))
+    sides = (f"lifts {a}", f"lifts {b}")
+    rows = _term_rows(explanation, max_features, sides)
+    names = [row["feature"] for row in rows]
+    base = alt.Chart(data(rows))
+    y = alt.Y("feature:N", title=None, sort=names).axis(labelLimit=280)
+    x = (
+        alt.X("contribution:Q", title="contribution to the difference of the scores")
+        .scale(padding=ROOM, nice=False)
+        .axis(tickCount=6)
+    )
+    hue = alt.Color("side:N", sort=None).scale(domain=list(sides), range=[PALETTE[0], FOCUS])
+    tips = [
+        alt.Tooltip("feature:N"),
+        alt.Tooltip("contribution:Q", format="+.4g"),
+        alt.Tooltip("standard_error:Q", title="standard error", format=".2g"),
+    ]
+    bars = base.mark_bar(height={"band": 0.68}).encode(x=x, y=y, color=hue, tooltip=tips)
+    words = base.encode(x=alt.X("end:Q"), y=y, text=alt.Text("contribution:Q", format="+.3g"))
+    layers = [
+        bars,
+        words.transform_filter("datum.contribution >= 0").mark_text(align="left", dx=5),
+        words.transform_filter("datum.contribution < 0").mark_text(align="right", dx=-5),
+        alt.Chart(data([{"zero": 0}])).mark_rule(color=MUTED).encode(x="zero:Q"),
+    ]
+    if explanation.method == "sampled":
+        error = base.mark_rule(strokeWidth=1.5, opacity=0.8).encode(x="low:Q", x2="high:Q", y=y)
+        layers.insert(1, error)
+    chart = alt.layer(*layers).properties(width=width, height=max(40, 26 * len(rows)))
+    gap = explanation.difference
+    where = "stands above" if gap > 0 else "stands below" if gap < 0 else "equals"
+    scores = f"score {explanation.score_a:.4g} against {explanation.score_b:.4g}"
+    return dress(
+        chart,
+        f"Why {a} {where} {b}",
+        f"Bars of each feature's contribution to the difference of the scores of {a} and {b}, "
+        f"{gap:.4g} in all.",
+        f"{scores}, a difference of {gap:+.4g} ({explanation.model}, {_how(explanation)})",
+    )
+
+
+def _how(explanation: "PairExplanation") -> str:
+    words = {"exact": "exact", "shap": "SHAP values"}
+    return words.get(explanation.method, f"estimated from {explanation.n_draws} orders")
+
+
+def _term_rows(
+    explanation: "PairExplanation", max_features: int, sides: tuple[str, str]
+) -> list[dict[str, Any]]:
+    part = explanation["contribution"]
+    there = np.flatnonzero(part != 0)
+    shown, left = there[:max_features], there[max_features:]
+    rows = []
+    for at in shown.tolist():
+        words = explanation.words(at)
+        rows.append(_row(shorten(words, 60), float(part[at]), explanation["standard_error"][at]))
+    if len(left):
+        error = float(np.sqrt((explanation["standard_error"][left] ** 2).sum()))
+        rows.append(_row(f"{len(left)} others", float(part[left].sum()), error))
+    for row in rows:
+        row["side"] = sides[0] if row["contribution"] >= 0 else sides[1]
+    return rows
+
+
+def _row(feature: str, contribution: float, error: float) -> dict[str, Any]:
+    low, high = contribution - WIDE * error, contribution + WIDE * error
+    return {
+        "feature": feature,
+        "contribution": contribution,
+        "standard_error": float(error),
+        "low": low,
+        "high": high,
+        "end": max(high, 0.0) if contribution >= 0 else min(low, 0.0),
+    }

@@ -1,1 +1,0 @@
-"""The page that reports are written on: one HTML file that needs no network."""

@@ -1,1 +1,0 @@
-"""One picture, one function, one file."""

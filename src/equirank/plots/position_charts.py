@@ -1,0 +1,311 @@
+"""How many places each group stands below or above the others."""
+
+from typing import Any
+
+from .theme import (
+    DASHES,
+    FOCUS,
+    MUTED,
+    OVERLAID,
+    altair,
+    attribute_rows,
+    data,
+    dress,
+    group_scale,
+    shorten,
+)
+
+__all__ = ["position_difference", "position_strip", "prefix_shares", "score_distributions"]
+
+
+def position_difference(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw how many places each group stands from the others on average, with its interval.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its table ``groups``; nothing is computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        A point and a bar per group; right of 0 means further down the list. A group without a
+        difference has no point.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import position_difference
+    >>> groups = Table({
+    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "focus": [True, False],
+    ...     "position_difference": [3.0, -3.0], "position_difference_low": [1.0, -5.0],
+    ...     "position_difference_high": [5.0, -1.0],
+    ... })
+    >>> position_difference(SimpleNamespace(tables={"groups": groups})).to_dict()["title"]["text"]
+    'Places from the others, by sex'
+    """
+    attribute, rows = attribute_rows(result, "groups", attribute)
+    alt = altair()
+    keep = ("group", "position_difference", "position_difference_low", "position_difference_high")
+    base = alt.Chart(data({key: row[key] for key in keep} for row in rows))
+    y = alt.Y("group:N", title=None, sort=None)
+    hue = alt.Color("group:N").scale(**group_scale(result, attribute)).legend(None)
+    title = "places below the others (negative: above)"
+    tips = [
+        alt.Tooltip("group:N", title="group"),
+        alt.Tooltip("position_difference:Q", title="places", format="+.2f"),
+        alt.Tooltip("position_difference_low:Q", title="low", format="+.2f"),
+        alt.Tooltip("position_difference_high:Q", title="high", format="+.2f"),
+    ]
+    zero = alt.Chart(data([{"zero": 0}])).mark_rule(color=MUTED).encode(x="zero:Q")
+    bars = base.mark_rule(strokeWidth=3, opacity=0.55, strokeCap="round").encode(
+        x=alt.X("position_difference_low:Q", title=title).scale(padding=16).axis(tickCount=8),
+        x2="position_difference_high:Q",
+        y=y,
+        color=hue,
+    )
+    points = base.mark_point(filled=True, size=110, opacity=1).encode(
+        x=alt.X("position_difference:Q", title=title), y=y, color=hue, tooltip=tips
+    )
+    chart = alt.layer(zero, bars, points).properties(width=width, height=34 * len(rows))
+    return dress(
+        chart,
+        f"Places from the others, by {shorten(attribute, 40)}",
+        f"Mean difference in position of each group of {shorten(attribute)} from all others, "
+        "with its interval; positive means further down the list.",
+    )
+
+
+def position_strip(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
+    """Draw the places of one group's members, one strip per list, to see clusters and tokens.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its table ``strip``, which holds a few lists; nothing is computed.
+    attribute : str, optional
+        Whose group; by default the first attribute.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        A tick per member, on a line as long as the list. Tied members share a tick.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import position_strip
+    >>> table = Table({
+    ...     "attribute": ["sex", "sex"], "group": ["f", "f"], "query": ["job 1", "job 1"],
+    ...     "position": [4, 9], "length": [10, 10],
+    ... })
+    >>> position_strip(SimpleNamespace(tables={"strip": table})).to_dict()["title"]["text"]
+    'Places of f, list by list'
+    """
+    attribute, rows = attribute_rows(result, "strip", attribute)
+    alt = altair()
+    group = rows[0]["group"]
+    keep = ("query", "position", "length")
+    shown = [{key: row[key] for key in keep} | {"query": str(row["query"])} for row in rows]
+    lists = {row["query"]: {"query": row["query"], "end": row["length"]} for row in shown}
+    y = alt.Y("query:N", title=None, sort=None).axis(labelLimit=90)
+    x = (
+        alt.X("position:Q", title="place in the list (1 is the top)")
+        .scale(zero=False, nice=False, padding=8)
+        .axis(tickCount=10)
+    )
+    chart = alt.layer(
+        alt.Chart(data({"position": 1} | row for row in lists.values()))
+        .mark_rule(color=MUTED, opacity=0.35)
+        .encode(x=x, x2="end:Q", y=y),
+        alt.Chart(data(shown))
+        .mark_tick(color=FOCUS, thickness=2.5, size=15, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            tooltip=[
+                alt.Tooltip("query:N", title="list"),
+                alt.Tooltip("position:Q", title="place"),
+                alt.Tooltip("length:Q", title="of"),
+            ],
+        ),
+    ).properties(width=width, height=22 * len(lists))
+    return dress(
+        chart,
+        f"Places of {shorten(group, 40)}, list by list",
+        f"Where the members of {shorten(group)} stand in {len(lists)} lists, a tick for each.",
+    )
+
+
+def prefix_shares(
+    result: Any, attribute: str | None = None, *, width: int = 640, height: int = 280
+) -> Any:
+    """Draw the share of each group among the first k places, its share of all, and the FA*IR band.
+
+    Up to three groups lie over each other and the band is that of the group looked at; more groups
+    have a small picture each, with a band of their own.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its tables ``prefix_shares`` and ``groups``; nothing is computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width, height : int
+        Size in pixels of the whole, or of three small pictures side by side.
+
+    Returns
+    -------
+    altair.Chart
+        Lines over k, on a logarithmic axis since the first places matter most.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import prefix_shares
+    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
+    >>> shares = {"k": [1, 1], "share": [0.0, 1.0], "pool_share": [0.5, 0.5]}
+    >>> band = {"band_low": [0.0, None], "band_high": [1.0, None]}
+    >>> tables = {
+    ...     "groups": Table(names | {"focus": [True, False]}),
+    ...     "prefix_shares": Table(names | shares | band),
+    ... }
+    >>> prefix_shares(SimpleNamespace(tables=tables)).to_dict()["title"]["text"]
+    'Share among the first k, by sex'
+    """
+    attribute, rows = attribute_rows(result, "prefix_shares", attribute)
+    alt = altair()
+    scale = group_scale(result, attribute)
+    together = len(scale["domain"]) <= OVERLAID
+    focus = scale["domain"][0]
+    keep = ("group", "k", "share", "pool_share", "band_low", "band_high")
+    rows = [
+        {key: row[key] for key in keep} | {"banded": not together or row["group"] == focus}
+        for row in rows
+    ]
+    ticks = _ticks(max(row["k"] for row in rows), (1, 2, 5) if together else (1, 3))
+    chart = alt.layer(*_layers(alt, scale, together, ticks), data=data(rows))
+    if together:
+        chart = chart.properties(width=width, height=height)
+    else:
+        chart = chart.properties(width=width // 3 - 40, height=height // 2).facet(
+            facet=alt.Facet("group:N", title=None, sort=scale["domain"]), columns=3
+        )
+    return dress(
+        chart,
+        f"Share among the first k, by {shorten(attribute, 40)}",
+        f"Share of each group of {shorten(attribute)} among the first k places, for growing k, "
+        "with its share of everybody as a thin line and the band that chance allows shaded.",
+    )
+
+
+def _ticks(end: int, steps: tuple[int, ...]) -> list[int]:
+    """Places on a logarithmic axis that readers know: 1, 2, 5, 10, 20, 50 and so on."""
+    places = [step * 10**power for power in range(len(str(end))) for step in steps]
+    return [place for place in places if place <= end]
+
+
+def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[int]) -> list[Any]:
+    x = alt.X("k:Q", title="first k places").scale(type="log", nice=False).axis(values=ticks)
+    y = alt.Y("share:Q", title="share of the group").axis(format=".0%", tickCount=5)
+    hue = alt.Color("group:N").scale(**scale)
+    dashes = [DASHES[i % len(DASHES)] for i in range(len(scale["domain"]))]
+    dash = alt.StrokeDash("group:N").scale(domain=scale["domain"], range=dashes)
+    if not together:
+        hue, dash = hue.legend(None), dash.legend(None).scale(domain=scale["domain"], range=[[1]])
+    tips = [
+        alt.Tooltip("group:N", title="group"),
+        alt.Tooltip("k:Q", title="first k"),
+        alt.Tooltip("share:Q", title="share", format=".1%"),
+        alt.Tooltip("pool_share:Q", title="share of all", format=".1%"),
+        alt.Tooltip("band_low:Q", title="band from", format=".1%"),
+        alt.Tooltip("band_high:Q", title="band to", format=".1%"),
+    ]
+    band = alt.Chart().transform_filter("datum.banded && isValid(datum.band_low)")
+    return [
+        band.mark_area(opacity=0.16, color=FOCUS if together else MUTED).encode(
+            x=x, y=alt.Y("band_low:Q"), y2="band_high:Q", detail="group:N"
+        ),
+        alt.Chart()
+        .mark_line(strokeWidth=1, color=MUTED, strokeDash=[2, 3])
+        .encode(x=x, y=alt.Y("pool_share:Q"), detail="group:N"),
+        alt.Chart().mark_line().encode(x=x, y=y, color=hue, strokeDash=dash),
+        alt.Chart().mark_point(size=180, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips),
+    ]
+
+
+def score_distributions(
+    result: Any, attribute: str | None = None, *, width: int = 640, height: int = 240
+) -> Any:
+    """Draw how the scores of each group are spread, over bins that all groups share.
+
+    Up to three groups lie over each other; more have a small picture each.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Read from its tables ``scores``, which is empty without scores, and ``groups``; nothing is
+        computed.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    width, height : int
+        Size in pixels of the whole, or of three small pictures side by side.
+
+    Returns
+    -------
+    altair.Chart
+        Histograms; each group's bars sum to 1.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from equirank.core.table import Table
+    >>> from equirank.plots import score_distributions
+    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
+    >>> bins = {"left": [0.0, 0.0], "right": [1.0, 1.0], "share": [1.0, 1.0]}
+    >>> tables = {"groups": Table(names | {"focus": [True, False]}), "scores": Table(names | bins)}
+    >>> score_distributions(SimpleNamespace(tables=tables)).to_dict()["title"]["text"]
+    'Scores, by sex'
+    """
+    attribute, rows = attribute_rows(result, "scores", attribute)
+    alt = altair()
+    scale = group_scale(result, attribute)
+    together = len(scale["domain"]) <= OVERLAID
+    hue = alt.Color("group:N").scale(**scale)
+    hue = hue if together else hue.legend(None)
+    x = alt.X("left:Q", title="score").scale(zero=False, nice=False)
+    y = alt.Y("share:Q", title="share of the group").axis(format=".0%", tickCount=4)
+    tips = [
+        alt.Tooltip("group:N", title="group"),
+        alt.Tooltip("left:Q", title="from", format=".4~g"),
+        alt.Tooltip("right:Q", title="to", format=".4~g"),
+        alt.Tooltip("share:Q", title="share of the group", format=".1%"),
+    ]
+    keep = ("group", "left", "right", "share")
+    chart = alt.layer(
+        alt.Chart()
+        .mark_rect(opacity=0.32)
+        .encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=hue, tooltip=tips),
+        alt.Chart().mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=hue),
+        data=data({key: row[key] for key in keep} for row in rows),
+    )
+    if together:
+        chart = chart.properties(width=width, height=height)
+    else:
+        chart = chart.properties(width=width // 3 - 40, height=height // 2).facet(
+            facet=alt.Facet("group:N", title=None, sort=scale["domain"]), columns=3
+        )
+    return dress(
+        chart,
+        f"Scores, by {shorten(attribute, 40)}",
+        f"Histogram of the scores of each group of {shorten(attribute)}, over shared bins.",
+    )

@@ -1,0 +1,352 @@
+"""Lines of equal trade-off distance: all points as far from perfect as the best ones."""
+
+from collections.abc import Iterable, Sequence
+from math import isfinite
+from typing import Any
+
+from ..core.errors import DataError
+from .label_layout import PADDING, Sheet, box, draw_labels
+from .theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
+
+__all__ = ["distance_lines", "draw_lines", "line_name", "tradeoff"]
+
+
+#: How far a line reaches beyond the points, as a share of their spread.
+REACH = 0.08
+DASHES = {"best rival": [7, 4], "best of all": [2, 3]}
+
+
+def distance_lines(
+    rows: list[dict[str, Any]], line: list[dict[str, Any]], x_better: str, y_better: str
+) -> list[dict[str, Any]]:
+    """Return the lines through the best rival and through the best of all, by their two ends.
+
+    The distance of a point is |1 - x| + |1 - y|, with 0 in place of 1 where lower is better. Rows
+    that say nothing of rivals have no lines; without rivals there is only the best of all. Lines
+    end a little beyond the points, and never beyond what is perfect.
+    """
+    if all(row["rival"] is None for row in rows):
+        return []
+    turn = [1.0 if better == "higher" else -1.0 for better in (x_better, y_better)]
+    perfect = [max(sign, 0.0) for sign in turn]
+
+    def upward(row: dict[str, Any]) -> tuple[float, float]:
+        return turn[0] * row["x"], turn[1] * row["y"]
+
+    def away(row: dict[str, Any]) -> float:
+        u, v = upward(row)
+        return abs(perfect[0] - u) + abs(perfect[1] - v)
+
+    (u_low, u_high), (v_low, v_high) = (
+        _reach([place[at] for place in map(upward, [*rows, *line])], perfect[at]) for at in (0, 1)
+    )
+    found: list[dict[str, Any]] = []
+    for name, some in (("best rival", [r for r in rows if r["rival"]]), ("best of all", rows)):
+        if not some:
+            continue
+        least = min(away(row) for row in some)
+        if found and least == found[0]["distance"]:
+            found[0]["name"] = "best of all, a rival"
+            continue
+        total = sum(perfect) - least  # u + v along the line
+        ends = (max(u_low, total - v_high), min(u_high, total - v_low))
+        found.append(
+            {
+                "name": name,
+                "distance": least,
+                "dash": DASHES[name],
+                "ends": [{"x": turn[0] * u, "y": turn[1] * (total - u)} for u in ends],
+            }
+        )
+    return found
+
+
+def _reach(values: list[float], perfect: float) -> tuple[float, float]:
+    low, high = min(values), max(values)
+    more = REACH * ((high - low) or 1.0)
+    return low - more, max(high, min(high + more, perfect))
+
+
+def draw_lines(alt: Any, lines: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
+    """Draw the lines, named with their distances, the rival's below and the other above."""
+    for line in lines:
+        yield (
+            alt.Chart(data(line["ends"]))
+            .mark_line(strokeDash=line["dash"], strokeWidth=1.5, color=INK, opacity=0.75)
+            .encode(**axes)
+        )
+        end, place, text = line_name(line)
+        yield (
+            alt.Chart(data([end]))
+            .mark_text(**place, color=INK, fontStyle="italic")
+            .encode(**axes, text=alt.value(text))
+        )
+
+
+def line_name(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Return the end of a line at which it is named, where the name stands there, and the name."""
+    low, high = sorted(line["ends"], key=lambda end: end["y"])
+    text = f"{line['name']}: {line['distance']:.3f}"
+    if line["name"] == "best rival":
+        return low, {"align": "right", "dx": 0, "dy": 12}, text
+    return high, {"align": "left", "dx": 5, "dy": -5}, text
+
+
+#: Names are written beside the points up to this many; tooltips always have them.
+LABELS = 14
+
+
+def tradeoff(
+    points: Any,
+    x: str = "x",
+    y: str = "y",
+    *,
+    mixture: Sequence[float] | None = None,
+    x_better: str = "higher",
+    y_better: str = "higher",
+    title: str | None = None,
+    width: int = 560,
+    height: int = 380,
+) -> Any:
+    """Draw rankings as points of two qualities, beside the line of random mixtures.
+
+    The dashed line joins what one gets by showing, with some probability, a random ranking instead
+    of the chosen one. A method below that line buys nothing that chance would not give for less, so
+    the line is always drawn and must be given. Nothing is computed: front and line come with the
+    points. Equal points lie on each other; a point with an undefined x or y is left out.
+
+    Parameters
+    ----------
+    points : Table, data frame or mapping of columns
+        One row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
+        ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
+        True for members of the Pareto front (filled points); ``path``, a label that joins its rows
+        by a line, in the order given; ``label``, what is written beside a point in place of its
+        name; ``mixture``, True for rows that make up the mixture line;
+        ``rival``, True for methods that others are compared with: lines of equal trade-off distance
+        ``|1 - x| + |1 - y|`` (0 for 1 where lower is better) then pass through the best rival,
+        dashed, and through the best of all, dotted.
+    x, y : str
+        The columns, also the titles of the axes.
+    mixture : (x0, y0, x1, y1), optional
+        The two ends of the mixture line, where the rows do not hold it.
+    x_better, y_better : {"higher", "lower"}
+        Which way is better, said at the axes.
+    title : str, optional
+        The title; by default it names y and x.
+    width, height : int
+        Size in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        For a notebook; `save_chart` writes it to a file.
+
+    Examples
+    --------
+    >>> from equirank.plots import tradeoff
+    >>> points = {"name": ["plain", "fair"], "NDCG@10": [0.8, 0.7], "ExposureGap": [0.3, 0.1]}
+    >>> chart = tradeoff(
+    ...     points, "ExposureGap", "NDCG@10", x_better="lower", mixture=(0.3, 0.8, 0.0, 0.5)
+    ... )
+    >>> chart.to_dict()["title"]["text"]
+    'NDCG@10 against ExposureGap'
+    """
+    for argument, better in (("x_better", x_better), ("y_better", y_better)):
+        if better not in ("higher", "lower"):
+            raise DataError(f"{argument} must be 'higher' or 'lower', got {better!r}")
+    rows, line = _rows(points, x, y, mixture)
+    alt = altair()
+    axes = {
+        "x": _axis(alt.X, "x", x, x_better),
+        "y": _axis(alt.Y, "y", y, y_better),
+    }
+    paths = list(dict.fromkeys(row["path"] for row in rows if row["path"]))
+    hue = _hue(alt, paths)
+    tips = _tips(alt, rows, x, y)
+    lines = distance_lines(rows, line, x_better, y_better)
+    layers = [*_mixture(alt, line, axes, solid=bool(lines)), *draw_lines(alt, lines, axes)]
+    if paths:
+        layers.append(
+            alt.Chart(data(row for row in rows if row["path"]))
+            .mark_line(strokeWidth=1.5, opacity=0.7)
+            .encode(**axes, order=alt.Order("step:Q"), **hue)
+        )
+    layers += _intervals(alt, rows, axes, hue)
+    layers += [
+        alt.Chart(data(row for row in rows if row["front"] is filled))
+        .mark_point(filled=filled, size=90, strokeWidth=2, opacity=1, color=PALETTE[0])
+        .encode(**axes, tooltip=tips, **hue, **_shape(alt, paths))
+        for filled in (False, True)
+        if any(row["front"] is filled for row in rows)
+    ]
+    if sum(bool(row["label"]) for row in rows) <= LABELS:
+        sheet = Sheet.around(
+            [*rows, *line, *(end for at in lines for end in at["ends"])], width, height
+        )
+        texts = [(*_mixture_name(line), "random mixture"), *map(line_name, lines)]
+        taken = [box(sheet.at(at), **place, text=text) for at, place, text in texts]
+        layers += draw_labels(alt, rows, sheet, taken, axes)
+    chart = alt.layer(*layers).properties(width=width, height=height)
+    reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
+    reading += [f"{_stroke(at)}: as far from perfect as the {at['name']}." for at in lines]
+    if any(row["front"] for row in rows) and not all(row["front"] for row in rows):
+        reading.append("Filled points are on the Pareto front; hollow ones are dominated.")
+    return dress(
+        chart,
+        title or f"{shorten(y, 45)} against {shorten(x, 45)}",
+        f"{len(rows)} rankings as points: {shorten(x)} ({x_better} is better) to the right, "
+        f"{shorten(y)} ({y_better} is better) upwards, and the line of random mixtures.",
+        reading,
+    )
+
+
+def _columns(points: Any) -> dict[str, list[Any]]:
+    """Read columns from a Table, a frame or a mapping."""
+    found = points.to_dict() if hasattr(points, "to_dict") else points
+    if not hasattr(found, "items"):
+        kind = type(points).__name__
+        raise DataError(f"points must be a table, a data frame or named columns, got a {kind}")
+    return {
+        str(name): list(column.values() if hasattr(column, "values") and callable(column.values)
+                        else column)
+        for name, column in found.items()
+    }  # fmt: skip
+
+
+def _rows(
+    points: Any, x: str, y: str, mixture: Sequence[float] | None
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the points and the mixture line as rows with fixed names."""
+    columns = _columns(points)
+    for name in ("name", x, y):
+        if name not in columns:
+            listed = ", ".join(shorten(column) for column in columns)
+            raise DataError(f"points must have a column {shorten(name)!r}, got {listed}")
+    count = len(columns["name"])
+    names = {"name": "name", "x": x, "y": y} | {
+        key: key
+        for key in ("low", "high", "x_low", "x_high", "front", "path", "mixture", "rival", "label")
+    }
+    none = [None] * count
+    rows = [
+        dict(zip(names, values, strict=True))
+        for values in zip(*(columns.get(column, none) for column in names.values()), strict=True)
+    ]
+    rows = [row for row in rows if _number(row["x"]) is not None and _number(row["y"]) is not None]
+    for step, row in enumerate(rows):
+        row["step"] = step
+        for key in ("x", "y", "low", "high", "x_low", "x_high"):
+            row[key] = _number(row[key])
+        row["name"] = str(row["name"])
+        row["label"] = row["name"] if row["label"] is None else str(row["label"])
+        row["path"] = "" if row["path"] is None or row["path"] != row["path"] else str(row["path"])
+        row["front"] = row["front"] is None or bool(row["front"])
+    line = [{"x": row["x"], "y": row["y"]} for row in rows if row["mixture"] is True]
+    if mixture is not None:
+        ends = [_number(value) for value in mixture]
+        if len(ends) != 4 or None in ends:
+            raise DataError(f"mixture must be four finite numbers x0, y0, x1, y1, got {mixture!r}")
+        line = [{"x": ends[0], "y": ends[1]}, {"x": ends[2], "y": ends[3]}]
+    if len(line) < 2:
+        raise DataError(
+            "the random-mixture line is always drawn: give mixture=(x0, y0, x1, y1), or at least "
+            "two rows of points with mixture=True"
+        )
+    shown = [row for row in rows if row["mixture"] is not True]
+    if not shown:
+        raise DataError(f"points must have at least one row with a finite {x!r} and {y!r}")
+    for row in shown:
+        del row["mixture"]
+    return shown, sorted(line, key=lambda end: (end["x"], end["y"]))
+
+
+def _number(value: Any) -> float | None:
+    if value is None or isinstance(value, str) or not isfinite(value):
+        return None
+    return float(value)
+
+
+def _axis(channel: Any, field: str, title: str, better: str) -> Any:
+    words = f"{shorten(title, 50)} ({better} is better)"
+    named = channel(f"{field}:Q", title=words).scale(zero=False, nice=False, padding=PADDING)
+    return named.axis(tickCount=8)
+
+
+def _hue(alt: Any, paths: list[str]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    scale = colours(paths)
+    return {
+        "color": alt.Color("path:N", title=None)
+        .scale(domain=["", *scale["domain"]], range=[INK, *scale["range"]])
+        .legend(values=paths, columns=4, symbolType="stroke", symbolStrokeWidth=3)
+    }
+
+
+def _shape(alt: Any, paths: list[str]) -> dict[str, Any]:
+    if not paths:
+        return {}
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(paths) + 1)]
+    return {
+        "shape": alt.Shape("path:N", title=None)
+        .scale(domain=["", *paths], range=shapes)
+        .legend(None)
+    }
+
+
+def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
+    tips = [alt.Tooltip("name:N", title="name")]
+    if any(row["path"] for row in rows):
+        tips.append(alt.Tooltip("path:N", title="path"))
+    titles = {"x": x, "y": y, "low": f"{y} low", "high": f"{y} high"}
+    tips += [
+        alt.Tooltip(f"{key}:Q", title=shorten(title), format=".4~f")
+        for key, title in titles.items()
+        if any(row[key] is not None for row in rows)
+    ]
+    return tips
+
+
+def _mixture_name(line: list[dict[str, Any]]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return where the mixture line is named: in the middle, since points stand at the ends."""
+    middle = {key: (line[0][key] + line[-1][key]) / 2 for key in ("x", "y")}
+    falls = line[-1]["y"] < line[0]["y"]
+    return middle, {"align": "left", "dx": 8, "dy": -10 if falls else 10}
+
+
+def _stroke(line: dict[str, Any]) -> str:
+    return "Dotted" if line["name"] == "best of all" else "Dashed"
+
+
+def _mixture(
+    alt: Any, line: list[dict[str, Any]], axes: dict[str, Any], solid: bool
+) -> Iterable[Any]:
+    dash = [1, 0] if solid else [6, 4]
+    yield (
+        alt.Chart(data(line))
+        .mark_line(strokeDash=dash, strokeWidth=1.5, color=MUTED)
+        .encode(**axes)
+    )
+    middle, place = _mixture_name(line)
+    yield (
+        alt.Chart(data([middle]))
+        .mark_text(**place, color=MUTED, fontStyle="italic")
+        .encode(**axes, text=alt.value("random mixture"))
+    )
+
+
+def _intervals(
+    alt: Any, rows: list[dict[str, Any]], axes: dict[str, Any], hue: dict[str, Any]
+) -> Iterable[Any]:
+    for low, high, along in (("low", "high", "y"), ("x_low", "x_high", "x")):
+        there = [row for row in rows if row[low] is not None and row[high] is not None]
+        if there:
+            other = "x" if along == "y" else "y"
+            ends = {along: axes[along].copy(), f"{along}2": f"{high}:Q", other: axes[other]}
+            ends[along].shorthand = f"{low}:Q"
+            yield (
+                alt.Chart(data(there))
+                .mark_rule(strokeWidth=1.5, opacity=0.6, color=PALETTE[0])
+                .encode(**ends, **hue)
+            )

@@ -1,0 +1,159 @@
+"""What all methods of this room share: scikit-learn's transformer, checked and saved our way."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core import inputs as door
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.params import Constraint, check_params
+from ..core.persistence import save
+from ..core.registry import suggest
+
+__all__ = ["Columns", "FairTransformer", "places", "refuse_constant", "seen_groups"]
+
+
+class Columns:
+    """One or several columns of X, by name or by position."""
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value can name columns."""
+        names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
+        return all(
+            isinstance(name, (str, int, np.integer)) and not isinstance(name, bool)
+            for name in names
+        )
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return "names or positions of columns"
+
+
+class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the transformers of this room."""
+
+    params: ClassVar[Mapping[str, Constraint]] = {}
+
+    def save(self, folder: str | Path) -> None:
+        """Save the fitted transformer into a folder that `equirank.load` reads, without pickle."""
+        check_is_fitted(self)
+        save(self, folder)
+
+    def _check_params(self) -> None:
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+
+    def _matrix(self, X: Any, *, fitting: bool) -> np.ndarray:
+        """Return X as finite float64 numbers in the caller's row order, its columns those of fit.
+        """
+        if not fitting:
+            check_is_fitted(self)
+        if isinstance(X, RankingData):
+            return self._features_of(X, fitting)
+        if hasattr(X, "columns"):
+            door.features(X)  # names the column that holds no numbers, which scikit-learn does not
+        least = 2 if fitting else 1
+        return np.asarray(
+            validate_data(
+                self, X, reset=fitting, dtype=np.float64, order="C", ensure_min_samples=least
+            )
+        )
+
+    def _features_of(self, data: RankingData, fitting: bool) -> np.ndarray:
+        if data.X is None:
+            raise DataError(f"{type(self).__name__} needs X, and the data lacks it")
+        if fitting:
+            self.n_features_in_ = data.n_features
+            if data.feature_names is not None:
+                self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)
+        known = getattr(self, "feature_names_in_", None)
+        if known is not None and data.feature_names is not None:
+            _same_names(list(known), list(data.feature_names))
+        if data.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {data.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        dense = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+        values = data.to_original(np.asarray(dense, dtype=np.float64))
+        bad = ~np.isfinite(values).all(axis=1)
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            raise DataError(f"X must hold finite numbers, got NaN or infinity in row {row}")
+        return np.ascontiguousarray(values)
+
+    def _names_in(self) -> list[str]:
+        """Return the names of the columns of X, x0, x1, ... where they have none."""
+        if hasattr(self, "feature_names_in_"):
+            return [str(name) for name in self.feature_names_in_]
+        return [f"x{at}" for at in range(self.n_features_in_)]
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that float64 comes out, whatever goes in."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64"]
+        return tags
+
+
+def _same_names(known: list[str], names: list[str]) -> None:
+    if known != names:
+        other = [name for name in names if name not in known]
+        found = repr(other[0]) if other else "the same names in another order"
+        raise DataError(f"X must have the feature names of fit, in their order, got {found}")
+
+
+def places(columns: Any, names: Sequence[str], argument: str) -> np.ndarray:
+    """Return the positions of columns, ascending, or say which one is not there.
+
+    Examples
+    --------
+    >>> places(["sex", 0], ["age", "sex"], "protected")
+    array([0, 1])
+    >>> places("sec", ["age", "sex"], "protected")
+    Traceback (most recent call last):
+    ...
+    equirank.core.errors.DataError: protected must name columns of X, got 'sec'; did you mean 'sex'?
+    """
+    wanted = columns if isinstance(columns, (list, tuple, np.ndarray)) else [columns]
+    found = []
+    for column in wanted:
+        if isinstance(column, str):
+            if column not in names:
+                hint = suggest(column, list(names))
+                raise DataError(f"{argument} must name columns of X, got {column!r}{hint}")
+            found.append(list(names).index(column))
+        elif not -len(names) <= int(column) < len(names):
+            raise DataError(
+                f"{argument} must be columns of X, which has {len(names)}, got {int(column)}"
+            )
+        else:
+            found.append(int(column) % len(names))
+    if len(set(found)) < len(found):
+        raise DataError(f"{argument} must name each column once, got {list(wanted)!r}")
+    return np.array(sorted(found), dtype=np.int64)
+
+
+def refuse_constant(X: np.ndarray, names: Sequence[str], why: str) -> None:
+    """Refuse columns with one value only, by name."""
+    flat = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
+    if len(flat):
+        shown = ", ".join(repr(names[at]) for at in flat[:5])
+        more = f" and {len(flat) - 5} more" if len(flat) > 5 else ""
+        raise DataError(
+            f"X must have no constant column: {why}, and {shown}{more} "
+            f"{'is' if len(flat) == 1 else 'are'}; leave such columns out "
+            "(sklearn.feature_selection.VarianceThreshold does)"
+        )
+
+
+def seen_groups(codes: np.ndarray, categories: Sequence[Any], owner: str) -> None:
+    """Refuse a single group: there is nobody to compare it with."""
+    if len(np.unique(codes)) < 2:
+        raise DataError(
+            f"sensitive_features must hold at least two groups, or {owner} has nobody to compare; "
+            f"got {categories[int(codes[0])]!r} only"
+        )

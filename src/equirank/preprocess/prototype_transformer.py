@@ -1,0 +1,188 @@
+"""Representations by prototypes: what iFair and LFR share."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OneToOneFeatureMixin
+
+from ..core.environment import progress
+from ..core.errors import DataError
+from ..core.params import Choice, Constraint, Integer, Number
+from ..core.random import as_seed, generator
+from ..core.table import Table
+from ..kernels.soft_prototypes import memberships
+from ..metrics.fairness.individual import consistency
+from .fair_transformer import FairTransformer, places
+from .representation_leakage import representation_leakage
+
+__all__ = ["Loss", "PrototypeTransformer"]
+
+
+#: A loss: the parameters in, its value and its gradient out.
+Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: ignore[misc]
+    """Base of iFair and LFR: prototypes, weights of attributes, L-BFGS with restarts."""
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "n_prototypes": Integer(1),
+        "distance": Choice("euclidean", "squared"),
+        "n_init": Integer(1),
+        "max_iter": Integer(1),
+        "tol": Number(0, open_low=True),
+    }
+
+    n_prototypes: int
+    distance: str
+    n_init: int
+    max_iter: int
+    tol: float
+    random_state: Any
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the representation of each row: its memberships times the prototypes.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            The columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features)
+        """
+        return self.memberships(X) @ self.prototypes_
+
+    def memberships(self, X: Any) -> np.ndarray:
+        """Return how much each row belongs to each prototype; rows sum to 1.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            The columns of `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_prototypes)
+        """
+        matrix = self._matrix(X, fitting=False)
+        share = np.empty((len(self.prototypes_), len(matrix)))
+        memberships(
+            matrix,
+            self.prototypes_,
+            self.attribute_weights_,
+            self.distance == "euclidean",
+            share,
+            np.empty_like(share),
+        )
+        return np.ascontiguousarray(share.T)
+
+    def changes(
+        self, X: Any, y: Any = None, *, sensitive_features: Any, n_neighbors: int = 10
+    ) -> Table:
+        """Compare the data before and after: what it tells of groups, and how alike likes are.
+
+        Give data that was held out of `fit`. Three rows: `representation_leakage` to a linear model
+        and to a random forest (0 is best), both trained on one part of the rows and tested on
+        another; and, where ``y`` is given, the `consistency` of scores that a linear regression
+        learns from the columns (cross-validated in five folds), neighbours by the columns that
+        are not protected (1 is best).
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            The columns of `fit`.
+        y : array-like, optional
+            What scores are learned from.
+        sensitive_features : array-like
+            The group of each row.
+        n_neighbors : int, default=10
+            How many neighbours consistency looks at.
+
+        Returns
+        -------
+        Table
+            Columns ``measure``, ``before``, ``after``, ``better``.
+        """
+        before = self._matrix(X, fitting=False)
+        after = self.memberships(X) @ self.prototypes_
+        seed = as_seed(self.random_state) if self.random_state is not None else 0
+        rows: list[tuple[str, float, float, str]] = []
+        for model in ("linear", "forest"):
+            values = [
+                representation_leakage(Z, sensitive_features, model=model, random_state=seed)
+                for Z in (before, after)
+            ]
+            rows.append((f"leakage ({model})", values[0], values[1], "lower"))
+        if y is not None:
+            open_columns = np.delete(before, self._protected(), axis=1)
+            values = [
+                consistency(_learned_scores(Z, y), open_columns, n_neighbors=n_neighbors)
+                for Z in (before, after)
+            ]
+            rows.append(("consistency", values[0], values[1], "higher"))
+        names = ("measure", "before", "after", "better")
+        return Table(dict(zip(names, zip(*rows, strict=True), strict=True)))
+
+    def _protected(self) -> np.ndarray:
+        """Return the positions of the protected columns."""
+        protected = getattr(self, "protected", None)
+        if protected is None:
+            return np.empty(0, dtype=np.int64)
+        return places(protected, self._names_in(), "protected")
+
+    def _check_size(self, X: np.ndarray) -> None:
+        if self.n_prototypes > len(X):
+            raise DataError(
+                f"n_prototypes of {type(self).__name__} must be at most the number of rows, "
+                f"got {self.n_prototypes} for n_samples = {len(X)}"
+            )
+
+    def _minimise(
+        self,
+        loss: Loss,
+        start: Callable[[np.random.Generator], np.ndarray],
+        bounds: list[tuple[float | None, float | None]],
+    ) -> np.ndarray:
+        """Minimise from several starts and keep the best; learned: loss_, n_iter_, converged_.
+
+        BLAS runs in one thread: blocks are too small to share, waiting for each other costs more
+        than it saves on a busy machine, and the result cannot depend on the number of threads.
+        """
+        from scipy.optimize import minimize
+        from threadpoolctl import threadpool_limits
+
+        seed = as_seed(self.random_state)
+        best: Any = None
+        name = f"{type(self).__name__}: restarts"
+        options = {"maxiter": self.max_iter, "ftol": self.tol, "gtol": self.tol}
+        for restart in progress(range(self.n_init), name):
+            with threadpool_limits(limits=1, user_api="blas"):
+                found = minimize(
+                    loss,
+                    start(generator(seed, restart)),
+                    jac=True,
+                    method="L-BFGS-B",
+                    bounds=bounds,
+                    options=options,
+                )
+            if best is None or found.fun < best.fun:
+                best = found
+        self.loss_, self.n_iter_ = float(best.fun), int(best.nit)
+        self.converged_ = bool(best.status == 0)
+        return np.asarray(best.x)
+
+
+def _learned_scores(Z: np.ndarray, y: Any) -> np.ndarray:
+    """Return the scores that a linear regression learns, each row held out once."""
+    from sklearn.linear_model import RidgeCV
+    from sklearn.model_selection import KFold, cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    target = np.asarray(y, dtype=np.float64)
+    folds = KFold(min(5, len(Z)), shuffle=True, random_state=0)
+    model = make_pipeline(StandardScaler(), RidgeCV(alphas=(0.1, 1.0, 10.0)))
+    return np.asarray(cross_val_predict(model, Z, target, cv=folds))

@@ -1,1 +1,0 @@
-"""Costs: of items and of pairs, for every ranker that takes them."""

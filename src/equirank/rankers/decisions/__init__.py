@@ -1,1 +1,0 @@
-"""Decisions: rankers used as classifiers."""

@@ -1,0 +1,344 @@
+"""Whole lists as batches: rows stay ragged through the network, scores are padded after it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from ...core.environment import require
+from ...core.errors import DataError
+from ...core.random import generator
+from .network import Model, Net
+
+__all__ = [
+    "ListedPairs",
+    "QueryBatches",
+    "RowBatches",
+    "Rows",
+    "SampledPairs",
+    "dense",
+    "list_places",
+    "padded",
+    "run_rows",
+    "standardised",
+    "statistics",
+]
+
+
+#: Rows worked on at once: few enough to add little memory.
+BLOCK = 1 << 14
+
+
+def statistics(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and standard deviation of the columns; a constant column has deviation 1."""
+    starts = range(0, len(X), BLOCK)
+    mean = sum(X[at : at + BLOCK].sum(axis=0, dtype=np.float64) for at in starts) / len(X)
+    square = sum(((X[at : at + BLOCK] - mean) ** 2).sum(axis=0) for at in starts) / len(X)
+    scale = np.sqrt(square)
+    flat = scale <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+    return np.asarray(mean), np.where(flat, 1.0, scale)
+
+
+def standardised(X: np.ndarray, mean: np.ndarray, scale: np.ndarray, dtype: Any) -> np.ndarray:
+    """Standardise block by block, so that only the result takes memory."""
+    found = np.empty(X.shape, dtype=dtype)
+    for at in range(0, len(X), BLOCK):
+        found[at : at + BLOCK] = (X[at : at + BLOCK] - mean) / scale
+    return found
+
+
+class Rows:
+    """The training rows as tensors: ``x`` and further columns, taken by row numbers."""
+
+    def __init__(self, columns: Mapping[str, np.ndarray], device: Any) -> None:
+        self.device = device
+        self.columns = {name: self.tensor(values) for name, values in columns.items()}
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the features, as NumPy's."""
+        return np.float64 if self.columns["x"].element_size() == 8 else np.float32
+
+    def tensor(self, values: np.ndarray) -> Any:
+        """Put an array on the device."""
+        plain = np.ascontiguousarray(values)
+        if not plain.flags.writeable:
+            plain = plain.copy()  # PyTorch shares memory and wants to write
+        return require("torch", "neural").as_tensor(plain, device=self.device)
+
+    def take(self, rows: Any) -> dict[str, Any]:
+        """Return all columns of these rows (a tensor of row numbers, of any shape)."""
+        flat = rows.reshape(-1)
+        return {
+            name: values.index_select(0, flat).reshape(*rows.shape, *values.shape[1:])
+            for name, values in self.columns.items()
+        }
+
+
+#: Batches whose lists are sorted by length together: little padding, still random.
+WINDOW = 16
+
+
+def list_places(sizes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return each row's place in a table of lists side by side, and the table's width.
+
+    Examples
+    --------
+    >>> list_places(np.array([2, 1, 3]))
+    (array([0, 1, 3, 6, 7, 8]), 3)
+    """
+    longest = int(sizes.max(initial=0))
+    begin = np.cumsum(sizes) - sizes
+    shift = np.arange(len(sizes)) * longest - begin
+    return np.arange(int(sizes.sum())) + np.repeat(shift, sizes), longest
+
+
+def padded(values: Any, batch: dict[str, Any], fill: float | bool = 0.0) -> Any:
+    """Lay values of a batch's rows into a table (list x item), ``fill`` where no row is.
+
+    Its gradient is a gather, and `torch.func.vmap` may run over the values.
+    """
+    torch = require("torch", "neural")
+    n_lists, longest = batch["real"].shape
+    shape = (n_lists * longest, *values.shape[1:])
+    table = torch.full(shape, fill, dtype=values.dtype, device=values.device)
+    slot = batch["slot"].reshape(-1, *([1] * (values.dim() - 1))).expand(values.shape)
+    return table.scatter(0, slot, values).reshape(n_lists, longest, *values.shape[1:])
+
+
+class QueryBatches:
+    """Batches of whole lists, shuffled anew every epoch, lists of like length side by side.
+
+    A batch has ``x`` (row x feature) and ``slot`` (row), which `padded` reads, and as tables
+    (list x item): ``real`` (whether there is an item) and every column, such as ``y``, 0 where
+    there is none; and ``weight`` and ``size`` per list.
+    """
+
+    def __init__(
+        self, rows: Rows, offsets: np.ndarray, weight: np.ndarray, batch_size: int, seed: int
+    ) -> None:
+        self.rows, self.seed, self.batch_size = rows, seed, batch_size
+        self.offsets, self.weight = offsets, weight
+        self._whole: dict[str, Any] | None = None
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of an epoch."""
+        return -(-(len(self.offsets) - 1) // self.batch_size)
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Go through all lists once; a batch of all of them is made once."""
+        if self.n_steps == 1:
+            self._whole = self._whole or self.batch(np.arange(len(self.offsets) - 1))
+            yield self._whole
+            return
+        for lists in self._cut(generator(self.seed, 1, number)):
+            yield self.batch(lists)
+
+    def batch(self, lists: np.ndarray) -> dict[str, Any]:
+        """Return the lists of these numbers as one batch."""
+        torch = require("torch", "neural")
+        sizes = (self.offsets[1:] - self.offsets[:-1])[lists]
+        slot, longest = list_places(sizes)
+        first = np.cumsum(sizes) - sizes
+        rows = np.arange(len(slot)) + np.repeat(self.offsets[:-1][lists] - first, sizes)
+        taken = self.rows.take(self.rows.tensor(rows))
+        real = torch.zeros(len(lists) * longest, dtype=torch.bool, device=self.rows.device)
+        place = self.rows.tensor(slot)
+        real = real.scatter(0, place, torch.ones_like(place, dtype=torch.bool))
+        batch = {"x": taken.pop("x"), "slot": place, "real": real.reshape(len(lists), longest)}
+        batch |= {name: padded(values, batch) for name, values in taken.items()}
+        dtype = batch["x"].dtype
+        batch["weight"] = self.rows.tensor(self.weight[lists]).to(dtype)
+        batch["size"] = self.rows.tensor(sizes).to(dtype)
+        return batch
+
+    def _cut(self, rng: np.random.Generator) -> list[np.ndarray]:
+        sizes = self.offsets[1:] - self.offsets[:-1]
+        order = rng.permutation(len(sizes))
+        window = np.arange(len(order)) // (WINDOW * self.batch_size)
+        order = order[np.lexsort((sizes[order], window))]
+        cuts = [order[at : at + self.batch_size] for at in range(0, len(order), self.batch_size)]
+        return [cuts[at] for at in rng.permutation(len(cuts))]
+
+
+class _Pairs:
+    """What both kinds share: an epoch's pairs on the device at once, cut into batches.
+
+    Random numbers are drawn on the CPU, so that a seed gives the same pairs everywhere; what they
+    choose is looked up on the device. A GPU does not wait for them: while it goes through an epoch,
+    a thread draws the next one's.
+    """
+
+    rows: Rows
+    seed: int
+    batch_size: int
+    n_pairs: int
+
+    def __init__(self, rows: Rows, batch_size: int, seed: int) -> None:
+        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+        self.ahead = ThreadPoolExecutor(1) if rows.device.type != "cpu" else None
+        self._next: tuple[int, Future[tuple[np.ndarray, ...]]] | None = None
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of an epoch."""
+        return -(-self.n_pairs // self.batch_size)
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Go through an epoch's pairs."""
+        drawn = self._drawn(number)
+        numbers, target, weight = self.pairs(*(self.rows.tensor(values) for values in drawn))
+        for at in range(0, self.n_pairs, self.batch_size):
+            cut = slice(at, at + self.batch_size)
+            batch = self.rows.take(numbers[:, cut])
+            yield batch | {"target": target[cut], "weight": weight[cut]}
+
+    def draw(self, number: int) -> tuple[np.ndarray, ...]:
+        """Draw the random numbers of an epoch, one of each kind per pair."""
+        raise TypeError(f"{type(self).__name__} must define draw")
+
+    def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
+        """Return row numbers (2 x pair), targets and weights that such numbers choose."""
+        raise TypeError(f"{type(self).__name__} must define pairs")
+
+    def _drawn(self, number: int) -> tuple[np.ndarray, ...]:
+        if self.ahead is None:
+            return self.draw(number)
+        if self._next is not None and self._next[0] == number:
+            drawn = self._next[1].result()
+        else:
+            drawn = self.draw(number)
+        self._next = number + 1, self.ahead.submit(self.draw, number + 1)
+        return drawn
+
+    def _column(self, values: np.ndarray) -> Any:
+        return self.rows.tensor(values.astype(self.rows.dtype, copy=False))
+
+
+class SampledPairs(_Pairs):
+    """Pairs of rows of one list with unequal relevance; each row meets one such row per epoch.
+
+    A batch has every column as (2 x pair x ...): ``x``, ``y`` and what else the rows have; and
+    per pair ``target``, the difference of relevance over the range of relevances, in [-1, 1], and
+    ``weight``. Memory is a few numbers per row, whatever the number of pairs.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        y: np.ndarray,
+        offsets: np.ndarray,
+        weight: np.ndarray,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        super().__init__(rows, batch_size, seed)
+        sizes = np.diff(offsets)
+        query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+        order = np.lexsort((y, query)).astype(np.int32)  # rows of a list by relevance
+        begin = offsets[:-1].astype(np.int32)
+        level = y[order]
+        new = np.ones(len(y), dtype=bool)
+        new[1:] = (level[1:] != level[:-1]) | (query[1:] != query[:-1])
+        starts = np.append(np.flatnonzero(new), len(y)).astype(np.int32)
+        block = np.cumsum(new, dtype=np.int32) - 1
+        tied = starts[block + 1] - starts[block]
+        unlike = sizes.astype(np.int32)[query] - tied
+        self.some = np.flatnonzero(unlike).astype(np.int32)
+        self.unlike, self.n_pairs = unlike, len(self.some)
+        low = float(y.min())
+        level = (level - low) / (float(y.max()) - low or 1.0)
+        self.order, self.tied = rows.tensor(order), rows.tensor(tied)
+        self.begin, self.block_begin = rows.tensor(begin[query]), rows.tensor(starts[block])
+        self.level = self._column(level)
+        even = bool((weight == weight[0]).all())
+        self.weight = self._column(weight[:1] if even else weight[query])
+
+    def draw(self, number: int) -> tuple[np.ndarray, ...]:
+        """Draw for each row the number of a partner of other relevance, evenly among them."""
+        rng = generator(self.seed, 1, number)
+        place = rng.permutation(self.some)
+        other = rng.integers(0, self.unlike[place], dtype=np.int32)
+        turned = rng.random(len(place), dtype=np.float32) < 0.5
+        return place, other, turned
+
+    def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
+        """Look up the partners, skipping the rows tied with each; turn half of the pairs round."""
+        torch = require("torch", "neural")
+        place, other, turned = drawn
+        other = other + self.begin[place]
+        other = other + torch.where(other >= self.block_begin[place], self.tied[place], 0)
+        first, second = torch.where(turned, other, place), torch.where(turned, place, other)
+        target = self.level[first] - self.level[second]
+        even = len(self.weight) == 1
+        weight = self.weight.expand(len(place)) if even else self.weight[place]
+        return torch.stack([self.order[first], self.order[second]]), target, weight
+
+
+class ListedPairs(_Pairs):
+    """Pairs the caller names, with a target in [-1, 1] and a weight each."""
+
+    def __init__(
+        self,
+        rows: Rows,
+        pairs: np.ndarray,
+        target: np.ndarray,
+        weight: np.ndarray,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        super().__init__(rows, batch_size, seed)
+        self.listed, self.n_pairs = rows.tensor(pairs), pairs.shape[1]
+        self.target, self.weight = self._column(target), self._column(weight)
+
+    def draw(self, number: int) -> tuple[np.ndarray, ...]:
+        """Draw an order of the pairs, and which of them to turn round."""
+        rng = generator(self.seed, 1, number)
+        return rng.permutation(self.n_pairs), rng.random(self.n_pairs) < 0.5
+
+    def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
+        """Shuffle the pairs and turn half of them round."""
+        torch = require("torch", "neural")
+        order, turned = drawn
+        pairs, target = self.listed[:, order], self.target[order]
+        target = torch.where(turned, -target, target)
+        return torch.where(turned, pairs.flip(0), pairs), target, self.weight[order]
+
+
+class RowBatches:
+    """Batches of rows, shuffled anew every epoch: every column as (row x ...), and ``weight``."""
+
+    def __init__(self, rows: Rows, weight: np.ndarray, batch_size: int, seed: int) -> None:
+        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+        self.weight = rows.tensor(weight).to(rows.columns["x"].dtype)
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of an epoch."""
+        return -(-len(self.weight) // self.batch_size)
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Go through all rows once."""
+        order = self.rows.tensor(generator(self.seed, 1, number).permutation(len(self.weight)))
+        for rows in order.split(self.batch_size):
+            yield self.rows.take(rows) | {"weight": self.weight[rows]}
+
+
+def run_rows(
+    model: Model, weights: Mapping[str, np.ndarray], X: Any, use: Callable[[Net, Any], np.ndarray]
+) -> np.ndarray:
+    """Use a network on raw rows, block by block, in double precision and without PyTorch."""
+    net = Net(model, {name: values.astype(np.float64) for name, values in weights.items()})
+    mean, scale = net.weights["input.mean"], net.weights["input.scale"]
+    X = dense(X)
+    parts = [use(net, (X[at : at + BLOCK] - mean) / scale) for at in range(0, len(X), BLOCK)]
+    return np.concatenate(parts) if parts else use(net, np.zeros((0, X.shape[1])))
+
+
+def dense(X: Any) -> np.ndarray:
+    """Return X as an array; a sparse one is refused."""
+    if hasattr(X, "tocsr"):
+        raise DataError("X must be dense for a neural ranker, got a sparse array: use X.toarray()")
+    return np.asarray(X)

@@ -1,0 +1,312 @@
+"""Cuts of a line into ordered classes at the least cost."""
+
+from collections.abc import Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..core import inputs as door
+from ..core.errors import DataError
+from ..core.params import Choice, Constraint, Instance, Integer, Optional, check_params
+from ..core.persistence import load, save
+from ..core.random import as_seed
+from ..core.ranker import Ranker
+from .boosting.rank_boost import RankBoost
+from .sklearn_models import calibrated, fit_calibration
+
+__all__ = ["RankingClassifier", "ordered_cuts"]
+
+
+def ordered_cuts(score: np.ndarray, truth: np.ndarray, cost: np.ndarray) -> np.ndarray:
+    """Find the cuts between ordered classes that cost the least on given scores.
+
+    ``cost[i, j]`` is what it costs to put an item of class ``truth == i`` into class j; an item's
+    class is the number of cuts below its score. A cut lies half-way between two scores, or at
+    infinity. Of equally cheap cuts the lowest are taken, from the last to the first. Equal scores
+    are never separated.
+    """
+    order = np.argsort(score, kind="stable")
+    line, n_classes = score[order], len(cost)
+    ends = np.append(np.flatnonzero(line[1:] != line[:-1]) + 1, len(line))
+    places = np.append(0, ends)  # how many items may lie below a cut
+    spent = np.zeros((n_classes, len(line) + 1))
+    np.cumsum(cost[truth[order]].T, axis=1, out=spent[:, 1:])
+    spent = spent[:, places]
+    best = spent[0]
+    chosen = []
+    for j in range(1, n_classes):
+        saved = best - spent[j]
+        least = np.minimum.accumulate(saved)
+        new = np.append(True, saved[1:] < least[:-1])
+        chosen.append(np.maximum.accumulate(np.where(new, np.arange(len(saved)), 0)))
+        best = least + spent[j]
+    at = len(places) - 1
+    cuts = np.empty(n_classes - 1)
+    with np.errstate(invalid="ignore"):
+        edges = np.concatenate([[-np.inf], 0.5 * line[ends[:-1] - 1] + 0.5 * line[ends[:-1]]])
+    edges = np.append(edges, np.inf)
+    for j in range(n_classes - 2, -1, -1):
+        at = int(chosen[j][at])
+        cuts[j] = edges[at]
+    return cuts
+
+
+def _has_probabilities(model: Any) -> bool:
+    return bool(model.scheme != "thresholds")
+
+
+class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Turns a ranker into a classifier of two or more classes.
+
+    ``"one_vs_rest"`` fits one ranker per class that puts its rows above all others; the class with
+    the largest calibrated score wins. ``"one_vs_one"`` fits one ranker per pair of classes; each
+    gives its calibrated probability to its two classes as votes. ``"thresholds"`` fits one ranker
+    that orders the classes (in sorted order) and cuts its scores on the training rows where that
+    costs the least. Classes that come out equal go to the first. Rows with equal scores are in the
+    same class. No row, or one class only, is an error.
+
+    Parameters
+    ----------
+    ranker : Ranker, optional
+        The ranker; None is ``RankBoost()``.
+    scheme : {"one_vs_rest", "one_vs_one", "thresholds"}
+        See above.
+    class_cost : array-like of shape (n_classes, n_classes), optional
+        ``class_cost[i][j]`` is what it costs to decide for class j where class i is right; 0 on the
+        diagonal. None: every mistake costs 1. One_vs_rest then decides for the least expected cost,
+        one_vs_one weighs the votes of a pair by the cost of that pair, thresholds cuts accordingly.
+    calibration : {"sigmoid", "isotonic"}
+        Platt's sigmoid or an isotonic curve.
+    calibration_folds : int or None
+        Scores are calibrated on folds left out, each of which costs one further fit; None takes the
+        training scores.
+    random_state : int, Generator, RandomState or None
+        Seed of the folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The classes, sorted.
+    rankers_ : list of Ranker
+        The fitted rankers: per class (one for two classes), per pair of classes, or one.
+    cuts_ : ndarray
+        The cuts of ``"thresholds"``, between classes 0 and 1, 1 and 2, ...
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank.rankers import RankBoost, RankingClassifier
+    >>> X = np.arange(30.0)[:, None]
+    >>> y = np.repeat(["cold", "mild", "warm"], 10)
+    >>> model = RankingClassifier(RankBoost(10), scheme="thresholds").fit(X, y)
+    >>> model.predict([[3.0], [14.0], [27.0]]).tolist()
+    ['cold', 'mild', 'warm']
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "ranker": Optional(Instance(Ranker, "a Ranker")),
+        "scheme": Choice("one_vs_rest", "one_vs_one", "thresholds"),
+        "calibration": Choice("sigmoid", "isotonic"),
+        "calibration_folds": Optional(Integer(2)),
+    }
+    file_attributes: ClassVar[tuple[str, ...]] = ("rankers_",)
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True, "sensitive_features": True}
+
+    def __init__(
+        self,
+        ranker: Ranker | None = None,
+        scheme: Literal["one_vs_rest", "one_vs_one", "thresholds"] = "one_vs_rest",
+        *,
+        class_cost: Any = None,
+        calibration: Literal["sigmoid", "isotonic"] = "sigmoid",
+        calibration_folds: int | None = 3,
+        random_state: Any = None,
+    ) -> None:
+        self.ranker = ranker
+        self.scheme = scheme
+        self.class_cost = class_cost
+        self.calibration = calibration
+        self.calibration_folds = calibration_folds
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, cost: Any = None, sensitive_features: Any = None) -> Self:
+        """Learn to decide.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Features.
+        y : array-like
+            The class of each row.
+        cost, sensitive_features : array-like, optional
+            Handed on to the ranker, row by row.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        missing = "allow-nan" if self._base().__sklearn_tags__().input_tags.allow_nan else True
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=missing)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(f"y must hold two classes or more, got one class: {self.classes_[0]!r}")
+        given = {"cost": cost, "sensitive_features": sensitive_features}
+        rows = {name: np.asarray(v) for name, v in given.items() if v is not None}
+        door.same_length({"X": X, **rows})
+        self.cost_matrix_ = self._cost_matrix()
+        self.rankers_: list[Any] = []
+        self.cuts_ = np.zeros(0)
+        curves = []
+        if self.scheme == "thresholds":
+            model = clone(self._base()).fit(X, codes.astype(np.float64), **rows)
+            self.rankers_.append(model)
+            self.cuts_ = ordered_cuts(model.predict(X), codes, self.cost_matrix_)
+        for inside, positive in self._problems(codes):
+            part = {name: values[inside] for name, values in rows.items()}
+            model, curve = self._binary(X[inside], positive, part)
+            self.rankers_.append(model)
+            curves.append(curve)
+        self.curve_x_, self.curve_y_, self.curve_size_ = _packed(curves)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the class of each row."""
+        X = self._checked(X)
+        if self.scheme == "thresholds":
+            at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X), side="left")
+            return self.classes_[at]
+        chances = self._chances(X)
+        if self.scheme == "one_vs_one":
+            return self.classes_[self._votes(chances, self.cost_matrix_).argmax(axis=1)]
+        shares = self._shares(chances)
+        if self.class_cost is None:
+            return self.classes_[shares.argmax(axis=1)]
+        return self.classes_[(shares @ self.cost_matrix_).argmin(axis=1)]
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return the probability of each class; the scheme thresholds has none."""
+        chances = self._chances(self._checked(X))
+        if self.scheme == "one_vs_rest":
+            return self._shares(chances)
+        votes = self._votes(chances, np.ones_like(self.cost_matrix_))
+        return votes / votes.sum(axis=1, keepdims=True)
+
+    def save(self, folder: str | Path) -> None:
+        """Save the fitted model into a folder that `equirank.load` reads; no pickle is involved."""
+        check_is_fitted(self)
+        save(self, folder)
+
+    def __sklearn_tags__(self) -> Any:
+        """Allow missing features where the ranker does."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._base().__sklearn_tags__().input_tags.allow_nan
+        return tags
+
+    def _base(self) -> Ranker:
+        return RankBoost() if self.ranker is None else self.ranker
+
+    def _cost_matrix(self) -> np.ndarray:
+        size = len(self.classes_)
+        if self.class_cost is None:
+            return 1.0 - np.eye(size)
+        matrix = np.asarray(self.class_cost, dtype=np.float64)
+        good = matrix.shape == (size, size) and np.isfinite(matrix).all() and (matrix >= 0).all()
+        if not good or np.diag(matrix).any():
+            raise DataError(
+                f"class_cost must be a {size} x {size} matrix of costs >= 0 with 0 on the "
+                f"diagonal, one row per class, got {self.class_cost!r}"
+            )
+        return matrix
+
+    def _problems(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """List the problems of two classes: which rows, and which of them are to be above."""
+        size = len(self.classes_)
+        if self.scheme == "thresholds":
+            return []
+        if self.scheme == "one_vs_one":
+            pairs = [(codes == a) | (codes == b) for a, b in combinations(range(size), 2)]
+            tops = [b for _, b in combinations(range(size), 2)]
+            return [(rows, codes[rows] == b) for rows, b in zip(pairs, tops, strict=True)]
+        everyone = np.ones(len(codes), dtype=bool)
+        above = range(1, size) if size == 2 else range(size)
+        return [(everyone, codes == k) for k in above]
+
+    def _binary(
+        self, X: np.ndarray, positive: np.ndarray, given: dict[str, np.ndarray]
+    ) -> tuple[Any, tuple[np.ndarray, np.ndarray]]:
+        """Fit the ranker of two classes and the calibration of its scores.
+
+        Scores of a ranker mean nothing but an order, so that those of different folds are brought
+        to one scale: mean 0 and spread 1 over all rows.
+        """
+        y = positive.astype(np.float64)
+        model = clone(self._base()).fit(X, y, **given)
+        whole = model.predict(X)
+        folds = min(self.calibration_folds or 0, int(positive.sum()), int((~positive).sum()))
+        if folds < 2:
+            return model, fit_calibration(whole, positive, self.calibration)
+        score = np.empty(len(X))
+        seed = as_seed(self.random_state) % 2**32
+        for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y):
+            part = {name: values[train] for name, values in given.items()}
+            other = clone(self._base()).fit(X[train], y[train], **part).predict(X)
+            score[test] = (other[test] - other.mean()) / (other.std() or 1.0)
+        score = score * (whole.std() or 1.0) + whole.mean()
+        return model, fit_calibration(score, positive, self.calibration)
+
+    def _chances(self, X: np.ndarray) -> np.ndarray:
+        """Return each ranker's calibrated probability (rows x rankers)."""
+        ends = np.cumsum(self.curve_size_)
+        columns = []
+        for model, begin, end in zip(self.rankers_, ends - self.curve_size_, ends, strict=True):
+            curve = self.curve_x_[begin:end], self.curve_y_[begin:end]
+            columns.append(calibrated(model.predict(X), curve, self.calibration))
+        return np.stack(columns, axis=1)
+
+    def _shares(self, chances: np.ndarray) -> np.ndarray:
+        if len(self.classes_) == 2:
+            return np.concatenate([1.0 - chances, chances], axis=1)
+        total = chances.sum(axis=1, keepdims=True)
+        even = 1.0 / len(self.classes_)
+        return np.where(total > 0, chances / np.where(total > 0, total, 1.0), even)
+
+    def _votes(self, chances: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Add up what each class gets from its pairs, weighed by what it costs to miss it."""
+        size = len(self.classes_)
+        votes = np.zeros((len(chances), size))
+        for (a, b), share in zip(combinations(range(size), 2), chances.T, strict=True):
+            votes[:, a] += (1.0 - share) * cost[a, b]
+            votes[:, b] += share * cost[b, a]
+        return votes
+
+    def _checked(self, X: Any) -> np.ndarray:
+        check_is_fitted(self)
+        missing = "allow-nan" if self._base().__sklearn_tags__().input_tags.allow_nan else True
+        return validate_data(
+            self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=missing
+        )
+
+    def _save_files(self, folder: Path) -> None:
+        for at, model in enumerate(self.rankers_):
+            model.save(folder / f"ranker_{at}")
+
+    def _load_files(self, folder: Path) -> None:
+        own = () if self.ranker is None else (type(self.ranker),)
+        count = max(1, len(self.curve_size_))
+        self.rankers_ = [load(folder / f"ranker_{at}", classes=own) for at in range(count)]
+
+
+def _packed(
+    curves: list[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lay calibration curves end to end, so that they can be saved as plain arrays."""
+    if not curves:
+        return np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64)
+    x, y = (np.concatenate(parts) for parts in zip(*curves, strict=True))
+    return x, y, np.array([len(part) for part, _ in curves], dtype=np.int64)

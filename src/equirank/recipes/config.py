@@ -1,0 +1,248 @@
+"""The configuration file of ``equirank train`` and ``equirank compare``, read and checked.
+
+::
+
+    metrics = ["NDCG@10", "RND@50"]
+
+    [data]
+    path = "people.csv"          # beside this file
+    query = "vacancy"
+    relevance = "suitability"
+    sensitive = ["sex"]
+    features = ["experience", "degree"]
+
+    [split]
+    by = "query"
+    test = 0.25
+
+    [[models]]
+    name = "boost"
+    class = "RankBoost"
+    params = { n_estimators = 100 }
+    rerank = { class = "FAStarIR", params = { p = 0.4 } }
+"""
+
+import os
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .config_objects import ConfigTable, Place, shown
+
+if TYPE_CHECKING:
+    from ..core.data import RankingData
+    from ..core.metric import Metric
+    from .data_columns import DataColumns
+
+__all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "read_config"]
+
+
+DATA: tuple[str, ...] = (
+    "path",
+    "format",
+    "query",
+    "relevance",
+    "sensitive",
+    "cost",
+    "id",
+    "features",
+)
+DATA += ("encoding", "missing_sensitive", "missing_relevance")
+FORMATS = ("csv", "tsv", "parquet", "letor")
+
+
+@dataclass(frozen=True)
+class DataTable:
+    """``[data]``: a file and what its columns are; None where nothing is said."""
+
+    path: str
+    format: str | None
+    query: str | None
+    relevance: str | None
+    sensitive: tuple[str, ...]
+    cost: str | None
+    id: str | None
+    features: tuple[str, ...] | None
+    encoding: str
+    missing_sensitive: str
+    missing_relevance: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """``[split]``: by query or item; a share held out, or folds; the seeds."""
+
+    by: str = "query"
+    test: float | None = None
+    folds: int | None = None
+    seeds: tuple[int, ...] = (0,)
+
+    @property
+    def seed(self) -> int:
+        """The first seed, where one is enough."""
+        return self.seeds[0]
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One of ``[[models]]``: its name, the estimator (not fitted), and what the file says."""
+
+    name: str
+    estimator: Any
+    class_name: str
+    params: dict[str, Any]
+    rerank: tuple[dict[str, Any], ...]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Config:
+    """A whole file. ``metrics`` is empty where the file names none."""
+
+    file: str
+    text: str
+    data: DataTable
+    split: SplitTable
+    models: tuple[ModelEntry, ...]
+    metrics: "tuple[Metric, ...]"
+
+    @property
+    def estimators(self) -> dict[str, Any]:
+        """The models by name, in the order of the file."""
+        return {model.name: model.estimator for model in self.models}
+
+    def model(self, name: str | None) -> ModelEntry:
+        """Return a model by its name, or the first."""
+        if name is None:
+            return self.models[0]
+        for entry in self.models:
+            if entry.name == name:
+                return entry
+        from ..core.registry import suggest
+
+        known = [entry.name for entry in self.models]
+        words = ", ".join(f'"{word}"' for word in known)
+        Place(self.file, "[[models]]").fail(
+            f"has no model called {shown(name)}{suggest(name, known)} (it has {words})"
+        )
+
+    def read_data(self) -> "tuple[RankingData, DataColumns]":
+        """Read the data, features encoded, and what is needed to read another file alike."""
+        from .data_columns import read_training_data
+
+        return read_training_data(self.data)
+
+
+def read_config(path: str) -> Config:
+    """Read a file and check all of it: tables, keys, types, classes, parameters, metrics.
+
+    Raises
+    ------
+    ConfigError
+        Naming the file, the table and the key.
+    """
+    with open(path, "rb") as file:
+        raw = file.read()
+    top = Place(path)
+    try:
+        text = raw.decode("utf-8")
+        values = tomllib.loads(text)
+    except UnicodeDecodeError:
+        top.fail("must be text in UTF-8")
+    except tomllib.TOMLDecodeError as error:
+        top.fail(f"is not TOML: {error}")
+    table = ConfigTable(values, top, ("metrics", "data", "split", "models"))
+    data = _data(table.need("data", dict), Place(path, "[data]"))
+    split = _split(table.get("split", dict, {}), Place(path, "[split]"))
+    models = _models(table.need("models", list), path)
+    return Config(path, text, data, split, models, _metrics(table))
+
+
+def _data(values: dict[str, Any], place: Place) -> DataTable:
+    table = ConfigTable(values, place, DATA)
+    name = table.need("path", str)
+    path = os.path.normpath(os.path.join(os.path.dirname(place.file), os.path.expanduser(name)))
+    if not os.path.exists(path):
+        place.key("path").fail(f"there is no file {path}")
+    features = table.names("features")
+    if features == ():
+        place.key("features").fail("must name a column, got an empty array")
+    return DataTable(
+        path=path,
+        format=table.choice("format", FORMATS),
+        query=table.get("query", str),
+        relevance=table.get("relevance", str),
+        sensitive=table.names("sensitive") or (),
+        cost=table.get("cost", str),
+        id=table.get("id", str),
+        features=features,
+        encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
+        missing_sensitive=table.choice("missing_sensitive", ("error", "category"), "error"),
+        missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
+        place=place,
+    )
+
+
+def _split(values: dict[str, Any], place: Place) -> SplitTable:
+    table = ConfigTable(values, place, ("by", "test", "folds", "seed"))
+    by = table.choice("by", ("query", "item"), "query")
+    test, folds = table.get("test", float), table.get("folds", int)
+    if test is not None and folds is not None:
+        place.key("folds").fail('must be left out beside "test": a share held out, or folds')
+    if test is not None and not 0 < test < 1:
+        place.key("test").fail(f"must be a share between 0 and 1, got {shown(test)}")
+    if folds is not None and folds < 2:
+        place.key("folds").fail(f"must be at least 2, got {shown(folds)}")
+    seeds = values.get("seed", 0)
+    listed = seeds if isinstance(seeds, list) else [seeds]
+    for seed in listed:
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            place.key("seed").fail(f"must be whole numbers from 0 up, got {shown(seed)}")
+    if not listed or len(set(listed)) < len(listed):
+        place.key("seed").fail(f"must be one number or several different, got {shown(seeds)}")
+    return SplitTable(by, test, folds, tuple(listed))
+
+
+def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
+    from .config_objects import make_model
+
+    if not entries:
+        Place(file, "[[models]]").fail("must hold at least one model")
+    found: list[ModelEntry] = []
+    for number, values in enumerate(entries, start=1):
+        place = Place(file, f"[[models]] {number}")
+        if not isinstance(values, dict):
+            place.fail(f"must be a table, got {shown(values)}")
+        table = ConfigTable(values, place, ("name", "class", "params", "rerank"))
+        kind = table.need("class", str)
+        name = table.get("name", str, kind)
+        place.table += f" ({shown(name)})"
+        if name in [other.name for other in found]:
+            place.key("name").fail(f"must differ from the others, got {shown(name)} again")
+        params = table.get("params", dict, {})
+        steps = values.get("rerank", [])
+        steps = steps if isinstance(steps, list) else [steps]
+        estimator = make_model(kind, params, steps, place)
+        rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
+        found.append(ModelEntry(name, estimator, kind, params, rerank, place))
+    return tuple(found)
+
+
+def _metrics(table: ConfigTable) -> "tuple[Metric, ...]":
+    names = table.names("metrics")
+    if names is None:
+        return ()
+    from ..core.errors import DataError
+    from ..core.registry import parse_metric, parse_metrics
+
+    place = table.place.key("metrics")
+    for at, name in enumerate(names):
+        try:
+            parse_metric(name)
+        except DataError as error:
+            place.item(at).fail(str(error))
+    try:
+        return tuple(parse_metrics(list(names)))
+    except DataError as error:
+        place.fail(str(error))

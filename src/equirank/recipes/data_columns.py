@@ -1,0 +1,350 @@
+"""What the columns of a training file are, so that another file can be read in the same way."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from .config_objects import ConfigError, Place, shown
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..core.data import RankingData
+    from ..io.table_file import TableFile
+    from .config import DataTable
+
+__all__ = [
+    "DataColumns",
+    "plain_groups",
+    "read_letor_prediction",
+    "read_letor_training",
+    "read_training_data",
+]
+
+
+#: A column of text with more different values is no category but a name or a text.
+MOST_CATEGORIES = 200
+#: What a missing value of a category is called.
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class DataColumns:
+    """The columns a model was trained with: kept beside the model, applied to every new file.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The columns of the file that X is made of, in the order of X.
+    categories : dict of str to tuple of str
+        Of each feature that holds text, the values seen in training, in order.
+    encoding : {"onehot", "ordinal"}
+        One indicator per category, or the category's number.
+    groups : dict of str to list
+        Of each sensitive column, the groups seen.
+    notes : tuple of str
+        What a reader of the training file should know; not kept.
+    """
+
+    format: str
+    query: str | None
+    relevance: str | None
+    cost: str | None
+    id: str | None
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...]
+    categories: dict[str, tuple[str, ...]]
+    encoding: str
+    groups: dict[str, list[Any]]
+    missing_sensitive: str = "error"
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def named(self) -> set[str]:
+        """All columns that were known in training."""
+        single = {self.query, self.relevance, self.cost, self.id} - {None}
+        return {*single, *self.sensitive, *self.features}  # type: ignore[arg-type]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the columns of X."""
+        names: list[str] = []
+        for name in self.features:
+            if name in self.categories and self.encoding == "onehot":
+                names += [f"{name}={label}" for label in self.categories[name]]
+            else:
+                names.append(name)
+        return tuple(names)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        from dataclasses import asdict
+
+        values = asdict(self)
+        del values["notes"]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "DataColumns":
+        """Read what `to_dict` gave."""
+        tuples = {name: tuple(values[name]) for name in ("sensitive", "features")}
+        seen = {name: tuple(labels) for name, labels in values["categories"].items()}
+        return cls(**values | tuples | {"categories": seen})
+
+    def encode(
+        self, data: "RankingData", labels: "dict[str, np.ndarray]", path: str
+    ) -> "RankingData":
+        """Put the columns of text between those of numbers; a new category is an error."""
+        import numpy as np
+
+        from ..core.inputs import frozen_matrix
+
+        if not self.categories:
+            return data
+        known = list(data.feature_names or ())
+        kind = np.float64 if data.X is None else data.X.dtype
+        parts: list[np.ndarray] = []
+        for name in self.features:
+            if name not in self.categories:
+                parts.append(data.X[:, known.index(name), None])
+                continue
+            codes = self._codes(name, labels[name], path)
+            codes = codes if data.rows is None else codes[data.rows]
+            codes = codes[:, None]
+            if self.encoding == "onehot":
+                codes = codes == np.arange(len(self.categories[name]))
+            parts.append(codes.astype(kind))
+        X = frozen_matrix(np.concatenate(parts, axis=1))
+        return replace(data, X=X, feature_names=self.feature_names)
+
+    def _codes(self, name: str, values: "np.ndarray", path: str) -> "np.ndarray":
+        import numpy as np
+
+        code = {label: at for at, label in enumerate(self.categories[name])}
+        cells = [MISSING if value is None else str(value) for value in values.tolist()]
+        for row, cell in enumerate(cells):
+            if cell not in code:
+                from ..core.registry import suggest
+
+                words = ", ".join(map(repr, self.categories[name][:10]))
+                more = ", ..." if len(self.categories[name]) > 10 else ""
+                raise ConfigError(
+                    f"{path}: feature {name!r} must be one of the categories the model was "
+                    f"trained with ({words}{more}), got {cell!r} in row {row + 1}"
+                    f"{suggest(cell, self.categories[name])}"
+                )
+        return np.array([code[cell] for cell in cells])
+
+
+def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
+    """Read the file of ``[data]``: the features encoded, and what its columns are."""
+    from ..core.errors import DataError
+    from ..io.table_file import format_of
+
+    try:
+        kind = table.format or format_of(table.path)
+    except DataError:
+        table.place.key("format").fail(
+            f"is missing, and the ending of {table.path} tells no format"
+        )
+    try:
+        if kind == "letor":
+            return read_letor_training(table)
+        return _read_table(table, kind)
+    except ConfigError:
+        raise
+    except DataError as error:
+        raise ConfigError(f"{table.place}: {error}") from None
+
+
+def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumns]":
+    from ..io.column_roles import RECOGNISED
+    from ..io.table_file import TableFile
+
+    file = TableFile(table.path, kind)  # type: ignore[arg-type]
+    found, left_over = _roles(table, file)
+    given = [name for role in ("score", "position") for name in RECOGNISED[role]]
+    wanted = [n for n in left_over if table.features or n.strip().lower() not in given]
+    data, texts = file.read(
+        wanted,
+        sensitive=table.sensitive,
+        missing_sensitive=table.missing_sensitive,
+        missing_relevance=table.missing_relevance,
+        **{role: found.get(role, False) for role in ("query", "relevance", "cost", "ids")},
+    )
+    labels = file.labels(texts) if table.features else {}
+    features = tuple(name for name in wanted if name in labels or name not in texts)
+    if not features:
+        table.place.key("features").fail(
+            f"is missing, and no column left over in {table.path} holds numbers"
+        )
+    columns = DataColumns(
+        format=kind,
+        query=found.get("query"),
+        relevance=found["relevance"],
+        cost=found.get("cost"),
+        id=found.get("ids"),
+        sensitive=table.sensitive,
+        features=features,
+        categories={
+            name: _categories(values, table.place.key("features"), name)
+            for name, values in labels.items()
+        },
+        encoding=table.encoding,
+        groups=plain_groups(data),
+        missing_sensitive=table.missing_sensitive,
+        notes=tuple(_notes(table, file, left_over, features)),
+    )
+    return columns.encode(data, labels, table.path), columns
+
+
+def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple[str, ...]]:
+    """Find the column of each role, and the columns that may be features."""
+    from ..io.column_roles import RECOGNISED, assign
+
+    named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
+    for key, name in (named | {"id": table.id}).items():
+        _check_column(table.place.key(key), file, name)
+    for key, names in {"sensitive": table.sensitive, "features": table.features or ()}.items():
+        for name in names:
+            _check_column(table.place.key(key), file, name)
+    single: dict[str, Any] = dict(named)
+    roles = assign(
+        table.path,
+        file.columns,
+        sensitive=list(table.sensitive),
+        features=None if table.features is None else list(table.features),
+        ids=table.id,
+        **single,
+    )
+    found = dict(roles.single)
+    if "relevance" not in found:
+        table.place.key("relevance").fail(
+            f"is missing: no column of {table.path} is called {', '.join(RECOGNISED['relevance'])}"
+        )
+    if table.features and found["relevance"] in table.features:
+        table.place.key("features").fail(
+            f"must not hold the relevance {shown(found['relevance'])}, which is to be predicted"
+        )
+    return found, roles.features
+
+
+def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
+    """Return the groups of each attribute as JSON can hold them: numbers and texts."""
+
+    def plain(group: Any) -> Any:
+        value = group.item() if hasattr(group, "item") else group
+        return value if isinstance(value, (bool, int, float, str)) else str(value)
+
+    return {name: [plain(group) for group in a.categories] for name, a in data.sensitive.items()}
+
+
+def _check_column(place: Place, file: "TableFile", name: str | None) -> None:
+    if name is None or name in file.columns:
+        return
+    from ..core.registry import suggest
+
+    known = ", ".join(file.columns[:10]) + (", ..." if len(file.columns) > 10 else "")
+    place.fail(
+        f"{file.path} has no column {shown(name)}{suggest(name, file.columns)} (it has {known})"
+    )
+
+
+def _categories(values: "np.ndarray", place: Place, name: str) -> tuple[str, ...]:
+    seen = sorted({MISSING if value is None else str(value) for value in values.tolist()})
+    if len(seen) > MOST_CATEGORIES:
+        place.fail(
+            f"{shown(name)} must hold numbers or at most {MOST_CATEGORIES} categories, "
+            f"got {len(seen)} different texts"
+        )
+    return tuple(seen)
+
+
+def _notes(
+    table: "DataTable", file: "TableFile", left_over: tuple[str, ...], used: tuple[str, ...]
+) -> list[str]:
+    if table.features is not None:
+        return []
+    rest = [name for name in left_over if name not in used]
+    return (
+        [f"{file.path}: not used as features: {', '.join(rest)}; [data] features can name them"]
+        if rest
+        else []
+    )
+
+
+def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]":
+    """Read SVMlight with query ids; sensitive, cost and features are numbers of features."""
+    from ..io.letor import read_letor
+
+    for key in ("query", "relevance", "id"):
+        if getattr(table, key) is not None:
+            table.place.key(key).fail("must be left out for LETOR, whose lines begin with it")
+    data = read_letor(table.path)
+    every = [str(number + 1) for number in range(data.n_features)]
+    cost = None if table.cost is None else _column(data, table.cost, table.place.key("cost"))
+    people = {name: _column(data, name, table.place.key("sensitive")) for name in table.sensitive}
+    if table.features is None:
+        other = {*table.sensitive, table.cost}
+        features = tuple(name for name in every if name not in other)
+    else:
+        features = table.features
+        for name in features:
+            _column(data, name, table.place.key("features"))
+    data = _with(data, features, people, cost, table.missing_sensitive)
+    columns = DataColumns(
+        format="letor",
+        query=None,
+        relevance=None,
+        cost=table.cost,
+        id=None,
+        sensitive=table.sensitive,
+        features=features,
+        categories={},
+        encoding=table.encoding,
+        groups=plain_groups(data),
+        missing_sensitive=table.missing_sensitive,
+    )
+    return data, columns
+
+
+def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "RankingData":
+    """Read a file to predict for; a feature that no line has is 0, as SVMlight means it."""
+    from ..io.letor import read_letor
+
+    needed = [*columns.features, *(columns.sensitive if sensitive else ())]
+    data = read_letor(path)
+    least = max(int(name) for name in needed)
+    if data.n_features < least:
+        data = read_letor(path, n_features=least)
+    place = Place(path)
+    people = {name: _column(data, name, place) for name in columns.sensitive if sensitive}
+    return _with(data, columns.features, people, None, columns.missing_sensitive)
+
+
+def _column(data: "RankingData", number: str, place: Place) -> Any:
+    if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
+        place.fail(
+            f"must be the number of a feature from 1 to {data.n_features} for LETOR, "
+            f"got {shown(number)}"
+        )
+    return data.to_original(data.X[:, int(number) - 1])
+
+
+def _with(
+    data: "RankingData", features: tuple[str, ...], people: Any, cost: Any, missing: Any
+) -> "RankingData":
+    """Choose the features and add what was said about people and costs."""
+    from ..core.data import as_ranking_data
+    from ..core.inputs import frozen_matrix
+
+    if people or cost is not None:
+        more = as_ranking_data(
+            qid=data.to_original(data.qids[data.query_of_rows()]),
+            sensitive_features=people or None,
+            cost=cost,
+            missing_sensitive=missing,
+        )
+        data = replace(data, sensitive=more.sensitive, cost=more.cost)
+    if features != tuple(str(number + 1) for number in range(data.n_features)):
+        data = replace(data, X=frozen_matrix(data.X[:, [int(name) - 1 for name in features]]))
+    return replace(data, feature_names=features)

@@ -1,0 +1,219 @@
+"""Fitting a model of a configuration and measuring it on what was held out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..core.errors import DataError, InfeasibleError
+from .config_objects import ConfigError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..core.data import RankingData
+    from ..core.evaluation import Evaluation
+    from ..core.ranking import Ranking
+    from .config import Config, ModelEntry
+
+__all__ = ["Trained", "check_features", "default_metrics", "train_model"]
+
+
+#: The share held out where the file says neither a share nor folds.
+TEST = 0.25
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted model, the ranking of what was held out, and what that was worth.
+
+    ``evaluation`` is over everybody, ``by_group`` the same split by each sensitive column.
+    """
+
+    model: Any
+    ranking: "Ranking"
+    evaluation: "Evaluation"
+    by_group: "dict[str, Evaluation]"
+    fitted_on: "RankingData"
+    how: str
+
+
+def train_model(
+    config: "Config", entry: "ModelEntry", data: "RankingData", *, n_boot: int = 1000
+) -> Trained:
+    """Fit and measure: with a share held out the model that was measured is the one that is kept.
+
+    With folds each row is ranked by a model that has not seen it, and the model that is kept is
+    fitted on all rows.
+    """
+    check_features(data, entry.estimator, config.data.path)
+    try:
+        if config.split.folds is None:
+            model, ranking, fitted_on, how = _hold_out(config, entry, data)
+        else:
+            model, ranking, fitted_on, how = _in_folds(config, entry, data)
+    except ConfigError:
+        raise
+    except (DataError, InfeasibleError) as error:
+        keys = {"sensitive_features": "sensitive", "cost": "cost"}
+        hint = [f"; [data] {key} names it" for word, key in keys.items() if f"{word} must be" in
+                str(error)]  # fmt: skip
+        raise ConfigError(f"{entry.place}: {error}{hint[0] if hint else ''}") from None
+    return _measured(config, model, ranking, fitted_on, how, n_boot)
+
+
+def check_features(data: "RankingData", model: Any, path: str) -> None:
+    """Refuse missing features by their name, where the model cannot do without."""
+    import numpy as np
+    from sklearn.utils import get_tags
+
+    values = data.X
+    if values is None or hasattr(values, "tocsr") or get_tags(model).input_tags.allow_nan:
+        return
+    bad = np.argwhere(np.isnan(values))
+    if len(bad):
+        stored, column = bad[0].tolist()
+        row = int(stored if data.rows is None else data.rows[stored]) + 1
+        name = column + 1 if data.feature_names is None else data.feature_names[column]
+        raise ConfigError(
+            f"{path}: feature {name!r} must not be missing for {type(model).__name__}, "
+            f"and is in row {row}"
+        )
+
+
+def _hold_out(
+    config: "Config", entry: "ModelEntry", data: "RankingData"
+) -> "tuple[Any, Ranking, RankingData, str]":
+    from sklearn.base import clone
+
+    from ..core.splits import query_train_test_split
+
+    by, share = config.split.by, config.split.test or TEST
+    train, test = query_train_test_split(
+        _splittable(config, data),
+        test_size=share,
+        by=by,  # type: ignore[arg-type]
+        random_state=config.split.seed,
+    )
+    model = clone(entry.estimator).fit(train)
+    words = f"the lists ({test.n_queries} of {data.n_queries})"
+    words = words if by == "query" else f"the items ({test.n_rows} of {data.n_rows})"
+    return model, model.rank(test), train, f"{100 * share:g} % of {words}"
+
+
+def _in_folds(
+    config: "Config", entry: "ModelEntry", data: "RankingData"
+) -> "tuple[Any, Ranking, RankingData, str]":
+    import numpy as np
+    from sklearn.base import clone
+
+    from ..core.environment import progress
+
+    folds, by = int(config.split.folds or 2), config.split.by
+    place = np.zeros(data.n_rows, dtype=np.int32)
+    score = np.zeros(data.n_rows)
+    fold = np.zeros(data.n_rows, dtype=np.int64)
+    parts = progress(_parts(config, data), f"{entry.name}: folds", folds)
+    for number, (train, test, held) in enumerate(parts):
+        ranking = clone(entry.estimator).fit(train).rank(test)
+        if ranking.n_draws > 1:
+            raise ConfigError(
+                f"{entry.place}: gives {ranking.n_draws} draws, which folds cannot put together; "
+                "[split] test holds out a share instead"
+            )
+        place[held], fold[held] = ranking.position, number
+        if ranking.data.score is not None:
+            score[held] = ranking.data.score
+    model = clone(entry.estimator).fit(data)
+    return model, _together(data, place, score, fold, by), data, f"{folds} folds, by {by}"
+
+
+def _parts(
+    config: "Config", data: "RankingData"
+) -> "Iterator[tuple[RankingData, RankingData, np.ndarray]]":
+    """Return train, test and the stored rows of the test, fold by fold."""
+    import numpy as np
+
+    from ..core.splits import QueryKFold
+
+    split = config.split
+    cut = QueryKFold(split.folds, by=split.by, shuffle=True, random_state=split.seed)  # type: ignore[arg-type]
+    for _, test in cut.split(_splittable(config, data)):
+        chosen = np.zeros(data.n_rows, dtype=bool)
+        chosen[test] = True
+        chosen = chosen if data.rows is None else chosen[data.rows]
+        if split.by == "query":
+            queries = chosen[data.offsets[:-1]]
+            yield data.select(~queries), data.select(queries), np.flatnonzero(chosen)
+        else:
+            held = np.flatnonzero(chosen)
+            rest = np.flatnonzero(~chosen)
+            yield data.select_items(rest), data.select_items(held), held
+
+
+def _splittable(config: "Config", data: "RankingData") -> "RankingData":
+    """Say which key to change where one list is to be split by query."""
+    if config.split.by == "query" and data.n_queries == 1:
+        raise ConfigError(
+            f'{config.file}: [split] by: must be "item" for data that is one list, got "query"'
+        )
+    return data
+
+
+def _together(
+    data: "RankingData", place: "np.ndarray", score: "np.ndarray", fold: "np.ndarray", by: str
+) -> "Ranking":
+    """Put the rankings of the folds together; split by item, each fold is a list of its own."""
+    from ..core.data import as_ranking_data
+    from ..core.ranking import Ranking
+    from ..datasets.assembly import labels_of
+
+    if by == "query":
+        return Ranking.from_positions(replace(data, score=score), data.to_original(place))
+    query = data.query_of_rows()
+    lists = as_ranking_data(
+        y=data.y,
+        qid=query * (int(fold.max()) + 1) + fold,
+        sensitive_features={n: labels_of(a) for n, a in data.sensitive.items()} or None,
+        cost=data.cost,
+        score=score,
+    )
+    return Ranking.from_positions(lists, place)
+
+
+def _measured(
+    config: "Config",
+    model: Any,
+    ranking: "Ranking",
+    fitted_on: "RankingData",
+    how: str,
+    n_boot: int,
+) -> Trained:
+    from ..core.evaluate import evaluate
+
+    metrics = list(config.metrics) or default_metrics(ranking.data)
+    seed = config.split.seed
+    try:
+        whole = evaluate(ranking, metrics, n_boot=n_boot, random_state=seed)
+        split = [metric for metric in metrics if metric.additive]
+        by_group = {
+            name: evaluate(ranking, split, by=name, n_boot=n_boot, random_state=seed)
+            for name in (ranking.data.sensitive if split else ())
+        }
+    except DataError as error:
+        raise ConfigError(f"{config.file}: metrics: {error}") from None
+    return Trained(model, ranking, whole, by_group, fitted_on, how)
+
+
+def default_metrics(data: "RankingData") -> list[Any]:
+    """Choose metrics the data has all for."""
+    from ..metrics import NDCG, RND, AveragePrecision, ExposureGap, Precision
+
+    chosen: list[Any] = []
+    if data.y is not None:
+        chosen += [NDCG(k=10), Precision(k=10), AveragePrecision()]
+    for name in data.sensitive:
+        by = name if len(data.sensitive) > 1 else None
+        chosen += [ExposureGap(by=by), RND(by=by)]
+    if not chosen:
+        raise DataError("--relevance or --sensitive must be given: there is nothing to measure")
+    return chosen

@@ -1,0 +1,201 @@
+"""A file to predict for, read as the training file was: columns matched by name."""
+
+import difflib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from ..io.table_file import format_of
+from .config_objects import ConfigError
+from .data_columns import DataColumns
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..core.data import RankingData
+    from ..io.table_file import TableFile
+
+__all__ = ["NewFile", "read_new_file", "scored", "stored_columns"]
+
+
+#: How many unknown columns a note names.
+NAMED = 8
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """What was read: the data, the columns carried along, and what should be known.
+
+    ``carried`` goes from name to labels in the order of the file, list and id first.
+    """
+
+    data: "RankingData"
+    carried: "dict[str, np.ndarray]"
+    notes: list[str]
+
+
+def stored_columns(folder: str) -> DataColumns:
+    """Return the columns a model in a folder was trained with."""
+    from ..core.persistence import saved_extra
+
+    values = saved_extra(folder).get("columns")
+    if not isinstance(values, dict):
+        raise ConfigError(
+            f"{folder}: was not made by equirank train, so the columns it needs are not known; "
+            "use equirank.load in Python"
+        )
+    try:
+        return DataColumns.from_dict(values)
+    except (KeyError, TypeError, AttributeError):
+        raise ConfigError(
+            f"{folder}: is damaged: model.json does not say what the columns are"
+        ) from None
+
+
+def read_new_file(
+    path: str,
+    file_format: str | None,
+    columns: DataColumns,
+    *,
+    sensitive: bool,
+    query: str | None = None,
+    keep: tuple[str, ...] = (),
+) -> NewFile:
+    """Read what the model needs by name, whatever the order; a column that lacks is an error.
+
+    ``sensitive`` says whether people's groups are needed, ``query`` names the column of lists
+    where it has another name than in training, ``keep`` names columns to carry along.
+    """
+    kind = file_format or format_of(path)
+    if kind == "letor" or columns.format == "letor":
+        return _read_letor(path, kind, columns, sensitive, query, keep)
+    from ..io.column_roles import RECOGNISED
+    from ..io.table_file import TableFile
+
+    file = TableFile(path, kind)  # type: ignore[arg-type]
+    lists = query or columns.query
+    if lists is not None and lists not in file.columns:
+        _lacks(file, f"a column {lists!r}, the list of each row", lists, "; --query names another")
+    _need(file, columns.features, "the model was trained with")
+    if sensitive:
+        _need(file, columns.sensitive, "the model needs for people's groups")
+    _need(file, keep, "--keep names")
+    numbers = [name for name in columns.features if name not in columns.categories]
+    data, texts = file.read(
+        numbers,
+        sensitive=columns.sensitive if sensitive else (),
+        missing_sensitive=columns.missing_sensitive,
+        query=lists or False,
+        relevance=False,
+        cost=False,
+        ids=False,
+    )
+    if texts:
+        _say_text(file, texts[0])
+    labels = file.labels(list(columns.categories))
+    near = [n for n in file.columns if n.strip().lower() in RECOGNISED["ids"]]
+    ids = columns.id if columns.id in file.columns else near[0] if len(near) == 1 else None
+    wanted = [name for name in dict.fromkeys((lists, ids, *keep)) if name is not None]
+    for name in wanted:
+        if name in ("score", "position"):
+            raise ConfigError(
+                f"{path}: column {name!r} cannot be carried along: it is written anew"
+            )
+    rest = [name for name in file.columns if name not in {*columns.named, *wanted}]
+    notes = _ignored(path, rest)
+    data = columns.encode(_known_groups(path, data, columns), labels, path)
+    return NewFile(data, file.labels(wanted), notes)
+
+
+def _read_letor(
+    path: str,
+    kind: str,
+    columns: DataColumns,
+    sensitive: bool,
+    query: str | None,
+    keep: tuple[str, ...],
+) -> NewFile:
+    from .data_columns import read_letor_prediction
+
+    if kind != columns.format:
+        raise ConfigError(
+            f"{path}: must be {columns.format}, as the training file was, got {kind}: features "
+            "are matched by name, and LETOR has only their numbers"
+        )
+    if query or keep:
+        raise ConfigError("--query and --keep must be left out for LETOR, which has no columns")
+    data = read_letor_prediction(path, columns, sensitive)
+    lists = data.to_original(data.qids[data.query_of_rows()])
+    return NewFile(_known_groups(path, data, columns), {"qid": lists}, [])
+
+
+def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
+    lacking = [name for name in names if name not in file.columns]
+    if lacking:
+        words = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
+        _lacks(file, f"{'a column' if len(lacking) == 1 else 'columns'} {words}, which {why}",
+               lacking[0])  # fmt: skip
+
+
+def _lacks(file: "TableFile", what: str, name: str, hint: str = "") -> None:
+    near = difflib.get_close_matches(name, file.columns, n=1)
+    guess = f"; did you mean to call {near[0]!r} so?" if near else ""
+    raise ConfigError(f"{file.path}: must have {what}, and has none{hint}{guess}")
+
+
+def _say_text(file: "TableFile", name: str) -> None:
+    """Say where a feature that held numbers in training holds something else."""
+    from ..core.errors import DataError
+    from ..io.column_roles import CellError, numbers_of
+
+    values = [str(value) for value in file.labels([name])[name].tolist() if value is not None]
+    for value in values:
+        try:
+            numbers_of([value])
+        except CellError:
+            raise DataError(
+                f"{file.path}: feature {name!r} must hold numbers, as in training, got {value!r}"
+            ) from None
+    raise DataError(f"{file.path}: feature {name!r} must hold numbers, as in training")
+
+
+def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "RankingData":
+    """Return groups the codes they had in training; one that was not there is an error."""
+    import numpy as np
+
+    from ..core.data import Attribute
+    from ..core.inputs import frozen
+    from ..core.registry import suggest
+
+    people: dict[str, Attribute] = {}
+    for name, attribute in data.sensitive.items():
+        seen = columns.groups[name]
+        known = [str(group) for group in seen]
+        for group in attribute.categories:
+            if str(group) not in known:
+                words = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+                raise ConfigError(
+                    f"{path}: {name!r} must be one of the groups the model was trained with "
+                    f"({words}), got {group!r}{suggest(str(group), known)}"
+                )
+        codes = np.array([known.index(str(group)) for group in attribute.categories], np.int32)
+        people[name] = Attribute(frozen(codes[attribute.codes]), tuple(seen))
+    return replace(data, sensitive=people)
+
+
+def _ignored(path: str, rest: list[str]) -> list[str]:
+    if not rest:
+        return []
+    words = ", ".join(rest[:NAMED]) + (f" and {len(rest) - NAMED} more" * (len(rest) > NAMED))
+    return [f"{path}: ignored, not known to the model: {words}"]
+
+
+def scored(model: Any, data: "RankingData", name: str) -> "tuple[np.ndarray, np.ndarray]":
+    """Return score and position of each row, in the order of the file."""
+    import numpy as np
+
+    ranking = model.rank(data)
+    if ranking.n_draws > 1:
+        raise ConfigError(f"{name}: must give one draw here, got {ranking.n_draws}")
+    score = ranking.data.score
+    score = np.full(data.n_rows, np.nan) if score is None else score
+    return data.to_original(np.asarray(score)), data.to_original(np.asarray(ranking.position))

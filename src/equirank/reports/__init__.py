@@ -1,0 +1,1 @@
+"""Pages: the shell, the templates and the formatting of numbers."""

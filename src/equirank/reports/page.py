@@ -1,0 +1,155 @@
+"""The shell of every report: template, style, charts, script, and the policy that guards them."""
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from math import isfinite
+from typing import Any
+
+from ..core.environment import require
+from ..core.table import Table, table_to_json
+from ..plots.export import script_safe, vega_script
+from ..plots.theme import MUTED, configuration, shorten
+from .number_words import FORMATS
+
+__all__ = ["asset", "chart_for_page", "table_rows", "write_page"]
+
+
+#: Rows of a table that a page shows; the downloads have all.
+MOST_ROWS = 200
+#: Where the name of a metric or check may be broken into lines.
+PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
+#: On the page the colours of a chart follow the page, light or dark.
+PAGE_COLOURS = {"ink": "var(--ink)", "muted": "var(--muted)", "grid": "var(--line)"}
+
+
+def write_page(
+    template: str,
+    *,
+    kind: str,
+    title: str,
+    first: str,
+    library_version: str,
+    tables: Mapping[str, Table],
+    charts: Mapping[str, dict[str, Any]],
+    document: Mapping[str, Any] | None = None,
+    json_name: str,
+    created: str | None = None,
+    style: str = "",
+    script: str = "",
+    **values: Any,
+) -> str:
+    """Fill a template that extends ``shell.html``, and give one self-contained page.
+
+    Texts are escaped wherever they appear, the charts' script is inlined once, and a content
+    security policy names the two scripts by their hashes and lets nothing be fetched. The template
+    fills the blocks ``top``, ``contents``, ``main`` and ``about``, and may import what it needs
+    from ``macros.html`` (with context).
+
+    Parameters
+    ----------
+    template : str
+        Text of a jinja2 template, with the filters of `formats`, ``shorten`` and ``breaks``.
+    kind, title : str
+        What the page is (``"ranking audit"``) and what it is about.
+    first : str
+        Id of the first section, where keyboards may skip to.
+    library_version, created : str
+        Which version computed what is shown, and when.
+    tables : mapping of str to Table
+        What can be downloaded as CSV; those without a row are left out.
+    charts : mapping of str to dict
+        What `chart_for_page` gives, by the keys by which the template asks for them.
+    document : mapping, optional
+        What can be downloaded as JSON, with ``tables`` as `table_to_json` writes them; by default
+        the tables alone.
+    json_name : str
+        Name of that file.
+    style, script : str
+        CSS and JavaScript of this page alone. The script finds ``all``, ``make``, ``rowsOf``,
+        ``spyAll`` and ``beforePrint`` in ``page``.
+    **values
+        What else the template uses.
+
+    Returns
+    -------
+    str
+        The page, in HTML.
+    """
+    jinja = require("jinja2", "report")
+    environment = jinja.Environment(
+        loader=jinja.FunctionLoader(lambda name: asset(name)),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    raw = environment.filters["safe"]
+    # The pieces of a metric's name may stand on several lines; joining escapes them.
+    breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
+    environment.filters |= FORMATS | {"shorten": shorten} | breaks
+    running = "\n".join([asset("shell.js"), script, "page.ready();\n"])
+    scripts = {"vega": vega_script(), "page": running}
+    if document is None:
+        document = {"tables": {name: table_to_json(table) for name, table in tables.items()}}
+    drawings = {"config": configuration(**PAGE_COLOURS), "charts": dict(charts)}
+    return str(
+        environment.from_string(template)
+        .render(
+            kind=kind, title=title, first=first, library_version=library_version, created=created,
+            tables=tables, charts=charts, json_name=json_name, most_rows=MOST_ROWS,
+            style=raw(asset("shell.css") + style),
+            scripts={name: raw(text) for name, text in scripts.items()},
+            hashes=[_hash(text) for text in scripts.values()],
+            payload=raw(script_safe(_texts_once(document))),
+            drawings=raw(script_safe(drawings)),
+            **values,
+        )
+        .lstrip()
+    )  # fmt: skip
+
+
+@cache
+def asset(name: str) -> str:
+    """Read a file of ``reports/templates``."""
+    return (files(__package__ or "") / "templates" / name).read_text(encoding="utf-8")
+
+
+def chart_for_page(chart: Any) -> dict[str, Any]:
+    """Leave a chart's title to the page, and the colours of text and lines to its style."""
+    # Not validated: checking every row against Altair's schema takes seconds, and tests do it.
+    text = json.dumps(chart.to_dict(validate=False))
+    spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
+    for key in ("config", "title", "$schema"):
+        spec.pop(key, None)
+    return spec
+
+
+def table_rows(table: Any) -> list[dict[str, Any]]:
+    """Return a table's rows for a template: numbers that are not finite are None."""
+    return [
+        {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in row.items()}
+        for row in table
+    ]
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + b64encode(sha256(text.encode()).digest()).decode() + "'"
+
+
+def _texts_once(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep each repeated text of a table once; the page's script turns them back."""
+    copy: dict[str, Any] = json.loads(json.dumps(document))
+    for columns in copy["tables"].values():
+        for name, column in columns.items():
+            if column["type"] == "label":
+                codes: dict[Any, int] = {}
+                column["codes"] = [
+                    codes.setdefault((type(v), v), len(codes)) for v in column.pop("values")
+                ]
+                columns[name] = column | {"labels": [value for _, value in codes]}
+    return copy

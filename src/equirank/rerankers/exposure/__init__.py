@@ -1,1 +1,0 @@
-"""Re-rankers that share out attention: their results are policies, rankings with weights."""

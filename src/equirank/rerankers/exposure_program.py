@@ -1,0 +1,396 @@
+"""Birkhoff decomposition: a doubly stochastic matrix as a mixture of permutations."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import csr_array, kron, vstack
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from ..core.errors import DataError
+
+__all__ = [
+    "Constraints",
+    "Solution",
+    "best_mixture",
+    "birkhoff_decomposition",
+    "group_constraints",
+    "linear_programme",
+]
+
+
+def birkhoff_decomposition(P: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Write a doubly stochastic matrix as a weighted sum of permutations.
+
+    ``P = sum_t w_t Pi_t``. Each step takes a perfect matching on the positive entries whose
+    smallest entry is as large as possible, and subtracts it that many times; at least one entry
+    vanishes, so there are at most ``(n - 1)^2 + 1`` permutations. Of equal matchings one is taken;
+    a matrix of size 0 is refused.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n)
+        ``P[i, j]`` is the probability that item i stands at place j; rows and columns sum to 1
+        within 1e-6.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_permutations,)
+        Positive, with sum 1.
+    permutations : ndarray of int of shape (n_permutations, n)
+        ``permutations[t][i]`` is the 0-based position of item i.
+
+    References
+    ----------
+    Birkhoff, Tres observaciones sobre el algebra lineal, 1946.
+
+    Examples
+    --------
+    >>> from equirank.rerankers.exposure_program import birkhoff_decomposition
+    >>> weights, permutations = birkhoff_decomposition([[0.25, 0.75], [0.75, 0.25]])
+    >>> weights
+    array([0.75, 0.25])
+    >>> permutations
+    array([[1, 0],
+           [0, 1]])
+    """
+    left = _checked(P)
+    n = len(left)
+    weights, permutations = [], []
+    while True:
+        mass = float(left.sum()) / n
+        if mass <= 1e-13:
+            break
+        place = _widest_matching(left)
+        if place is None:
+            break  # what is left is rounding
+        weight = float(left[np.arange(n), place].min())
+        left[np.arange(n), place] -= weight
+        left[left < 1e-15] = 0.0
+        weights.append(weight)
+        permutations.append(place)
+    share = np.array(weights)
+    return share / share.sum(), np.array(permutations, dtype=np.int64)
+
+
+def _checked(P: Any) -> np.ndarray:
+    table = np.array(P, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.size == 0:
+        raise DataError(f"P must be a square matrix, got shape {table.shape}")
+    if not np.isfinite(table).all() or (table < -1e-9).any():
+        row, column = np.argwhere(~np.isfinite(table) | (table < -1e-9))[0]
+        value = table[row, column]
+        raise DataError(f"P must hold numbers >= 0, got {value} in row {row}, column {column}")
+    for axis, word in ((1, "row"), (0, "column")):
+        sums = table.sum(axis=axis)
+        if np.abs(sums - 1.0).max() > 1e-6:
+            at = int(np.argmax(np.abs(sums - 1.0)))
+            raise DataError(f"P must be doubly stochastic: {word} {at} sums to {sums[at]:.6g}")
+    return np.maximum(table, 0.0)
+
+
+def _widest_matching(left: np.ndarray) -> np.ndarray | None:
+    """Find a perfect matching whose smallest entry is as large as can be, by bisection."""
+    values = np.unique(left[left > 0.0])
+    low, high, best = 0, len(values) - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        allowed = csr_array((left >= values[middle]).astype(np.int8))
+        place = maximum_bipartite_matching(allowed, perm_type="column")
+        if (place >= 0).all():
+            best, low = place, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+TOLERANCE = 1e-10
+ROUNDS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """``low <= rows @ exposure <= high``, one row of coefficients per constraint."""
+
+    rows: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    names: tuple[str, ...]
+
+    def violation(self, value: np.ndarray) -> np.ndarray:
+        """Return by how much each constraint is missed."""
+        return np.maximum(np.maximum(self.low - value, value - self.high), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A mixture of rankings: weights, 0-based places (ranking x item), and what it comes to."""
+
+    weights: np.ndarray
+    places: np.ndarray
+    value: np.ndarray
+    violation: np.ndarray
+
+
+class _Columns:
+    """The rankings met so far, each with its utility and its value in each constraint."""
+
+    def __init__(self, utility: np.ndarray, rows: np.ndarray, attention: np.ndarray) -> None:
+        self.utility, self.rows, self.attention = utility, rows, attention
+        self.orders: list[np.ndarray] = []
+        self.gains: list[float] = []
+        self.values: list[np.ndarray] = []
+
+    def price(self, prices: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+        """Return the ranking that is best at these prices, its utility and its constraint values.
+        """
+        order = np.argsort(-prices, kind="stable")
+        attention = self.attention
+        gain = float(self.utility[order] @ attention)
+        return order, gain, self.rows[:, order] @ attention
+
+    def add(self, column: tuple[np.ndarray, float, np.ndarray]) -> None:
+        order, gain, value = column
+        self.orders.append(order)
+        self.gains.append(gain)
+        self.values.append(value)
+
+    def solution(self, weights: np.ndarray, constraints: Constraints) -> Solution:
+        """Make the mixture of the columns that have weight."""
+        kept = np.flatnonzero(weights > 1e-13)
+        share = weights[kept] / weights[kept].sum()
+        places = np.empty((len(kept), len(self.utility)), dtype=np.int64)
+        for at, column in enumerate(kept):
+            places[at, self.orders[column]] = np.arange(len(self.utility))
+        value = share @ np.array([self.values[column] for column in kept])
+        return Solution(share, places, value, constraints.violation(value))
+
+
+def best_mixture(
+    utility: np.ndarray,
+    attention: np.ndarray,
+    constraints: Constraints,
+    penalty: float | None = None,
+) -> Solution:
+    """Find the mixture of rankings with the largest ``utility . exposure``.
+
+    Where the constraints cannot be met, the mixture that misses them by the least in sum, and of
+    those the best that column generation meets; the violation says how much is missed. With a
+    penalty each constraint may be missed at that price per unit.
+    """
+    scale = float(np.abs(utility).max()) or 1.0
+    columns = _Columns(utility / scale, constraints.rows, attention)
+    best = columns.price(columns.utility)
+    columns.add(best)
+    missed = constraints.violation(best[2])
+    if not missed.any():
+        return columns.solution(np.ones(1), constraints)
+    if len(missed) == 1 and penalty is None:
+        return _one_constraint(columns, constraints, best)
+    if penalty is not None:
+        return columns.solution(_generate(columns, constraints, penalty / scale), constraints)
+    for row in constraints.rows:
+        columns.add(columns.price(row))
+        columns.add(columns.price(-row))
+    weights = _generate(columns, constraints, None)
+    first = columns.solution(weights, constraints)
+    if first.violation.max() > 1e-9:
+        return first
+    return columns.solution(_generate(columns, constraints, np.inf), constraints)
+
+
+def _one_constraint(
+    columns: _Columns, constraints: Constraints, best: tuple[np.ndarray, float, np.ndarray]
+) -> Solution:
+    """Two rankings, one on each side of the bound that binds, drawn together until none is better.
+
+    The two tie at one price of the constraint; the ranking that is best at that price replaces the
+    one on its side, or proves the pair to be optimal.
+    """
+    row = constraints.rows[0]
+    over = best[2][0] > constraints.high[0]
+    bound = constraints.high[0] if over else constraints.low[0]
+    other = columns.price(-row if over else row)
+    near, far = best, other  # near: better and beyond the bound; far: within it
+    if (far[2][0] > bound) if over else (far[2][0] < bound):
+        columns.add(far)
+        return columns.solution(np.array([0.0, 1.0]), constraints)
+    for _ in range(ROUNDS):
+        multiplier = (near[1] - far[1]) / (near[2][0] - far[2][0])
+        found = columns.price(columns.utility - multiplier * row)
+        tie = near[1] - multiplier * near[2][0]
+        if found[1] - multiplier * found[2][0] <= tie + 1e-14 * max(1.0, abs(tie)):
+            break
+        if (found[2][0] > bound) if over else (found[2][0] < bound):
+            near = found
+        else:
+            far = found
+    share = (bound - far[2][0]) / (near[2][0] - far[2][0])
+    columns.orders, columns.gains, columns.values = [], [], []
+    columns.add(near)
+    columns.add(far)
+    return columns.solution(np.array([share, 1.0 - share]), constraints)
+
+
+def _generate(columns: _Columns, constraints: Constraints, penalty: float | None) -> np.ndarray:
+    """Add rankings until none is better at the prices of the programme; give the weights.
+
+    ``penalty=None`` minimises the sum of the violations, infinity forbids them.
+    """
+    for _ in range(ROUNDS):
+        weights, prices, level = _master(columns, constraints, penalty)
+        utility = np.zeros_like(columns.utility) if penalty is None else columns.utility
+        found = columns.price(utility + prices @ constraints.rows)
+        worth = (0.0 if penalty is None else found[1]) + prices @ found[2]
+        if worth <= level + TOLERANCE * max(1.0, abs(level)):
+            break
+        columns.add(found)
+    return _polished(columns, constraints, weights)
+
+
+def _master(
+    columns: _Columns, constraints: Constraints, penalty: float | None
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """Solve the programme over the columns: weights, price of each constraint, best level."""
+    count, m = len(columns.gains), len(constraints.low)
+    hard = penalty is not None and np.isinf(penalty)
+    slack = 1.0 if penalty is None else (0.0 if hard else penalty)
+    gains = np.zeros(count) if penalty is None else np.array(columns.gains)
+    cost = np.concatenate([-gains, np.full(2 * m, slack), np.zeros(m)])
+    table = np.zeros((m + 1, count + 3 * m))
+    table[:m, :count] = np.array(columns.values).T
+    table[:m, count : count + m] = np.eye(m)
+    table[:m, count + m : count + 2 * m] = -np.eye(m)
+    table[:m, count + 2 * m :] = -np.eye(m)
+    table[m, :count] = 1.0
+    spare = (0.0, 0.0) if hard else (0.0, None)
+    bounds = [(0.0, None)] * count + [spare] * (2 * m)
+    bounds += [(float(a), float(b)) for a, b in zip(constraints.low, constraints.high, strict=True)]
+    right = np.concatenate([np.zeros(m), [1.0]])
+    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    solved = linprog(cost, A_eq=table, b_eq=right, bounds=bounds, method="highs-ds", options=exact)
+    if solved.x is None:
+        raise RuntimeError(f"the linear programme over rankings failed: {solved.message}")
+    marginals = solved.eqlin.marginals
+    return solved.x[:count], marginals[:m], -float(marginals[m])
+
+
+def _polished(columns: _Columns, constraints: Constraints, weights: np.ndarray) -> np.ndarray:
+    """Solve the constraints that bind for the weights, free of the solver's tolerance."""
+    kept = np.flatnonzero(weights > 1e-11)
+    values = np.array(columns.values)[kept]
+    value = weights[kept] @ values
+    width = np.maximum(constraints.high - constraints.low, 0.0)
+    near = 1e-8 + 1e-8 * width
+    binding = [
+        (j, bound)
+        for j in range(len(value))
+        for bound in (constraints.low[j], constraints.high[j])
+        if np.isfinite(bound) and abs(value[j] - bound) < near[j]
+    ]
+    table = np.vstack([*(values[:, j] for j, _ in binding), np.ones(len(kept))])
+    right = np.array([*(bound for _, bound in binding), 1.0])
+    solved = np.linalg.lstsq(table, right, rcond=None)[0]
+    if (solved < 0.0).any() or np.abs(table @ solved - right).max() > 1e-12:
+        return weights
+    result = np.zeros(len(weights))
+    result[kept] = solved
+    return result
+
+
+def group_constraints(
+    kind: str | None,
+    utility: np.ndarray,
+    codes: np.ndarray,
+    categories: tuple[Any, ...],
+    *,
+    slack: float,
+    lower: Mapping[Any, float],
+    upper: Mapping[Any, float],
+    query: Any,
+) -> Constraints:
+    """Compare every group of a list with every other one, and bound the groups that have bounds.
+
+    ``parity`` compares the mean exposure, ``treatment`` the mean exposure per merit, ``impact``
+    the mean exposure times utility per merit; merit is the utility, relative to the list's mean, so
+    that all three speak in units of exposure.
+    """
+    present = np.unique(codes)
+    rows, low, high, names = [], [], [], []
+    drawn = {} if kind is None else _drawn(kind, utility, codes, present, categories, query)
+    for at, group in enumerate(present[1:], 1):
+        others = present[:at] if slack > 0.0 else present[at - 1 : at]
+        for other in others if kind is not None else ():
+            rows.append(drawn[group] - drawn[other])
+            low.append(-slack)
+            high.append(slack)
+            names.append(f"{kind} of {categories[group]!r} and {categories[other]!r}")
+    for group in present:
+        name = categories[group]
+        if name in lower or name in upper:
+            inside = codes == group
+            rows.append(inside / inside.sum())
+            low.append(lower.get(name, -np.inf))
+            high.append(upper.get(name, np.inf))
+            names.append(f"mean exposure of {name!r}")
+    table = np.array(rows) if rows else np.zeros((0, len(codes)))
+    return Constraints(table, np.array(low), np.array(high), tuple(names))
+
+
+def _drawn(
+    kind: str,
+    utility: np.ndarray,
+    codes: np.ndarray,
+    present: np.ndarray,
+    categories: tuple[Any, ...],
+    query: Any,
+) -> dict[int, np.ndarray]:
+    """Return each group's coefficients: what it draws, per merit where merit counts."""
+    result = {}
+    for group in present:
+        inside = codes == group
+        share = inside / inside.sum()
+        if kind != "parity":
+            merit = float(utility[inside].mean())
+            if merit <= 0.0:
+                raise DataError(
+                    f"utility must give every group some merit for constraint {kind!r}, and that "
+                    f"of {categories[group]!r} in query {query!r} is 0"
+                )
+            share = share / merit
+            share = share * (utility if kind == "impact" else utility.mean())
+        result[int(group)] = share
+    return result
+
+
+def linear_programme(
+    utility: np.ndarray, attention: np.ndarray, constraints: Constraints
+) -> Solution | None:
+    """Find the best doubly stochastic matrix and decompose it; None where there is none.
+
+    n^2 variables: a reference for lists of up to 60 items or so.
+    """
+    n = len(utility)
+    ones, identity = csr_array(np.ones((1, n))), csr_array(np.eye(n))
+    sums = vstack([kron(identity, ones), kron(ones, identity)]).tocsr()
+    rows = np.array([np.outer(row, attention).ravel() for row in constraints.rows])
+    upper, lower = np.isfinite(constraints.high), np.isfinite(constraints.low)
+    table = np.vstack([rows[upper], -rows[lower]]) if len(rows) else None
+    right = np.concatenate([constraints.high[upper], -constraints.low[lower]])
+    exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    solved = linprog(
+        -np.outer(utility, attention).ravel(),
+        A_eq=sums,
+        b_eq=np.ones(2 * n),
+        A_ub=table,
+        b_ub=right if len(rows) else None,
+        method="highs",
+        options=exact,
+    )
+    if solved.x is None:
+        return None
+    weights, places = birkhoff_decomposition(solved.x.reshape(n, n))
+    value = constraints.rows @ (weights @ attention[places])
+    return Solution(weights, places, value, constraints.violation(value))

@@ -1,0 +1,327 @@
+"""FA*IR: the best next, unless a prefix would hold too few of the protected."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core.environment import progress
+from ..core.params import AnyOf, Choice, Constraint, Flag, Optional
+from ..core.ranking import Ranking
+from .fa_star_ir_table import OPEN
+from .group_bounds import TableBounds
+from .guaranteed import (
+    COMMON,
+    Guaranteed,
+    Labels,
+    Missed,
+    OpenShares,
+    Pool,
+    candidates,
+    protected_shares,
+)
+from .reranking import Reranking
+
+__all__ = ["FAStarIR", "RegionBounds", "merge_lists"]
+
+
+@dataclass(frozen=True, eq=False)
+class RegionBounds:
+    """Regions of passing counts that lists may share.
+
+    Attributes
+    ----------
+    words : str
+        The guarantee in one sentence.
+    needs : tuple of ndarray
+        Regions (`kernels.fa_star_ir_groups`).
+    which : ndarray of int
+        The region of each list, -1 for none.
+    protected : ndarray of int
+        Codes of the protected groups, in the order of the regions' counts.
+    """
+
+    words: str
+    needs: tuple[np.ndarray, ...]
+    which: np.ndarray
+    protected: np.ndarray
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the least count of each group, the counts of the others being what they are."""
+        if self.which[query] < 0:
+            return None
+        need = self.needs[self.which[query]]
+        length = min(len(counts), len(need))
+        least = np.zeros((length, counts.shape[1]), dtype=np.int64)
+        mine = counts[:length, self.protected]
+        for j in range(length):
+            for at, code in enumerate(self.protected.tolist()):
+                others = list(mine[j])
+                for count in range(j + 2):
+                    others[at] = count
+                    if need[(j, *np.minimum(others[1:], len(need)))] <= others[0]:
+                        break
+                least[j, code] = count
+        return least
+
+    def upper(self, query: int, counts: np.ndarray) -> None:
+        """Bind nothing."""
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Say for each list, given the group of each place, whether all its prefixes pass."""
+        holds = np.ones(len(self.which), dtype=bool)
+        for query in np.flatnonzero(self.which >= 0).tolist():
+            need = self.needs[self.which[query]]
+            row = codes[offsets[query] : offsets[query + 1]][: len(need)]
+            counts = np.cumsum(row[:, None] == self.protected, axis=0)
+            needed = need[(np.arange(len(row)), *counts[:, 1:].T)]
+            holds[query] = bool((counts[:, 0] >= needed).all())
+        return holds
+
+
+ADVICE = "lower p or alpha, take a smaller k"
+
+
+class FAStarIR(Guaranteed):
+    """Re-rank so that every prefix holds as many of the protected as chance would give it.
+
+    A prefix of j places gets at least m(j) items of the protected group, the smallest m with
+    ``F(m; j, p) > alpha'``, F the binomial distribution function; alpha' is lowered until the exact
+    chance that a fair list fails in any prefix is at most alpha (`fa_star_ir_table`). Place j goes
+    to the best protected item where m(j) asks for one, else to the best item. With several
+    protected groups F is the distribution function of all their counts at once, so that one group's
+    count can make up for another's; place j then goes to the best item after which all later
+    prefixes can still pass.
+
+    The order inside groups stays, ties stand in the caller's order, and only the order of scores
+    counts. Rows behind the cutoff are not shown; rows not shown before stay so, and count in the
+    pool's share. A list without protected items and without a given ``p`` stays as it is.
+
+    Parameters
+    ----------
+    p : float or mapping of group to float, optional
+        Chance of the protected group at every place of a fair list; a mapping for several. None
+        takes the share of each list. In a mapping that names every group and sums to 1, the group
+        with the largest share is not protected.
+    alpha : float
+        Chance at most that a fair list fails the test.
+    protected : label or sequence of labels, optional
+        The protected group or groups. None takes those that ``p`` names; without a mapping all but
+        the largest group of the data, and of two equally large ones the one that stands lower.
+    k : int, optional
+        Cutoff; None ranks whole lists.
+    law : {"binomial", "pool"}
+        A fair list draws at every place with chance p, or draws the list's own items without
+        replacement (then p counts as the nearest number of items).
+    adjusted : bool
+        Correct for testing every prefix; else each prefix alone is tested at alpha.
+    by : str or sequence of str, optional
+        The attribute, where there are several; several are crossed.
+    on_infeasible : {"error", "best"}
+        What happens where a list has too few protected items: an error that names the list and the
+        prefix, or the closest ranking with a warning.
+
+    References
+    ----------
+    Zehlike, Bonchi, Castillo, Hajian, Megahed and Baeza-Yates, FA*IR: a fair top-k ranking
+    algorithm, CIKM 2017. Zehlike, Sühr, Baeza-Yates, Bonchi, Castillo and Hajian, Fair top-k
+    ranking with multiple protected groups, Information Processing and Management 2022 (several
+    groups, and the correction; here both are exact).
+
+    Examples
+    --------
+    >>> from equirank.rerankers import FAStarIR
+    >>> groups = ["m"] * 8 + ["f"] * 8
+    >>> reranker = FAStarIR(p=0.5, protected="f", k=8)
+    >>> result = reranker.rerank(range(16, 0, -1), sensitive_features=groups)
+    >>> result.order()
+    array([0, 1, 2, 8, 3, 4, 9, 5])
+    >>> result.holds, result.price.score_loss
+    (True, 0.5)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "p": Optional(AnyOf(OPEN, OpenShares())),
+        "alpha": OPEN,
+        "protected": Optional(Labels()),
+        "law": Choice("binomial", "pool"),
+        "adjusted": Flag(),
+        **COMMON,
+    }
+    guarantee: ClassVar[str] = (
+        "every prefix passes the FA*IR test: a fair list fails at most at alpha"
+    )
+    needs_text: ClassVar[str] = "groups, and who is protected; the chance p, or the pool's share"
+    cost: ClassVar[str] = "little score: it only rules out what chance would hardly give"
+
+    def __init__(
+        self,
+        p: Any = None,
+        alpha: float = 0.1,
+        protected: Any = None,
+        k: int | None = None,
+        law: str = "binomial",
+        adjusted: bool = True,
+        by: Any = None,
+        on_infeasible: str = "error",
+    ) -> None:
+        self.p = p
+        self.alpha = alpha
+        self.protected = protected
+        self.k = k
+        self.law = law
+        self.adjusted = adjusted
+        self.by = by
+        self.on_infeasible = on_infeasible
+
+    def _rerank(self, ranking: Ranking) -> Reranking:
+        pool = self._pool(ranking)
+        codes, shares = protected_shares(self, pool)
+        one = len(codes) == 1
+        chosen, bounds = (self._one if one else self._several)(pool, codes, shares)
+        return Reranking.from_order(
+            ranking, pool.order[chosen], pool.out_offsets, bounds=bounds, reranker=self
+        )
+
+    def _words(self, pool: Pool, codes: list[int]) -> str:
+        names = " and ".join(repr(pool.groups.categories[code]) for code in codes)
+        level = f"alpha = {self.alpha:g}, {'adjusted' if self.adjusted else 'each prefix alone'}"
+        return f"every prefix passes the FA*IR test for {names} ({level}, {self.law} law)"
+
+    def _kinds(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the distinct (limit, items in the pool, shares or sizes), and each list's."""
+        n = np.diff(pool.offsets) if self.law == "pool" else np.zeros(len(pool.limit))
+        values = np.round(shares * n[:, None]) if self.law == "pool" else shares
+        rows = np.column_stack([pool.limit, n, values])
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        return kinds, kind.ravel()
+
+    # one protected group
+
+    def _one(
+        self, pool: Pool, codes: list[int], shares: np.ndarray
+    ) -> tuple[np.ndarray, TableBounds]:
+        from ..kernels.group_queues import merge_by_floors
+
+        kinds, kind = self._kinds(pool, shares)
+        steps = progress(kinds.tolist(), "FA*IR tables")
+        tables = [self._table(int(k), int(n), float(share)) for k, n, share in steps]
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+        floors = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
+        start = starts[:-1][kind]
+        self._check_supply(pool, codes[0], tables, kind)
+        chosen = merge_by_floors(
+            pool.codes, pool.offsets, pool.shown, pool.limit, floors, start, codes[0]
+        )
+        least = np.zeros((len(floors), pool.n_groups), dtype=np.int32)
+        least[:, codes[0]] = floors
+        return chosen, TableBounds(self._words(pool, codes), least, None, start, pool.limit)
+
+    def _table(self, k: int, n: int, share: float) -> np.ndarray:
+        from ..kernels import fa_star_ir_minimums as kernel
+
+        whole = n if self.law == "pool" else 1
+        if k == 0 or share <= 0 or share >= whole:
+            return np.zeros(k, dtype=np.int32)
+        alpha = float(self.alpha)
+        if self.law == "pool":
+            make = kernel.pool_adjusted_table if self.adjusted else kernel.pool_table
+            found = make(k, n, int(share), alpha)
+        else:
+            found = (kernel.adjusted_table if self.adjusted else kernel.table)(k, share, alpha)
+        return found.counts
+
+    def _check_supply(
+        self, pool: Pool, code: int, tables: list[np.ndarray], kind: np.ndarray
+    ) -> None:
+        """Report the first prefix of a list that asks for more protected items than there are."""
+        there = candidates(pool)[:, code]
+        last = np.array([table[-1] if len(table) else 0 for table in tables])
+        prefix = np.zeros(len(there), dtype=np.int64)
+        for query in np.flatnonzero(last[kind] > there).tolist():
+            table = tables[kind[query]]
+            prefix[query] = np.searchsorted(table, there[query], side="right") + 1
+        missed = Missed(prefix, np.full(len(there), code))
+        self._report(
+            pool,
+            missed,
+            lambda query, prefix, _: int(tables[kind[query]][prefix - 1]),
+            ADVICE,
+        )
+
+    # several protected groups
+
+    def _several(
+        self, pool: Pool, codes: list[int], shares: np.ndarray
+    ) -> tuple[np.ndarray, RegionBounds]:
+        from .fa_star_ir_table import stored_region
+
+        kinds, kind = self._kinds(pool, shares)
+        needs: list[np.ndarray] = []
+        which = np.full(len(kinds), -1)
+        for at, (k, n, *values) in enumerate(progress(kinds.tolist(), "FA*IR tables")):
+            if k == 0 or sum(values) <= 0 or sum(values) >= (n or 1.0) - 1e-12:
+                continue
+            which[at] = len(needs)
+            alpha, adjusted = float(self.alpha), bool(self.adjusted)
+            needs.append(stored_region(int(k), tuple(values), alpha, adjusted, int(n)).need)
+        bounds = RegionBounds(self._words(pool, codes), tuple(needs), which[kind], np.array(codes))
+        chosen, missed, needed = merge_lists(pool, bounds)
+        self._report(pool, missed, lambda query, *_: needed[query], ADVICE)
+        return chosen, bounds
+
+
+def merge_lists(pool: Pool, bounds: RegionBounds) -> tuple[np.ndarray, Missed, np.ndarray]:
+    """Return the slots in their new order, where a list could not pass, and the count it needed.
+
+    Where a group runs out on the way, the list is merged again with its supply in mind, so that a
+    list is given up only if no order of it passes.
+    """
+    from ..kernels.fa_star_ir_regions import reachable
+    from ..kernels.group_queues import merge_in_region
+
+    n_queries, codes = len(pool.limit), bounds.protected
+    kind = np.full(pool.n_groups, -1)
+    kind[codes] = np.arange(len(codes))
+    there = candidates(pool)[:, codes]
+    plenty = [reachable(need, np.full(len(codes), len(need))).ravel() for need in bounds.needs]
+    chosen = np.empty(int(pool.out_offsets[-1]), dtype=np.int64)
+    prefix, group = np.zeros((2, n_queries), dtype=np.int64)
+    needed = np.zeros(n_queries, dtype=np.int64)
+    for query in range(n_queries):
+        begin, end = pool.out_offsets[query : query + 2].tolist()
+        first, which = int(pool.offsets[query]), int(bounds.which[query])
+        if which < 0:
+            chosen[begin:end] = first + np.arange(end - begin)
+            continue
+        shape = (pool.codes, first, int(pool.shown[query]), end - begin, kind, len(codes))
+        order, missed = merge_in_region(*shape, plenty[which])
+        if missed:
+            capped = reachable(bounds.needs[which], there[query]).ravel()
+            again, still = merge_in_region(*shape, capped)
+            if not still:
+                order, missed = again, 0
+        chosen[begin:end] = order
+        if missed:
+            prefix[query], at, needed[query] = _first_short(
+                bounds.needs[which], there[query], missed
+            )
+            group[query] = codes[at]
+    return chosen, Missed(prefix, group), needed
+
+
+def _first_short(need: np.ndarray, there: np.ndarray, missed: int) -> tuple[int, int, int]:
+    """Find the first prefix that even all the protected there are do not pass, and who is short."""
+    for j in range(len(need)):
+        have = np.minimum(there, j + 1)
+        if need[(j, *have[1:])] > have[0]:
+            best = (j + 1, 0, int(have[0]) + 1)
+            for at in range(len(there)):
+                for count in range(int(have[at]) + 1, j + 2):
+                    more = have.copy()
+                    more[at] = count
+                    if need[(j, *more[1:])] <= more[0]:
+                        return j + 1, at, count
+            return best
+    return missed, int(np.argmin(there)), int(there.min()) + 1

@@ -1,1 +1,0 @@
-"""Re-rankers that decide as candidates arrive."""

@@ -1,1 +1,0 @@
-"""Re-rankers that promise something of every prefix."""

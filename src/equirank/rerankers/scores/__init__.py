@@ -1,1 +1,0 @@
-"""Re-rankers that move scores."""

@@ -1,0 +1,5 @@
+"""Choosing among rankers: searches over trade-offs and tests of representations."""
+
+import lazy_loader as _lazy
+
+__getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)

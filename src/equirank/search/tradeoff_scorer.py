@@ -1,0 +1,153 @@
+"""TradeoffScorer: relevance and fairness in one number, for scikit-learn's searches."""
+
+from typing import Any
+
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from ..core.data import RankingData, as_ranking_data
+from ..core.errors import DataError
+from ..core.metric import Metric
+from ..core.params import Number, check_params
+from ..core.ranking import Ranking
+from ..rankers.early_stopping import one_metric
+
+__all__ = ["TradeoffScorer", "tradeoff_distance", "tradeoff_score", "two_metrics"]
+
+
+class TradeoffScorer:
+    r"""Score a ranker by relevance and fairness together, with equal weight unless told otherwise.
+
+    .. math::
+
+        w \cdot \mathrm{relevance} + (1 - w) (1 - \mathrm{unfairness})
+
+    With w = 1/2 this is 1 less half the trade-off distance ``|1 - relevance| + |unfairness|``, so
+    the best score is the shortest distance. A value that is undefined, as for lists of one group,
+    makes the score NaN.
+
+    It works as ``scoring`` of any of scikit-learn's searches with metadata routing switched on: it
+    asks for ``qid`` and the groups, which the ranker does not see unless it needs them.
+
+    Parameters
+    ----------
+    relevance, unfairness : str or Metric, default="NDCG", "RND"
+        A metric of which more and one of which less is better, between 0 and 1 for the sum to make
+        sense.
+    weight : float, default=0.5
+        Of relevance, w.
+
+    References
+    ----------
+    Cerrato, Köppel, Segner, Esposito and Kramer, Fair pairwise learning to rank, DSAA 2020.
+
+    Examples
+    --------
+    >>> from sklearn import config_context
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from equirank import QueryKFold
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import DirectRanker
+    >>> from equirank.search import TradeoffScorer
+    >>> data = make_ranking(n_queries=20, n_items=20, feature_bias=1.0, random_state=0)
+    >>> qid, group = data.query_of_rows(), data.attribute("group").codes
+    >>> ranker = DirectRanker("adversarial", n_epochs=2, random_state=0)
+    >>> grid = {"gamma": [0.0, 1.0]}
+    >>> with config_context(enable_metadata_routing=True):
+    ...     search = GridSearchCV(ranker, grid, scoring=TradeoffScorer(), cv=QueryKFold(2))
+    ...     _ = search.fit(data.X, data.y, qid=qid, sensitive_features=group)
+    >>> bool(0.0 < search.best_score_ < 1.0)
+    True
+    """
+
+    def __init__(
+        self, relevance: Any = "NDCG", unfairness: Any = "RND", weight: float = 0.5
+    ) -> None:
+        check_params("TradeoffScorer", {"weight": weight}, {"weight": Number(0.0, 1.0)})
+        self.relevance, self.unfairness = two_metrics(relevance, unfairness)
+        self.weight = weight
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+    ) -> float:
+        """Score the estimator's predictions on X, which may be a `RankingData`."""
+        found = self.values(estimator, X, y, qid=qid, sensitive_features=sensitive_features)
+        return float(tradeoff_score(*found, self.weight))
+
+    def values(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+    ) -> tuple[float, float]:
+        """Return relevance and unfairness of the estimator's predictions on X."""
+        if isinstance(X, RankingData):
+            ranking = estimator.rank(X)
+        else:
+            last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+            needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
+            given = {"qid": qid, "sensitive_features": sensitive_features}
+            score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
+            ranking = Ranking.from_scores(as_ranking_data(None, y, **given), score)
+        return self.of_ranking(ranking)
+
+    def of_ranking(self, ranking: Ranking) -> tuple[float, float]:
+        """Return relevance and unfairness of a ranking."""
+        good, bad = (
+            float(metric.summarize(metric.per_query(ranking))[0])
+            for metric in (self.relevance, self.unfairness)
+        )
+        return good, bad
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """State what to pass on to the scorer."""
+        request = MetadataRequest(owner=repr(self))
+        for name in ("qid", "sensitive_features"):
+            request.score.add_request(param=name, alias=True)
+        return request
+
+    def __repr__(self) -> str:
+        """Say which metrics it weighs."""
+        return f"TradeoffScorer('{self.relevance}', '{self.unfairness}', {self.weight})"
+
+
+def tradeoff_score(relevance: Any, unfairness: Any, weight: float = 0.5) -> Any:
+    """Weigh relevance against fairness: higher is better.
+
+    Examples
+    --------
+    >>> tradeoff_score(0.75, 0.25)
+    0.75
+    """
+    return weight * relevance + (1.0 - weight) * (1.0 - unfairness)
+
+
+def tradeoff_distance(relevance: Any, unfairness: Any) -> Any:
+    """Return the distance to perfect relevance and fairness, ``|1 - relevance| + |unfairness|``.
+
+    Examples
+    --------
+    >>> round(tradeoff_distance(0.8, 0.1), 12)
+    0.3
+    """
+    return abs(1.0 - relevance) + abs(unfairness)
+
+
+def two_metrics(relevance: Any, unfairness: Any) -> tuple[Metric, Metric]:
+    """Read a metric of which more is better and one of which less is."""
+    found = one_metric(relevance), one_metric(unfairness)
+    wanted = {"relevance": "higher", "unfairness": "lower"}
+    for (argument, direction), metric in zip(wanted.items(), found, strict=True):
+        if metric.direction != direction:
+            raise DataError(
+                f"{argument} must be a metric of which {direction} is better, got {metric}"
+            )
+    return found

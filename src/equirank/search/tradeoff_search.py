@@ -1,0 +1,351 @@
+"""Points of a grid, and what was measured at them, laid out as scikit-learn does."""
+
+import time
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, ClassVar, Literal, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.errors import DataError, EquirankWarning
+from ..core.params import Constraint, Flag, Instance, Number, check_params
+from ..core.random import generator
+from ..core.ranker import Ranker
+from ..core.ranking import Ranking
+from ..core.splits import QueryKFold, query_train_test_split
+from ..core.table import Table
+from ..rankers.tradeoff_path import pareto_points
+from .fit_together import fit_all
+from .tradeoff_scorer import TradeoffScorer, tradeoff_distance, tradeoff_score
+
+__all__ = ["TradeoffSearch", "grid_points", "search_results"]
+
+
+def grid_points(grid: Any) -> list[dict[str, Any]]:
+    """List the points of a grid, of several, or of what gives points one by one.
+
+    Examples
+    --------
+    >>> grid_points({"gamma": [0.1, 1.0]})
+    [{'gamma': 0.1}, {'gamma': 1.0}]
+    """
+    if isinstance(grid, Mapping):
+        return list(ParameterGrid(dict(grid)))
+    if isinstance(grid, list) and all(isinstance(part, Mapping) for part in grid) and grid:
+        return list(ParameterGrid(grid))
+    if isinstance(grid, Iterable) and not isinstance(grid, (str, list)):
+        found = [dict(point) for point in grid]
+        if found:
+            return found
+    raise DataError(f"param_grid must be a dict, a list of dict or points, got {grid!r}")
+
+
+def search_results(
+    points: list[dict[str, Any]], runs: list[tuple[np.ndarray, float]], weight: float
+) -> dict[str, Any]:
+    """Lay out what was measured as scikit-learn does."""
+    found: dict[str, Any] = {"mean_fit_time": np.full(len(points), np.mean([t for _, t in runs]))}
+    for name in dict.fromkeys(name for point in points for name in point):
+        column = np.empty(len(points), dtype=object)
+        column[:] = [point.get(name) for point in points]
+        found[f"param_{name}"] = np.ma.array(column, mask=[name not in p for p in points])
+    found["params"] = points
+    values = np.stack([values for values, _ in runs])  # split x point x (relevance, unfairness)
+    score = tradeoff_score(values[..., 0], values[..., 1], weight)
+    for split, own in enumerate(score):
+        found[f"split{split}_test_score"] = own
+    mean = score.mean(axis=0)
+    known = np.where(np.isnan(mean), -np.inf, mean)
+    found["mean_test_score"], found["std_test_score"] = mean, score.std(axis=0)
+    found["rank_test_score"] = np.array([1 + int((known > own).sum()) for own in known])
+    found["mean_test_relevance"] = values[..., 0].mean(axis=0)
+    found["mean_test_unfairness"] = values[..., 1].mean(axis=0)
+    found["mean_test_distance"] = tradeoff_distance(values[..., 0], values[..., 1]).mean(axis=0)
+    return found
+
+
+#: Random orders that the line of chance is averaged over.
+N_RANDOM_ORDERS = 10
+#: Up to so many points are all named in the plot.
+NAMED = 6
+
+
+class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Search a grid of rankers for the best trade-off between relevance and fairness.
+
+    Every point of the grid is trained on one part of the data and measured on another. Points are
+    compared by `TradeoffScorer`, relevance and 1 - unfairness weighted equally by default; ties go
+    to the first. Neural rankers of one shape train together as one stack, and step counts are
+    checkpoints of one run (see `fit_together`), so that a grid of hundreds of points fits a small
+    machine. Any other ranker works too, one fit after another. A point whose loss does not stay
+    finite has score NaN and is warned of; where all fail, the first error is raised.
+
+    scikit-learn's own searches do the same with ``scoring=TradeoffScorer()``, one fit at a time.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Cloned for every point.
+    param_grid : dict, list of dict or iterable of dict
+        As in scikit-learn's `GridSearchCV`: lists of values by parameter, or several such grids;
+        or points, as a `ParameterSampler` gives them.
+    relevance, unfairness : str or Metric, default="NDCG", "RND"
+        A metric of which more and one of which less is better.
+    weight : float, default=0.5
+        Of relevance in the score.
+    cv : float, int, splitter or RankingData, default=0.25
+        The share of the lists to measure on, a number of folds, a splitter such as `QueryKFold`, or
+        the data to measure on. Data that is one list is split by person.
+    refit : bool, default=True
+        Whether the best ranker is fitted again, on all data. Otherwise it stays as it was trained
+        on the (first) training part.
+    random_state : int, Generator, RandomState or None
+        Seed of the split.
+
+    Attributes
+    ----------
+    best_estimator_ : Ranker
+        The best ranker.
+    best_params_ : dict
+        Its point of the grid.
+    best_score_ : float
+        Its score, a mean over the splits.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    cv_results_ : dict of str to array or list
+        As in scikit-learn: ``params``, ``param_<name>``, ``split<i>_test_score``,
+        ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_fit_time`` (an equal
+        share of the time of all) and, beside these, ``mean_test_relevance``,
+        ``mean_test_unfairness`` and ``mean_test_distance``: ``|1 - relevance| + |unfairness|``.
+
+    References
+    ----------
+    Cerrato, Köppel, Segner, Esposito and Kramer, Fair pairwise learning to rank, DSAA 2020.
+
+    Examples
+    --------
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import DirectRanker
+    >>> from equirank.search import TradeoffSearch
+    >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
+    >>> grid = {"gamma": [0.0, 0.3, 1.0], "max_steps": [20, 40], "learning_rate": [0.003, 0.01]}
+    >>> ranker = DirectRanker("adversarial", layers=(8, 4), random_state=0)
+    >>> search = TradeoffSearch(ranker, grid, random_state=0).fit(data)
+    >>> len(search.table), sorted(search.best_params_)
+    (12, ['gamma', 'learning_rate', 'max_steps'])
+    >>> search.rank(data)
+    Ranking(800 rows, 40 queries)
+    """
+
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "ranker": Instance(Ranker, "a ranker"),
+        "weight": Number(0.0, 1.0),
+        "refit": Flag(),
+    }
+
+    def __init__(
+        self,
+        ranker: Ranker,
+        param_grid: Any,
+        *,
+        relevance: Any = "NDCG",
+        unfairness: Any = "RND",
+        weight: float = 0.5,
+        cv: Any = 0.25,
+        refit: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.ranker = ranker
+        self.param_grid = param_grid
+        self.relevance = relevance
+        self.unfairness = unfairness
+        self.weight = weight
+        self.cv = cv
+        self.refit = refit
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+        query_weight: Any = None,
+    ) -> Self:
+        """Train and measure every point of the grid, and keep the best.
+
+        Parameters
+        ----------
+        X, y, qid, sensitive_features, cost, query_weight
+            As in `Ranker.fit`; X may be a `RankingData`. Groups are needed to measure; a ranker
+            sees them only where it needs them.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
+        given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
+        given["query_weight"] = query_weight
+        if isinstance(X, RankingData):
+            refuse_beside(given | {"y": y})
+        data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
+        points = grid_points(self.param_grid)
+        runs = []
+        for train, test in self._splits(data):
+            for metric in (scorer.relevance, scorer.unfairness):
+                metric.check(test)
+            rankers = [clone(self.ranker).set_params(**point) for point in points]
+            began = time.perf_counter()
+            errors = fit_all(rankers, train)
+            spent = (time.perf_counter() - began) / len(rankers)
+            if all(error is not None for error in errors):
+                raise cast(DataError, errors[0])
+            _warn(points, errors)
+            values = [
+                scorer.of_ranking(ranker.rank(test)) if error is None else (np.nan, np.nan)
+                for ranker, error in zip(rankers, errors, strict=True)
+            ]
+            runs.append((np.array(values), spent))
+            if len(runs) == 1:
+                first = rankers
+                self.chance_ = _chance(scorer, test)
+        self.scorer_, self.n_splits_ = scorer, len(runs)
+        self.cv_results_ = search_results(points, runs, self.weight)
+        score = self.cv_results_["mean_test_score"]
+        if np.isnan(score).all():
+            raise DataError("every point of param_grid must have a score, and none has one")
+        self.best_index_ = int(np.nanargmax(score))
+        self.best_params_ = points[self.best_index_]
+        self.best_score_ = float(score[self.best_index_])
+        chosen = first[self.best_index_]
+        self.best_estimator_ = clone(chosen).fit(data) if self.refit else chosen
+        return self
+
+    def _splits(self, data: RankingData) -> Iterator[tuple[RankingData, RankingData]]:
+        """Return the parts to train and to measure on."""
+        if isinstance(self.cv, RankingData):
+            yield data, self.cv
+            return
+        by: Literal["query", "item"] = "query" if data.n_queries > 1 else "item"
+        if isinstance(self.cv, float):
+            check_params("TradeoffSearch", {"cv": self.cv}, {"cv": Number(0, 1, open_low=True)})
+            yield query_train_test_split(
+                data, test_size=self.cv, by=by, random_state=self.random_state
+            )
+            return
+        folds = self.cv
+        if not hasattr(folds, "split"):
+            folds = QueryKFold(self.cv, by=by, shuffle=True, random_state=self.random_state)
+        for _, held_out in folds.split(data):
+            mask = np.zeros(data.n_rows, dtype=bool)
+            mask[held_out] = True
+            mask = mask[data.caller_rank]
+            yield data.select_items(np.flatnonzero(~mask)), data.select_items(np.flatnonzero(mask))
+
+    # the best ranker
+
+    def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
+        """Return the scores of the best ranker."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X, qid=qid, sensitive_features=sensitive_features)
+
+    def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
+        """Rank by the best ranker, as `Ranker.rank`."""
+        check_is_fitted(self)
+        return self.best_estimator_.rank(X, y, **given)
+
+    def score(
+        self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
+    ) -> float:
+        """Return the combined score of the best ranker on data."""
+        check_is_fitted(self)
+        given = {"qid": qid, "sensitive_features": sensitive_features}
+        return self.scorer_(self.best_estimator_, X, y, **given)
+
+    @available_if(lambda self: hasattr(self.ranker, "transform"))  # type: ignore[untyped-decorator]
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the representation of the best ranker, where it has one."""
+        check_is_fitted(self)
+        found: np.ndarray = self.best_estimator_.transform(X)
+        return found
+
+    # what was found
+
+    @property
+    def table(self) -> Table:
+        """One row per point: its parameters, relevance, unfairness, distance, score and rank."""
+        check_is_fitted(self)
+        found, names = self.cv_results_, list(dict.fromkeys(k for p in self._params() for k in p))
+        columns = {name: [point.get(name) for point in self._params()] for name in names}
+        good, bad = found["mean_test_relevance"], found["mean_test_unfairness"]
+        measured = {
+            "relevance": good,
+            "unfairness": bad,
+            "distance": found["mean_test_distance"],
+            "score": found["mean_test_score"],
+            "rank": found["rank_test_score"],
+            "pareto": pareto_points(good, bad) & ~np.isnan(good),
+        }
+        return Table(columns | measured)
+
+    def _params(self) -> list[dict[str, Any]]:
+        return cast(list[dict[str, Any]], self.cv_results_["params"])
+
+    def plot(self, **options: Any) -> Any:
+        """Draw relevance against 1 - unfairness of all points, with the best one's distance.
+
+        The dotted line joins all trade-offs as far from perfect as the nearest point. Of many
+        points only the best is named; tooltips name all. Needs the extra ``report``; options go to
+        `equirank.plots.tradeoff`.
+        """
+        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
+        table = self.table
+        known = np.flatnonzero(~np.isnan(table["relevance"]))
+        good, bad = table["relevance"][known], table["unfairness"][known]
+        words = [_words(self._params()[at]) for at in known]
+        chosen = known == self.best_index_
+        x, y = f"1 - {self.scorer_.unfairness}", str(self.scorer_.relevance)
+        points = {
+            "name": words,
+            "label": words if len(known) <= NAMED else ["best" if b else "" for b in chosen],
+            x: 1.0 - bad,
+            y: good,
+            "front": table["pareto"][known],
+            "rival": np.zeros(len(known), dtype=bool),
+        }
+        best = int(np.argmax(good))
+        mixture = (
+            1.0 - self.chance_[1],
+            self.chance_[0],
+            1.0 - float(bad[best]),
+            float(good[best]),
+        )
+        return plots.tradeoff(Table(points), x, y, mixture=mixture, **options)
+
+
+def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
+    failed = [at for at, error in enumerate(errors) if error is not None]
+    if failed:
+        warnings.warn(
+            f"{len(failed)} of {len(points)} points of param_grid could not be fitted and have no "
+            f"score; the first is {points[failed[0]]}: {errors[failed[0]]}",
+            EquirankWarning,
+            stacklevel=3,
+        )
+
+
+def _chance(scorer: TradeoffScorer, data: RankingData) -> tuple[float, float]:
+    """Return relevance and unfairness of a random order: means over several."""
+    orders = [generator(0, at).random(data.n_rows) for at in range(N_RANDOM_ORDERS)]
+    found = np.mean([scorer.of_ranking(Ranking.from_scores(data, o)) for o in orders], axis=0)
+    return float(found[0]), float(found[1])
+
+
+def _words(point: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in point.items())

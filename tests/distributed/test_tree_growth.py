@@ -1,0 +1,43 @@
+"""Watching the workers: the client waits for news instead of asking all the time."""
+
+import distributed
+import pytest
+
+from equirank.distributed import tree_growth as training
+
+
+class Task:
+    """A future without an error."""
+
+    status = "pending"
+
+    def __init__(self, ended=False):
+        self.ended = ended
+
+    def done(self):
+        return self.ended
+
+
+class Workers:
+    """A client whose workers are all there."""
+
+    def nthreads(self):
+        return {"a": 1, "b": 1}
+
+    def gather(self, futures):
+        return [future.ended for future in futures]
+
+
+@pytest.mark.parametrize("error", [None, TimeoutError, distributed.CancelledError])
+def test_between_two_looks_it_waits_for_those_that_still_run(monkeypatch, error):
+    tasks, waits = {"a": Task(ended=True), "b": Task()}, []
+
+    def wait(futures, timeout, return_when):
+        waits.append((list(futures), timeout, return_when))
+        tasks["b"].ended = len(waits) == 2
+        if error is not None:
+            raise error("nothing yet")
+
+    monkeypatch.setattr(distributed, "wait", wait)
+    assert training.watch(Workers(), tasks, []) == [True, True]
+    assert waits == 2 * [([tasks["b"]], training.LOOK, "FIRST_COMPLETED")]

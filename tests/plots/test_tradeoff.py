@@ -1,0 +1,98 @@
+"""The trade-off picture: what is drawn is what was given, and the mixture line is always there."""
+
+import pandas as pd
+import polars as pl
+import pytest
+import vl_convert
+
+from equirank import DataError
+from equirank.core.table import Table
+from equirank.plots import tradeoff
+from equirank.plots.export import vega_lite_version
+
+COLUMNS = {
+    "name": ["plain", "a", "b", "other", "start", "end"],
+    "NDCG@10": [0.8, 0.78, 0.7, 0.6, 0.8, 0.5],
+    "gap.sex[0]": [0.3, 0.2, 0.1, 0.25, 0.3, 0.0],
+    "low": [0.7, 0.7, None, 0.5, None, None],
+    "high": [0.9, 0.8, None, 0.7, None, None],
+    "front": [True, True, True, False, None, None],
+    "path": [None, "fair", "fair", None, None, None],
+    "mixture": [False, False, False, False, True, True],
+}
+
+
+def draw(points=COLUMNS, **options):
+    return tradeoff(points, "gap.sex[0]", "NDCG@10", **options).to_dict()
+
+
+def layers(spec, kind):
+    """The data of each layer of one mark, with its encoding."""
+    return [
+        (layer["data"]["values"], layer) for layer in spec["layer"] if layer["mark"]["type"] == kind
+    ]
+
+
+def test_points_lines_and_intervals_are_the_rows_given():
+    spec = draw()
+    points = {row["name"]: row for rows, _ in layers(spec, "point") for row in rows}
+    assert {name: (row["x"], row["y"]) for name, row in points.items()} == {
+        "plain": (0.3, 0.8),
+        "a": (0.2, 0.78),
+        "b": (0.1, 0.7),
+        "other": (0.25, 0.6),
+    }
+    hollow, filled = layers(spec, "point")
+    assert [row["name"] for row in hollow[0]] == ["other"]
+    assert not hollow[1]["mark"]["filled"]
+    assert filled[1]["mark"]["filled"]
+    mixture, path = layers(spec, "line")
+    assert mixture[0] == [{"x": 0.0, "y": 0.5}, {"x": 0.3, "y": 0.8}]
+    assert mixture[1]["mark"]["strokeDash"]
+    assert [row["name"] for row in path[0]] == ["a", "b"]
+    ((rows, rule),) = layers(spec, "rule")
+    assert [(row["low"], row["high"]) for row in rows] == [(0.7, 0.9), (0.7, 0.8), (0.5, 0.7)]
+    assert rule["encoding"]["y"]["field"] == "low"
+    assert rule["encoding"]["y2"]["field"] == "high"
+
+
+def test_it_is_valid_named_and_described():
+    spec = draw(x_better="lower")
+    assert spec["title"]["text"] == "NDCG@10 against gap.sex[0]"
+    assert "4 rankings" in spec["description"]
+    assert spec["layer"][0]["encoding"]["x"]["title"] == "gap.sex[0] (lower is better)"
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
+    assert "random mixture" in svg
+    assert ">other<" in svg
+
+
+@pytest.mark.parametrize("make", [Table, pd.DataFrame, lambda c: pl.DataFrame(c, strict=False)])
+def test_any_table_will_do(make):
+    assert draw(make(COLUMNS)) == draw()
+
+
+def test_the_mixture_line_may_be_an_argument_and_is_never_missing():
+    columns = {key: values[:4] for key, values in COLUMNS.items()}
+    with pytest.raises(DataError, match="random-mixture line is always drawn"):
+        draw(columns)
+    mixture = layers(draw(columns, mixture=(0.3, 0.8, 0.05, 0.5)), "line")[0][0]
+    assert mixture == [{"x": 0.05, "y": 0.5}, {"x": 0.3, "y": 0.8}]
+    with pytest.raises(DataError, match="four finite numbers"):
+        draw(columns, mixture=(0.3, 0.8, float("nan"), 0.5))
+
+
+def test_undefined_points_are_left_out_and_none_left_is_an_error():
+    columns = {"name": ["a", "b"], "x": [0.1, float("nan")], "y": [0.5, 0.6]}
+    spec = tradeoff(columns, mixture=(0, 0, 1, 1)).to_dict()
+    assert [row["name"] for rows, _ in layers(spec, "point") for row in rows] == ["a"]
+    with pytest.raises(DataError, match="at least one row"):
+        tradeoff({"name": ["b"], "x": [None], "y": [0.6]}, mixture=(0, 0, 1, 1))
+
+
+def test_bad_input_is_named():
+    with pytest.raises(DataError, match="column 'AUC'"):
+        tradeoff(COLUMNS, "AUC", "NDCG@10")
+    with pytest.raises(DataError, match="x_better must be"):
+        draw(x_better="up")
+    with pytest.raises(DataError, match="got a int"):
+        tradeoff(3)
