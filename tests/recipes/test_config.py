@@ -3,10 +3,10 @@
 import pytest
 from sklearn.linear_model import Ridge
 
-from equirank.cli.console import CommandError
 from equirank.costs import GroupPairCost
 from equirank.rankers import FairReduction, RankBoost
 from equirank.recipes.config import SplitTable, read_config
+from equirank.recipes.config_objects import ConfigError
 from equirank.rerankers import DetGreedy, FAStarIR, Reranked
 
 PEOPLE = "query,sex,age,home,relevance\n1,f,30,own,1\n1,m,40,rent,0\n2,f,50,own,0\n2,m,20,own,2\n"
@@ -31,7 +31,7 @@ def fails(write):
     def fails(text, read=False):
         path = write(text)
         work = (lambda: read_config(path).read_data()) if read else (lambda: read_config(path))
-        with pytest.raises(CommandError) as caught:
+        with pytest.raises(ConfigError) as caught:
             work()
         message = str(caught.value)
         assert message.startswith(f"{path}: ")
@@ -171,14 +171,14 @@ def test_errors_name_file_table_and_key(fails, text, said):
 def test_a_file_that_is_not_text(tmp_path):
     path = tmp_path / "c.toml"
     path.write_bytes(b"\xff")
-    with pytest.raises(CommandError, match=r"c\.toml: must be text in UTF-8"):
+    with pytest.raises(ConfigError, match=r"c\.toml: must be text in UTF-8"):
         read_config(str(path))
 
 
 def test_an_unknown_model_is_named(write):
     config = read_config(write(DATA + MODEL))
     with pytest.raises(
-        CommandError, match=r"\[\[models\]\]: has no model called \"RankBost\"; did"
+        ConfigError, match=r"\[\[models\]\]: has no model called \"RankBost\"; did"
     ):
         config.model("RankBost")
 

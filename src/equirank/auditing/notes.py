@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.environment import library_version
 from ..core.labels import MISSING
 from ..core.table import Table
 from ..reports.number_words import joined, number, percent, places
@@ -258,14 +259,12 @@ def make_facts(
     measured: Measured, other: Measured | None, title: str, against_title: str, created: str | None
 ) -> dict[str, Any]:
     """Say what was audited, and how."""
-    from .. import __version__
-
     plan = measured.plan
     data, n_queries = plan.data, plan.data.n_queries
     return {
         "title": title,
         "created": created,
-        "library_version": __version__,
+        "library_version": library_version(),
         "n_rows": data.n_rows,
         "n_queries": n_queries,
         "list_length": list_lengths(plan),

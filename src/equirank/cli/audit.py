@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..io.table_file import read_file
 from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
@@ -111,6 +110,7 @@ def audit(
     with errors_in_one_line():
         from ..auditing.audit import audit as look
         from ..auditing.gates import read_expression
+        from ..io.table_file import read_file
 
         rules = [read_expression(rule) for rule in fail_on or ()]
         cutoffs = _cutoffs(k)

@@ -162,14 +162,14 @@ def _say_what(settings: "Config", data: "RankingData", notes: Any) -> None:
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
     from ..comparison.comparison_page import verdict
 
     errors = [
         {key: row[key] for key in ("method", "fold", "seed", "error")} for row in result.errors
     ]
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "data": {
             "file": os.path.basename(settings.data.path),
             "rows": data.n_rows,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..io.table_file import read_file
 from .console import JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
@@ -116,6 +115,7 @@ def evaluate(
     """
     with errors_in_one_line():
         from ..core.evaluate import evaluate as measure
+        from ..io.table_file import read_file
         from ..recipes.fit_recipe import default_metrics
 
         attributes = list(dict.fromkeys([*(sensitive or []), *(by or []), *(control or [])]))
@@ -150,7 +150,7 @@ def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int,
     import json
     import math
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     metrics = [
         {
@@ -161,7 +161,7 @@ def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int,
         }
         for each in result.results
     ]
-    head = {"equirank": __version__, "file": file, "rows": data.n_rows, "metrics": metrics}
+    head = {"equirank": library_version(), "file": file, "rows": data.n_rows, "metrics": metrics}
     head |= {"n_boot": n_boot, "seed": seed}
     return json.dumps(head | json.loads(result.to_json()), ensure_ascii=False, allow_nan=False)
 

@@ -146,9 +146,9 @@ def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
 def _document(model: str, words: str, file: str, found: "PairExplanation") -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
-    document: dict[str, Any] = {"equirank": __version__, "model": model, "class": words}
+    document: dict[str, Any] = {"equirank": library_version(), "model": model, "class": words}
     document |= {"file": file, "a": found.a, "b": found.b, "score_a": found.score_a}
     document |= {"score_b": found.score_b, "method": found.method, "n_draws": found.n_draws}
     document["features"] = json.loads(found.to_json())

@@ -101,11 +101,11 @@ def _document(
 ) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
     from ..recipes.model_facts import in_words
 
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "model": model,
         "class": in_words(ranker),
         "file": file,

@@ -68,13 +68,13 @@ def _load(path: str) -> Any:
     """Import a metric of the user's, also from the folder the command is run in."""
     import os
     import sys
-    from importlib import import_module
+    from pkgutil import resolve_name
 
     module, _, name = path.partition(":")
     here = os.getcwd()
     sys.path.insert(0, here)
     try:
-        return getattr(import_module(module), name)
+        return resolve_name(path)
     except ImportError as error:
         raise CommandError(f"metric {path!r} cannot be imported: {error}") from None
     except AttributeError:

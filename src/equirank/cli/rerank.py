@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..io.table_file import read_file
-from ..io.write_table import write_table
 from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
 
 if TYPE_CHECKING:
@@ -201,6 +199,9 @@ def rerank(
             return
         if file is None:
             raise CommandError("FILE must be given (or --list)")
+        from ..io.table_file import read_file
+        from ..io.write_table import write_table
+
         names = protected[0] if protected and len(protected) == 1 else protected or None
         given = {"k": k, "p": _pairs(p), "alpha": alpha, "protected": names}
         given |= {"proportions": _pairs(proportions), "on_infeasible": on_infeasible}
@@ -298,12 +299,12 @@ def _list_methods(json: str | None) -> None:
 def _document(file: str, result: "Reranking", said: list[Any]) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     data, reranker = result.data, result.reranker
     options = {} if reranker is None else reranker.get_params(deep=False)
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "file": file,
         "rows": data.n_rows,
         "queries": data.n_queries,

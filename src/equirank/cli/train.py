@@ -134,11 +134,11 @@ def _document(
 ) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     held = trained.ranking.data
     head: dict[str, Any] = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "model": entry.name,
         "class": entry.class_name,
         "data": {

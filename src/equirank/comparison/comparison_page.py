@@ -2,12 +2,12 @@
 
 import reprlib
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .. import plots
+from ..core.environment import library_version
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.table import Table
@@ -227,7 +227,7 @@ def render(result: Any, baseline: str | None = None) -> str:
         kind="comparison of rankers",
         title=f"{len(result.methods)} methods, {_counted(result)}",
         first="verdict",
-        library_version=import_module("equirank").__version__,
+        library_version=library_version(),
         tables=tables,
         charts=charts,
         json_name="comparison.json",

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from .errors import MissingExtraError
 
-__all__ = ["cache_folder", "progress", "require"]
+__all__ = ["cache_folder", "library_version", "progress", "require"]
 
 
 def cache_folder() -> Path:
@@ -26,6 +26,11 @@ def cache_folder() -> Path:
 
 
 T = TypeVar("T")
+
+
+def library_version() -> str:
+    """Return the version of the installed library."""
+    return str(importlib.import_module("equirank").__version__)
 
 
 def require(module: str, extra: str) -> ModuleType:

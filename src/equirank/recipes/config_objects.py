@@ -160,17 +160,16 @@ def make_model(kind: str, params: dict[str, Any], rerank: list[Any], place: Plac
 @cache
 def public_classes(base: type) -> Kinds:
     """Return the public classes with this base that can be made, by name."""
-    from importlib import import_module
-
+    from .. import allocation, costs, metrics, policies, preprocess, rankers, rerankers, search
     from ..core.metric import Metric
-    from ..core.registry import ROOMS
 
     found: Kinds = {}
-    metrics = issubclass(base, Metric)  # of them there are many, and nothing else beside them
-    rooms = [room for room in ROOMS[1:] if room.endswith(".metrics") == metrics]
-    for room in map(import_module, rooms):
-        for name in room.__all__:
-            thing = getattr(room, name)
+    packages = [costs, policies, preprocess, rankers, rerankers, allocation, search]
+    if issubclass(base, Metric):
+        packages = [metrics]
+    for package in packages:
+        for name in package.__all__:
+            thing = getattr(package, name)
             if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
                 found.setdefault(name, thing)
     return found

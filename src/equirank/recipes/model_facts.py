@@ -45,9 +45,9 @@ def make_card(
     created: str | None = None,
 ) -> "ModelCard":
     """Put the card together; where groups were named, what was held out is audited for it."""
-    from .. import __version__
     from ..auditing.audit import audit
     from ..auditing.model_card import ModelCard
+    from ..core.environment import library_version
 
     held, fitted = trained.ranking.data, trained.fitted_on
     model = trained.model
@@ -79,7 +79,7 @@ def make_card(
         "folder": repr(name),
         "call": f"{lists}{groups}",
         "command": f"equirank predict {shlex.quote(name)} data.csv --out scores.csv",
-        "library_version": __version__,
+        "library_version": library_version(),
     }
     first = _innermost(model)
     return ModelCard(
