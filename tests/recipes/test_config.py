@@ -177,9 +177,7 @@ def test_a_file_that_is_not_text(tmp_path):
 
 def test_an_unknown_model_is_named(write):
     config = read_config(write(DATA + MODEL))
-    with pytest.raises(
-        ConfigError, match=r"\[\[models\]\]: has no model called \"RankBost\"; did"
-    ):
+    with pytest.raises(ConfigError, match=r"\[\[models\]\]: has no model called \"RankBost\"; did"):
         config.model("RankBost")
 
 

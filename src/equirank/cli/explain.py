@@ -72,8 +72,7 @@ def explain(
 
         from ..core.persistence import load
         from ..recipes.fit_recipe import check_features
-        from ..recipes.model_facts import in_words, sees_groups
-        from ..recipes.new_file import read_new_file, stored_columns
+        from ..recipes.new_file import in_words, read_new_file, sees_groups, stored_columns
 
         columns, ranker = stored_columns(model), load(model)
         read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)

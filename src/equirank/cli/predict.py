@@ -69,8 +69,7 @@ def predict(
         from ..core.persistence import load
         from ..io.write_table import check_target, write_table
         from ..recipes.fit_recipe import check_features
-        from ..recipes.model_facts import sees_groups
-        from ..recipes.new_file import read_new_file, scored, stored_columns
+        from ..recipes.new_file import read_new_file, scored, sees_groups, stored_columns
 
         check_target(out, [file])
         columns = stored_columns(model)
@@ -102,7 +101,7 @@ def _document(
     import json
 
     from ..core.environment import library_version
-    from ..recipes.model_facts import in_words
+    from ..recipes.new_file import in_words
 
     document = {
         "equirank": library_version(),
@@ -128,7 +127,7 @@ def _show(
     columns: "DataColumns",
 ) -> None:
     """Print what was ranked, what was ignored, where it is and what comes next."""
-    from ..recipes.model_facts import in_words
+    from ..recipes.new_file import in_words
 
     data = read.data
     counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"

@@ -117,7 +117,7 @@ def _page(
 ) -> tuple[str | None, str]:
     """Write the card, or say why there is none: a model without it is still a model."""
     from ..core.errors import MissingExtraError
-    from ..recipes.model_facts import make_card
+    from ..recipes.model_card import make_card
 
     try:
         return make_card(settings, entry, data, columns, trained, out, n_boot=n_boot).to_html(), ""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..io.table_file import TableFile
 
-__all__ = ["NewFile", "read_new_file", "scored", "stored_columns"]
+__all__ = ["NewFile", "in_words", "read_new_file", "scored", "sees_groups", "stored_columns"]
 
 
 #: How many unknown columns a note names.
@@ -187,6 +187,20 @@ def _ignored(path: str, rest: list[str]) -> list[str]:
         return []
     words = ", ".join(rest[:NAMED]) + (f" and {len(rest) - NAMED} more" * (len(rest) > NAMED))
     return [f"{path}: ignored, not known to the model: {words}"]
+
+
+def sees_groups(model: Any) -> bool:
+    """Return whether a fitted model needs people's groups to predict."""
+    return "sensitive_features" in model.predict_needs
+
+
+def in_words(model: Any) -> str:
+    """Name a model's class, and the re-rankers behind it."""
+    steps: list[str] = []
+    while hasattr(model, "reranker"):
+        steps.insert(0, type(model.reranker).__name__)
+        model = model.estimator_
+    return type(model).__name__ + "".join(f", re-ranked with {step}" for step in steps)
 
 
 def scored(model: Any, data: "RankingData", name: str) -> "tuple[np.ndarray, np.ndarray]":

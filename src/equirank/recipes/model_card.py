@@ -1,54 +1,166 @@
-"""The model card of a trained model, put together from what is known after training."""
+"""The model card: what a model was trained on, how it ranks held-out data, and its limits."""
 
+import inspect
 import os
 import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import plots
+from ..auditing.audit import audit
+from ..auditing.audit_result import AuditResult
+from ..core.data import RankingData
+from ..core.environment import library_version
+from ..core.evaluation import Evaluation
+from ..core.table import Table
+from ..plots.theme import group_scale
+from ..reports.page import asset, chart_for_page, table_rows, write_page
+from .new_file import sees_groups
+
 if TYPE_CHECKING:
-    from ..auditing.model_card import ModelCard
-    from ..core.data import RankingData
-    from ..core.table import Table
     from .config import Config, ModelEntry
     from .data_columns import DataColumns
     from .fit_recipe import Trained
 
-__all__ = ["in_words", "make_card", "sees_groups"]
+__all__ = ["ModelCard", "make_card"]
+
+
+#: The pictures of each attribute: name on the page, function, table that must have rows.
+PICTURES = (
+    ("places", "position_difference", "groups"),
+    ("prefix", "prefix_shares", "prefix_shares"),
+    ("ratios", "impact_ratios", "selection"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCard:
+    """A page about one trained model; nothing is computed when it is written.
+
+    Attributes
+    ----------
+    name, class_name, summary : str
+        The model's name, its class, and the first sentence of the class.
+    facts : dict
+        What else the template names: the file and its fingerprint, how many rows were fitted on
+        and held out and how, the features, what it needs to predict, how to load it.
+    params : Table
+        parameter, of, value, default, same: of the ranker and of each re-ranker behind it.
+    columns : Table
+        column, role, holds: the columns of the file and what they were used as.
+    groups : Table
+        attribute, group, entries, share: who was in the data.
+    evaluation : Evaluation
+        What was held out, measured.
+    by_group : dict of str to Evaluation
+        The same, split by each attribute.
+    audit : AuditResult or None
+        The audit of what was held out; None where no groups were named.
+    limits : list of str
+        What the model must not be taken for.
+    created : str, optional
+        When it was made.
+    """
+
+    name: str
+    class_name: str
+    summary: str
+    facts: dict[str, Any]
+    params: Table
+    columns: Table
+    groups: Table
+    evaluation: Evaluation
+    by_group: dict[str, Evaluation]
+    audit: AuditResult | None
+    limits: list[str]
+    created: str | None = None
+
+    def to_html(self) -> str:
+        """Return the page: one HTML file that needs no network, names escaped."""
+        tables = self.tables()
+        return write_page(
+            asset("model_card.html"),
+            kind="model card",
+            title=self.name,
+            first="model",
+            library_version=self.facts["library_version"],
+            created=self.created,
+            tables=tables,
+            charts=dict(self._charts()),
+            json_name="model_card.json",
+            style=asset("model_card.css"),
+            card=self,
+            facts=self.facts,
+            rows={name: table_rows(table) for name, table in tables.items()},
+            directions={
+                each.metric.name: each.metric.direction for each in self.evaluation.results
+            },
+            verdict=[] if self.audit is None else self.audit.verdict,
+            panels=list(self._panels()),
+        )
+
+    def tables(self) -> dict[str, Table]:
+        """Return every table of the page, by name."""
+        rows: list[dict[str, Any]] = []
+        for attribute, evaluation in self.by_group.items():
+            rows += [{"attribute": attribute, **row} for row in evaluation.by_group]
+        heads = ("attribute", "metric", "group", "value", "low", "high")
+        tables = {
+            "metrics": self.evaluation.summary(),
+            "metrics_by_group": Table({head: [row[head] for row in rows] for head in heads}),
+            "params": self.params,
+            "columns": self.columns,
+            "groups": self.groups,
+        }
+        if self.audit is not None:
+            tables["held_out_groups"] = self.audit.tables["groups"]
+        return tables
+
+    def _panels(self) -> Iterator[dict[str, Any]]:
+        """Return what the fairness section shows of each attribute."""
+        if self.audit is None:
+            return
+        for index, entry in enumerate(self.audit.facts["attributes"]):
+            name = entry["name"]
+            scale = group_scale(self.audit, name)
+            found = table_rows(self.audit.tables["groups"])
+            yield {
+                "index": index,
+                "name": name,
+                "rows": [row for row in found if row["attribute"] == name],
+                "colours": dict(zip(scale["domain"], scale["range"], strict=True)),
+            }
+
+    def _charts(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self.audit is None:
+            return
+        for index, entry in enumerate(self.audit.facts["attributes"]):
+            for key, function, table in PICTURES:
+                rows = self.audit.tables[table]
+                if any(row["attribute"] == entry["name"] for row in rows):
+                    drawn = getattr(plots, function)(self.audit, entry["name"])
+                    yield f"{key}-{index}", chart_for_page(drawn)
 
 
 #: A group with fewer items held out makes every figure about it uncertain.
 FEW = 30
 
 
-def sees_groups(model: Any) -> bool:
-    """Return whether a fitted model needs people's groups to predict."""
-    return "sensitive_features" in model.predict_needs
-
-
-def in_words(model: Any) -> str:
-    """Name a model's class, and the re-rankers behind it."""
-    steps: list[str] = []
-    while hasattr(model, "reranker"):
-        steps.insert(0, type(model.reranker).__name__)
-        model = model.estimator_
-    return type(model).__name__ + "".join(f", re-ranked with {step}" for step in steps)
-
-
 def make_card(
     config: "Config",
     entry: "ModelEntry",
-    data: "RankingData",
+    data: RankingData,
     columns: "DataColumns",
     trained: "Trained",
     folder: str,
     *,
     n_boot: int,
     created: str | None = None,
-) -> "ModelCard":
+) -> ModelCard:
     """Put the card together; where groups were named, what was held out is audited for it."""
-    from ..auditing.audit import audit
-    from ..auditing.model_card import ModelCard
-    from ..core.environment import library_version
-
     held, fitted = trained.ranking.data, trained.fitted_on
     model = trained.model
     audited = None
@@ -113,11 +225,7 @@ def _needs(columns: "DataColumns", model: Any) -> str:
     return ", ".join(words)
 
 
-def _params(model: Any) -> "Table":
-    import inspect
-
-    from ..core.table import Table
-
+def _params(model: Any) -> Table:
     parts = [model]
     while hasattr(parts[-1], "reranker"):
         outer = parts.pop()
@@ -134,9 +242,7 @@ def _params(model: Any) -> "Table":
     return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
 
 
-def _columns(columns: "DataColumns") -> "Table":
-    from ..core.table import Table
-
+def _columns(columns: "DataColumns") -> Table:
     roles = [("list", columns.query, "labels"), ("relevance", columns.relevance, "numbers")]
     roles += [("cost", columns.cost, "numbers"), ("id", columns.id, "labels")]
     rows = [(name, role, holds) for role, name, holds in roles if name is not None]
@@ -150,11 +256,7 @@ def _columns(columns: "DataColumns") -> "Table":
     return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
 
 
-def _groups(data: "RankingData") -> "Table":
-    import numpy as np
-
-    from ..core.table import Table
-
+def _groups(data: RankingData) -> Table:
     rows: list[tuple[str, Any, int, float]] = []
     for name, attribute in data.sensitive.items():
         sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
@@ -166,8 +268,6 @@ def _groups(data: "RankingData") -> "Table":
 
 def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> list[str]:
     """Say what the model must not be taken for, from what is known."""
-    import numpy as np
-
     held = trained.ranking.data
     said = [
         f"The figures come from {held.n_rows:,} items in {held.n_queries:,} "
