@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from equirank import Comparison, DataError, InfeasibleError, as_ranking_data, compare, evaluate
 from equirank.comparison.cell import Cell
-from equirank.comparison.choice import on_front, read_rules
+from equirank.comparison.comparison import on_front, read_rules
 from equirank.comparison.comparison_page import behind_mixture
 from equirank.comparison.folds import Fold
 from equirank.core.registry import parse_metrics

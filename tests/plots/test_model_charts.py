@@ -29,7 +29,7 @@ def test_sectors_and_both_directions_are_drawn(model):
     assert f"{100 * model.fair_share_:.1f} %" in spec["title"]["text"]
 
 
-def test_it_can_be_drawn(model):
+def test_fair_angles_can_be_drawn(model):
     import vl_convert
 
     assert "nearest fair" in vl_convert.vegalite_to_svg(fair_angles(model).to_json())
@@ -136,5 +136,5 @@ def test_estimates_have_their_interval():
 
 
 @pytest.mark.parametrize("contribution", [[2.0, -1.0], [1.0], [0.0, 0.0]])
-def test_it_can_be_drawn(contribution):
+def test_an_explanation_can_be_drawn(contribution):
     assert "Why" in vl_convert.vegalite_to_svg(explained(contribution).plot().to_json())

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["ModelCard", "make_card"]
 
 
-#: The pictures of each attribute: name on the page, function, table that must have rows.
-PICTURES = (
+#: The charts of each attribute: name on the page, function, table that must have rows.
+CHARTS = (
     ("places", "position_difference", "groups"),
     ("prefix", "prefix_shares", "prefix_shares"),
     ("ratios", "impact_ratios", "selection"),
@@ -38,31 +38,31 @@ PICTURES = (
 
 @dataclass(frozen=True, eq=False)
 class ModelCard:
-    """A page about one trained model; nothing is computed when it is written.
+    """The contents of the page about one trained model.
 
     Attributes
     ----------
     name, class_name, summary : str
         The model's name, its class, and the first sentence of the class.
     facts : dict
-        What else the template names: the file and its fingerprint, how many rows were fitted on
-        and held out and how, the features, what it needs to predict, how to load it.
+        Further values of the template: file, fingerprint, numbers of rows, split, features, and how
+        to predict.
     params : Table
-        parameter, of, value, default, same: of the ranker and of each re-ranker behind it.
+        parameter, of, value, default, same; for the ranker and each re-ranker.
     columns : Table
-        column, role, holds: the columns of the file and what they were used as.
+        column, role, holds; for each column of the file.
     groups : Table
-        attribute, group, entries, share: who was in the data.
+        attribute, group, entries, share; for each group in the data.
     evaluation : Evaluation
-        What was held out, measured.
+        The evaluation of the held-out data.
     by_group : dict of str to Evaluation
-        The same, split by each attribute.
+        The evaluation split by each attribute.
     audit : AuditResult or None
-        The audit of what was held out; None where no groups were named.
+        The audit of the held-out data; None without sensitive attributes.
     limits : list of str
-        What the model must not be taken for.
+        Sentences on the limits of the model.
     created : str, optional
-        When it was made.
+        The date.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ModelCard:
     created: str | None = None
 
     def to_html(self) -> str:
-        """Return the page: one HTML file that needs no network, names escaped."""
+        """Return the page as one self-contained HTML file."""
         tables = self.tables()
         return write_page(
             asset("model_card.html"),
@@ -120,7 +120,7 @@ class ModelCard:
         return tables
 
     def _panels(self) -> Iterator[dict[str, Any]]:
-        """Return what the fairness section shows of each attribute."""
+        """Yield the rows and colours of each attribute for the fairness section."""
         if self.audit is None:
             return
         for index, entry in enumerate(self.audit.facts["attributes"]):
@@ -138,14 +138,14 @@ class ModelCard:
         if self.audit is None:
             return
         for index, entry in enumerate(self.audit.facts["attributes"]):
-            for key, function, table in PICTURES:
+            for key, function, table in CHARTS:
                 rows = self.audit.tables[table]
                 if any(row["attribute"] == entry["name"] for row in rows):
                     drawn = getattr(plots, function)(self.audit, entry["name"])
                     yield f"{key}-{index}", chart_for_page(drawn)
 
 
-#: A group with fewer items held out makes every figure about it uncertain.
+#: Held-out items of a group below which the card calls its numbers uncertain.
 FEW = 30
 
 
@@ -160,7 +160,7 @@ def make_card(
     n_boot: int,
     created: str | None = None,
 ) -> ModelCard:
-    """Put the card together; where groups were named, what was held out is audited for it."""
+    """Return the card; with sensitive attributes, the held-out data are audited."""
     held, fitted = trained.ranking.data, trained.fitted_on
     model = trained.model
     audited = None
@@ -179,7 +179,7 @@ def make_card(
         "held_rows": held.n_rows,
         "held_queries": held.n_queries,
         "how": trained.how,
-        "kept": "The model in this folder is the one that was measured."
+        "kept": "The model in this folder is the evaluated one."
         if config.split.folds is None
         else "The model in this folder was then fitted on all rows.",
         "seed": config.split.seed,
@@ -211,7 +211,7 @@ def make_card(
 
 
 def _innermost(model: Any) -> Any:
-    """Return the ranker behind the re-rankers."""
+    """Return the ranker inside the re-rankers."""
     while hasattr(model, "reranker"):
         model = model.estimator_
     return model
@@ -267,31 +267,31 @@ def _groups(data: RankingData) -> Table:
 
 
 def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> list[str]:
-    """Say what the model must not be taken for, from what is known."""
+    """Return sentences on the limits of the model."""
     held = trained.ranking.data
-    said = [
-        f"The figures come from {held.n_rows:,} items in {held.n_queries:,} "
-        f"list{'s' * (held.n_queries != 1)} of the same file as the training data. On data that "
-        "was gathered in another way, place or time the model may do worse.",
-        "A score orders the items of one list. It is no probability, and scores of different "
+    limits = [
+        f"The numbers come from {held.n_rows:,} items in {held.n_queries:,} "
+        f"list{'s' * (held.n_queries != 1)} of the same file as the training data. The model may "
+        "perform worse on data collected in another way, at another location or time.",
+        "A score orders the items of one list. It is not a probability, and scores of different "
         "lists cannot be compared.",
     ]
     direct = [name for name in columns.sensitive if name in columns.features]
     if direct:
-        said.append(
+        limits.append(
             f"The groups in {', '.join(direct)} are features: the model may rank people by them."
         )
     elif columns.sensitive and not sees_groups(trained.model):
-        said.append(
-            f"The model does not see {', '.join(columns.sensitive)} when it predicts. Other "
-            "features may stand for them, so this alone does not make it fair."
+        limits.append(
+            f"The model does not use {', '.join(columns.sensitive)} for prediction. Other features "
+            "may be proxies for them, so this alone does not make it fair."
         )
     if sees_groups(trained.model):
-        said.append(
-            f"It needs {', '.join(columns.sensitive)} to predict, and uses them to place people."
+        limits.append(
+            f"The model needs {', '.join(columns.sensitive)} for prediction and uses them to rank people."
         )
     if not columns.sensitive:
-        said.append("It is not known how it treats groups of people: none were named.")
+        limits.append("No sensitive attributes were named, so its treatment of groups is unknown.")
     for name, attribute in held.sensitive.items():
         sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
         few = [
@@ -300,16 +300,16 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
             if size < FEW
         ]
         if few:
-            said.append(
-                f"Of {name}, few were held out: {', '.join(few)}. What is said about them is "
+            limits.append(
+                f"Few held-out items belong to these groups of {name}: {', '.join(few)}. Their numbers are "
                 "uncertain."
             )
     if columns.categories:
-        said.append(
-            "It knows only the categories listed under Data; a file with another one is refused."
+        limits.append(
+            "The model accepts only the categories listed under Data; another category is an error."
         )
-    said.append(
-        "It repeats what the relevance in the data rewards. If those judgements were unfair, so "
-        "is the model, and no figure here shows it."
+    limits.append(
+        "The model reproduces the relevance in its training data. If those judgements were unfair, "
+        "so is the model, and no number here shows it."
     )
-    return said
+    return limits
