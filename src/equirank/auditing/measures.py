@@ -17,7 +17,7 @@ __all__ = ["GroupDifferences", "GroupTotals", "PositionDifference", "Totals", "s
 
 
 def slot_positions(slots: Slots) -> np.ndarray:
-    """Return each slot's position: tied items have the mean of their block, hidden ones come last."""
+    """Return each slot's position; ties have the mean of their block, hidden items come last."""
     if slots.lo is None:
         return slots.position.astype(np.float64)
     return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0

@@ -167,11 +167,12 @@ def margin_bounds(
         .encode(x=x, y=y, color=hue, tooltip=tips),
     ]
     chart = alt.layer(*layers, data=data(rows)).properties(width=width, height=height)
+    rankers = ", ".join(shorten(name, 40) for name in names)
     return dress(
         chart,
         title or "Margin bounds on unseen pairs",
-        "Share of pairs below a margin, and the resulting bound on the share of unseen pairs ranked "
-        f"wrongly, for growing margins, of {', '.join(shorten(name, 40) for name in names)}.",
+        "Share of pairs below a margin, and the resulting bound on the share of unseen pairs "
+        f"ranked wrongly, for growing margins, of {rankers}.",
     )
 
 

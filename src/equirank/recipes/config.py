@@ -200,9 +200,7 @@ def _split(values: dict[str, Any], place: Place) -> SplitTable:
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
             place.key("seed").fail(f"must be whole numbers of at least 0, got {shown(seed)}")
     if not listed or len(set(listed)) < len(listed):
-        place.key("seed").fail(
-            f"must be one number or several different numbers, got {shown(seeds)}"
-        )
+        place.key("seed").fail(f"must be a number or different numbers, got {shown(seeds)}")
     return SplitTable(by, test, folds, tuple(listed))
 
 
