@@ -26,7 +26,7 @@ def test_sectors_and_both_directions_are_drawn(model):
     assert np.arctan2(ray["y"], ray["x"]) == pytest.approx(np.arctan2(*model.weights_[::-1]))
     sector = spec["layer"][1]["data"]["values"]
     assert np.arctan2(sector[1]["y"], sector[1]["x"]) == pytest.approx(model.intervals_[0, 0])
-    assert f"{100 * model.fair_share_:.1f} %" in spec["title"]["text"]
+    assert f"{100 * model.fair_share_:.1f}%" in spec["title"]["text"]
 
 
 def test_fair_angles_can_be_drawn(model):
@@ -116,7 +116,7 @@ def test_bars_hold_the_contributions_and_their_sides():
     ]
     assert [row["contribution"] for row in found] == [-2.0, 1.0, 0.5]
     assert [row["side"] for row in found] == ["raises bob", "raises <ann>", "raises <ann>"]
-    assert chart.to_dict()["title"]["text"] == "Why <ann> stands below bob"
+    assert chart.to_dict()["title"]["text"] == "Why <ann> ranks below bob"
     assert len(chart.to_dict()["layer"]) == 4
 
 
