@@ -122,7 +122,7 @@ def test_bars_hold_the_contributions_and_their_sides():
 
 def test_what_is_left_has_one_bar_together():
     found = rows(pair_explanation(explained([6, 5, 4, -3, 2], "sampled"), max_features=3))
-    assert found[-1]["feature"] == "2 others"
+    assert found[-1]["feature"] == "2 more"
     assert found[-1]["contribution"] == -1.0
     assert found[-1]["standard_error"] == pytest.approx(0.1 * 2**0.5)
     assert sum(row["contribution"] for row in found) == 14.0

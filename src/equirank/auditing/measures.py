@@ -131,8 +131,8 @@ class GroupDifferences(GroupMetric):
 def _differences(total: np.ndarray, people: np.ndarray) -> np.ndarray:
     """Return each group's mean minus that of everyone else."""
     rest = total.sum(axis=1, keepdims=True) - total
-    others = people.sum(axis=1, keepdims=True) - people
-    return divide(total, people) - divide(rest, others)
+    rest_people = people.sum(axis=1, keepdims=True) - people
+    return divide(total, people) - divide(rest, rest_people)
 
 
 #: The sums before those of the selections at each k.

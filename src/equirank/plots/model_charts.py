@@ -305,7 +305,7 @@ def _term_rows(
         rows.append(_row(shorten(words, 60), float(part[at]), explanation["standard_error"][at]))
     if len(left):
         error = float(np.sqrt((explanation["standard_error"][left] ** 2).sum()))
-        rows.append(_row(f"{len(left)} others", float(part[left].sum()), error))
+        rows.append(_row(f"{len(left)} more", float(part[left].sum()), error))
     for row in rows:
         row["side"] = sides[0] if row["contribution"] >= 0 else sides[1]
     return rows
