@@ -10,9 +10,8 @@ import numpy as np
 
 from ..kernels.segments import sort_within, tie_blocks
 from . import inputs as door
-from .errors import DataError
+from .errors import DataError, suggest
 from .labels import encode, group_rows, query_weights
-from .registry import suggest
 
 if TYPE_CHECKING:
     from .ranking import Ranking

@@ -11,11 +11,10 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import inference
-from .errors import DataError
+from .errors import DataError, suggest
 from .metric import Metric, Values
 from .query_blocks import Split, difference, nan_extreme, ratio
 from .random import generator
-from .registry import suggest
 from .table import Table
 
 __all__ = ["Evaluation", "Result"]
@@ -142,8 +141,7 @@ class Evaluation:
         return Table(columns, self.backend)
 
     def summary(self) -> Table:
-        """Return one row per metric and group: value, interval, permutation p-value, queries used.
-        """
+        """Return one row per metric and group: value, interval, permutation p-value, queries used."""
         rows: list[dict[str, Any]] = []
         for result in self.results:
             value, groups = result.summary

@@ -225,8 +225,7 @@ class Metric(metaclass=MetricType):
         return MetricScorer(self)
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query of the slots, NaN where undefined: what a metric writes.
-        """
+        """Return the value of each query of the slots, NaN where undefined: what a metric writes."""
         raise TypeError(f"{type(self).__name__} must define values; Metric is abstract")
 
 

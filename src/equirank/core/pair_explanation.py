@@ -3,7 +3,6 @@
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -168,14 +167,6 @@ class PairExplanation(Table):
     def __str__(self) -> str:
         """Return the sentences, one per line."""
         return "\n".join(self.sentences)
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the contributions as bars.
-
-        Needs the extra ``report``; options go to `equirank.plots.pair_explanation`.
-        """
-        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
-        return plots.pair_explanation(self, **options)
 
     def reranked(
         self, score_a: float, score_b: float, model: str, reasons: Sequence[Any]

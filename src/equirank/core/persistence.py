@@ -15,6 +15,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from .data import RankingData
+from .environment import library_version
 from .errors import DataError, FormatError
 from .metric import Metric
 from .pair_cost import PairCost
@@ -72,7 +73,7 @@ def save(
             attributes[name] = {"value": _plain(name, value)}
     document = {
         "format_version": FORMAT_VERSION,
-        "equirank": _version(),
+        "equirank": library_version(),
         "class": type(model).__name__,
         "params": {
             k: None if k in getattr(model, "file_params", ()) else _plain(k, v)
@@ -194,7 +195,7 @@ def _document(folder: Path) -> dict[str, Any]:
     if version > FORMAT_VERSION:
         raise FormatError(
             f"{str(folder)!r} was saved by a newer equirank ({document.get('equirank')}, format "
-            f"{version}); this one ({_version()}) reads formats up to {FORMAT_VERSION}: upgrade it"
+            f"{version}); this one ({library_version()}) reads formats up to {FORMAT_VERSION}: upgrade it"
         )
     return dict(document)
 
@@ -307,9 +308,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _version() -> str:
-    import importlib
-
-    return str(importlib.import_module("equirank").__version__)

@@ -68,8 +68,7 @@ class MetricScorer:
 
 
 def _to_predict(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the ranker, or the ranker at the end of a pipeline, declares to need to predict.
-    """
+    """Return what the ranker, or the ranker at the end of a pipeline, declares to need to predict."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
     return {name: value for name, value in given.items() if name in needs}

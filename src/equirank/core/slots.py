@@ -103,8 +103,7 @@ class Slots:
         return np.arange(1, len(self.order) + 1) if self.hi is None else self.hi
 
     def expect(self, weights: np.ndarray) -> np.ndarray:
-        """Return each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown.
-        """
+        """Return each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown."""
         if self.exposure is not None:
             first, last = int(self.order.min()), int(self.order.max()) + 1
             return self.exposure(weights, first, last)[self.order - first]
