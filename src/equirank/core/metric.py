@@ -36,7 +36,15 @@ DISCOUNT: Constraint = AnyOf(Choice("log2", "zipf"), Vector(low=0.0))
 
 
 class Values(NamedTuple):
-    """Values of one metric per query, and per query and group if it compares groups."""
+    """Values of one metric per query, and per query and group if it compares groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import Values
+    >>> Values(np.array([0.5, np.nan])).value
+    array([0.5, nan])
+    """
 
     value: np.ndarray
     groups: np.ndarray | None = None
@@ -241,6 +249,27 @@ class GroupMetric(Metric):
         The attribute, or several for their intersection; optional if the data have only one.
     protected : label, optional
         The group to compare with everyone else; without it, the worst value over all groups.
+
+    Examples
+    --------
+    The difference in mean position between a group and everyone else:
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from equirank import GroupMetric, as_ranking_data, evaluate
+    >>> @dataclass(frozen=True, repr=False, kw_only=True)
+    ... class PositionGap(GroupMetric):
+    ...     bounds = (0.0, np.inf)
+    ...
+    ...     def by_group(self, slots, codes, wanted):
+    ...         n_groups = len(slots.groups(self.by)[1])
+    ...         count = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+    ...         total = slots.sum_by_group(slots.position, codes, n_groups)
+    ...         rest = (total.sum(1, keepdims=True) - total) / (count.sum(1, keepdims=True) - count)
+    ...         return np.abs(total / count - rest)[:, wanted]
+    >>> data = as_ranking_data(None, score=[4, 3, 2, 1], sensitive_features=list("mmff"))
+    >>> evaluate(data, PositionGap(), n_boot=0, n_permutations=0)["PositionGap"]
+    2.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})

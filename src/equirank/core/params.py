@@ -1,7 +1,7 @@
 """Parameter constraints and the error messages for values that violate them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from .errors import DataError
 
 __all__ = [
     "AnyOf",
+    "Check",
     "Choice",
     "Constraint",
     "Flag",
@@ -169,6 +170,22 @@ class Instance:
     def accepts(self, value: Any) -> bool:
         """Return whether the value is such an object."""
         return isinstance(value, self.kind)
+
+    def __str__(self) -> str:
+        """Return the words that follow 'must be' in messages."""
+        return self.words
+
+
+@dataclass(frozen=True)
+class Check:
+    """A value for which a function returns True, described by ``words`` in messages."""
+
+    predicate: Callable[[Any], bool]
+    words: str
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the predicate."""
+        return bool(self.predicate(value))
 
     def __str__(self) -> str:
         """Return the words that follow 'must be' in messages."""

@@ -35,6 +35,14 @@ class Slots:
     exposure : callable or None
         For slots that represent all draws: maps weights of positions and a run of stored rows to
         expected weights.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> data = as_ranking_data(None, [0, 2, 1], qid=[1, 1, 1], score=[0.3, 0.9, 0.5])
+    >>> slots = data.ranking().slots()
+    >>> slots.y, slots.position
+    (array([2., 1., 0.]), array([1, 2, 3]))
     """
 
     data: RankingData
