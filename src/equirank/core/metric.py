@@ -81,13 +81,15 @@ class Metric(metaclass=MetricType):
         Whether it has a cutoff.
     why_undefined : str
         When it is not defined, for messages.
+    leading_arguments : tuple of str
+        Keyword arguments that its function lists first.
 
     Parameters
     ----------
     k : int, optional
-        Cutoff; also written ``NDCG@10``.
+        Cutoff: only positions 1 to k count; ``NDCG@10`` is ``NDCG(k=10)``.
     undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is not defined: nothing, 0, 1, or an error.
+        How to count a query where the metric is undefined: not at all, as 0, as 1, or raise.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class Metric(metaclass=MetricType):
     signed: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
+    leading_arguments: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
 
     k: int | None = None
@@ -150,6 +153,21 @@ class Metric(metaclass=MetricType):
     def options(cls) -> list[str]:
         """List the names of the options."""
         return [f.name for f in fields(cls) if f.name != "k" or cls.takes_k]
+
+    @classmethod
+    def from_arrays(cls, *args: Any, **arguments: Any) -> tuple["Metric", dict[str, Any]]:
+        """Split the arguments of the metric function into the metric and what it measures.
+
+        A metric whose function has other arguments overrides this. Positional parameters replace
+        the arrays that ``needs`` implies; a new keyword follows the one declared before it.
+
+        Returns
+        -------
+        metric, arguments : Metric, dict
+            The arguments are those of `score_arrays`.
+        """
+        options = {name: arguments.pop(name) for name in cls.options() if name in arguments}
+        return cls(**options), arguments
 
     @classmethod
     def summary(cls) -> str:
@@ -237,10 +255,9 @@ class GroupMetric(Metric):
     Parameters
     ----------
     by : str or tuple of str, optional
-        The attribute, or several to cross; may be left out where the data has only one.
+        The attribute, or several to cross; optional if the data has only one.
     protected : label, optional
-        The group that is looked at against the rest; without it every group is, and the worst
-        counts.
+        The group to compare with everyone else; without it, the worst of all groups counts.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})

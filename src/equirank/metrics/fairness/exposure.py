@@ -2,17 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Values, score_arrays
+from ...core.metric import DISCOUNT, GroupMetric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import divide
 
-__all__ = ["ExposureByGroup", "ExposureGap", "exposure_by_group", "exposure_gap"]
+__all__ = ["ExposureByGroup", "ExposureGap"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -34,9 +34,12 @@ class ExposureByGroup(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import ExposureByGroup
+    >>> from equirank.metrics import ExposureByGroup, exposure_by_group
     >>> ExposureByGroup(by="sex")
     ExposureByGroup(by="sex")
+    >>> value, groups = exposure_by_group([0.9, 0.5], ["m", "f"], return_groups=True)
+    >>> round(value, 4), {group: round(mean, 4) for group, mean in groups.items()}
+    (0.6309, {'f': 0.6309, 'm': 1.0})
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -61,69 +64,6 @@ class ExposureByGroup(GroupMetric):
         return divide(total, people)
 
 
-def exposure_by_group(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the mean exposure of the protected group, or of the group with the least.
-
-    The formula and its reference stand with `ExposureByGroup`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the group with the least exposure counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import exposure_by_group
-    >>> value, groups = exposure_by_group([0.9, 0.5], ["m", "f"], return_groups=True)
-    >>> round(value, 4), {group: round(mean, 4) for group, mean in groups.items()}
-    (0.6309, {'f': 0.6309, 'm': 1.0})
-    """
-    metric = ExposureByGroup(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ExposureGap(GroupMetric):
     """How far the average attention of a group lies from that of everyone else: 0 is equal.
@@ -145,9 +85,13 @@ class ExposureGap(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import ExposureGap
+    >>> from equirank.metrics import ExposureGap, exposure_gap
     >>> ExposureGap(by="sex", protected="f")
     ExposureGap(by="sex", protected="f")
+    >>> round(exposure_gap([0.9, 0.5], ["m", "f"]), 4)  # 1/log2(2) - 1/log2(3)
+    0.3691
+    >>> exposure_gap([0.5, 0.5], ["m", "f"])
+    0.0
     """
 
     of_expectation: ClassVar[bool] = True
@@ -171,67 +115,3 @@ class ExposureGap(GroupMetric):
             return Values(gaps[:, code], means, labels)
         filled = np.where(np.isnan(gaps), -1.0, gaps).max(axis=1)
         return Values(np.where(filled < 0, np.nan, filled), means, labels)
-
-
-def exposure_gap(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between a group's mean exposure and that of everyone else.
-
-    The formula and its reference stand with `ExposureGap`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its mean exposure, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import exposure_gap
-    >>> round(exposure_gap([0.9, 0.5], ["m", "f"]), 4)  # 1/log2(2) - 1/log2(3)
-    0.3691
-    >>> exposure_gap([0.5, 0.5], ["m", "f"])
-    0.0
-    """
-    metric = ExposureGap(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Integer, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
@@ -16,9 +16,7 @@ from ...kernels.segments import divide, segment_sum
 __all__ = [
     "Consistency",
     "LipschitzViolations",
-    "consistency",
     "features_of",
-    "lipschitz_violations",
     "neighbour_means",
     "scaled_scores",
 ]
@@ -149,14 +147,20 @@ class Consistency(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import Consistency
+    >>> from equirank.metrics import Consistency, consistency
     >>> Consistency(n_neighbors=5)
     Consistency(n_neighbors=5)
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
+    1.0
+    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
+    leading_arguments: ClassVar[tuple[str, ...]] = ("n_neighbors",)
     why_undefined: ClassVar[str] = "it holds a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
 
@@ -171,54 +175,6 @@ class Consistency(Metric):
             means[begin:end] = neighbour_means(points, score[begin:end], self.n_neighbors)
         away = segment_sum(np.abs(score - means), slots.offsets)
         return Values(1.0 - away / slots.sizes)
-
-
-def consistency(
-    y_score: Any,
-    X: Any,
-    *,
-    n_neighbors: int = 10,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how close scores are to the scores of the nearest neighbours.
-
-    The formula and its reference stand with `Consistency`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    n_neighbors : int
-        How many neighbours are looked at.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import consistency
-    >>> X = [[0.0], [0.1], [5.0], [5.1]]
-    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
-    1.0
-    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
-    0.0
-    """
-    metric = Consistency(n_neighbors=n_neighbors, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -242,15 +198,19 @@ class LipschitzViolations(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import LipschitzViolations
+    >>> from equirank.metrics import LipschitzViolations, lipschitz_violations
     >>> LipschitzViolations(slope=2)
     LipschitzViolations(slope=2)
+    >>> X = [[0.0], [0.1], [5.0]]
+    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
+    0.3333
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
+    leading_arguments: ClassVar[tuple[str, ...]] = ("slope",)
     why_undefined: ClassVar[str] = "it holds a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
 
@@ -264,49 +224,3 @@ class LipschitzViolations(Metric):
         broken = broken_pairs(points, scaled_scores(slots), slots.offsets, float(self.slope))
         pairs = slots.sizes * (slots.sizes - 1.0) / 2.0
         return Values(divide(broken, np.asarray(pairs)))
-
-
-def lipschitz_violations(
-    y_score: Any,
-    X: Any,
-    *,
-    slope: float = 1.0,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of pairs whose scores lie further apart than their features allow.
-
-    The formula and its reference stand with `LipschitzViolations`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    slope : float
-        How far apart scores may lie per unit of distance, > 0.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import lipschitz_violations
-    >>> X = [[0.0], [0.1], [5.0]]
-    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
-    0.3333
-    """
-    metric = LipschitzViolations(slope=slope, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)

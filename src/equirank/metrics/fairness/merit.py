@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Metric, Values, score_arrays
+from ...core.metric import DISCOUNT, GroupMetric, Metric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
@@ -19,10 +19,6 @@ __all__ = [
     "IndividualDisparity",
     "MeritMetric",
     "Shares",
-    "disparate_impact",
-    "disparate_treatment",
-    "group_disparity",
-    "individual_disparity",
 ]
 
 
@@ -49,9 +45,13 @@ class IndividualDisparity(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import IndividualDisparity
+    >>> from equirank.metrics import IndividualDisparity, individual_disparity
     >>> IndividualDisparity(discount="zipf")
     IndividualDisparity(discount="zipf")
+    >>> round(individual_disparity([1, 1], [0.9, 0.5]), 4)  # (1 - 1/log2(3) + 0) / 2 pairs
+    0.1845
+    >>> individual_disparity([1, 1], [0.5, 0.5])
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -80,58 +80,6 @@ class IndividualDisparity(Metric):
         by_merit = sort_within(-merit, offsets)
         total, pairs = positive_parts(ratio, rank, merit, by_merit, offsets)
         return Values(divide(total, pairs))
-
-
-def individual_disparity(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how much more exposure per merit items draw than items of no more merit.
-
-    The formula and its reference stand with `IndividualDisparity`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import individual_disparity
-    >>> round(individual_disparity([1, 1], [0.9, 0.5]), 4)  # (1 - 1/log2(3) + 0) / 2 pairs
-    0.1845
-    >>> individual_disparity([1, 1], [0.5, 0.5])
-    0.0
-    """
-    metric = IndividualDisparity(k=k, discount=discount, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
 
 
 @dataclass(frozen=True)
@@ -226,9 +174,14 @@ class DisparateImpact(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import DisparateImpact
+    >>> from equirank.metrics import DisparateImpact, disparate_impact
     >>> DisparateImpact(by="sex", protected="f")
     DisparateImpact(by="sex", protected="f")
+    >>> round(disparate_impact([2, 1], [0.9, 0.5], ["m", "f"]), 4)  # (1/log2(3)) / (2/2)
+    0.6309
+    >>> value = disparate_impact([2, 1, 1], [3, 2, 1], ["m", "m", "f"], protected="f")
+    >>> round(value, 4)  # (1/log2(4)) / ((2/log2(2) + 1/log2(3)) / 3)
+    0.5701
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -243,75 +196,6 @@ class DisparateImpact(MeritMetric):
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
         """Divide what a group earns per merit by what the rest does."""
         return divide(group.per_merit(), rest.per_merit())
-
-
-def disparate_impact(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of a group's exposure times relevance per merit to that of the rest.
-
-    The formula and its reference stand with `DisparateImpact`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the smallest ratio of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its impact per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import disparate_impact
-    >>> round(disparate_impact([2, 1], [0.9, 0.5], ["m", "f"]), 4)  # (1/log2(3)) / (2/2)
-    0.6309
-    >>> value = disparate_impact([2, 1, 1], [3, 2, 1], ["m", "m", "f"], protected="f")
-    >>> round(value, 4)  # (1/log2(4)) / ((2/log2(2) + 1/log2(3)) / 3)
-    0.5701
-    """
-    metric = DisparateImpact(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -337,9 +221,13 @@ class DisparateTreatment(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import DisparateTreatment
+    >>> from equirank.metrics import DisparateTreatment, disparate_treatment
     >>> DisparateTreatment(by="sex", protected="f")
     DisparateTreatment(by="sex", protected="f")
+    >>> round(disparate_treatment([1, 1], [0.9, 0.5], ["m", "f"]), 4)  # 1/log2(3) to 1/log2(2)
+    0.6309
+    >>> disparate_treatment([2, 2, 1, 1], [0.5, 0.5, 0.5, 0.5], ["m", "m", "f", "f"], protected="f")
+    2.0
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -350,74 +238,6 @@ class DisparateTreatment(MeritMetric):
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
         """Divide what a group draws per merit by what the rest does."""
         return divide(group.per_merit(), rest.per_merit())
-
-
-def disparate_treatment(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of a group's exposure per merit to that of everyone else.
-
-    The formula and its reference stand with `DisparateTreatment`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the smallest ratio of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import disparate_treatment
-    >>> round(disparate_treatment([1, 1], [0.9, 0.5], ["m", "f"]), 4)  # 1/log2(3) to 1/log2(2)
-    0.6309
-    >>> disparate_treatment([2, 2, 1, 1], [0.5, 0.5, 0.5, 0.5], ["m", "m", "f", "f"], protected="f")
-    2.0
-    """
-    metric = DisparateTreatment(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -444,9 +264,13 @@ class GroupDisparity(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupDisparity
+    >>> from equirank.metrics import GroupDisparity, group_disparity
     >>> GroupDisparity(by="sex", protected="f")
     GroupDisparity(by="sex", protected="f")
+    >>> round(group_disparity([1.0, 0.5], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.5 < 0
+    0.0
+    >>> round(group_disparity([1.0, 0.8], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.8
+    0.2113
     """
 
     why_undefined: ClassVar[str] = "it holds one group only, or a group's merit is 0"
@@ -458,71 +282,3 @@ class GroupDisparity(MeritMetric):
         equal = np.abs(merit - other) <= 1e-12 * merit
         first = np.where(merit > other, excess, -excess)
         return np.where(equal, np.abs(excess), np.maximum(first, 0.0))
-
-
-def group_disparity(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how much more exposure per merit the group of more merit draws.
-
-    The formula and its reference stand with `GroupDisparity`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest excess of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_disparity
-    >>> round(group_disparity([1.0, 0.5], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.5 < 0
-    0.0
-    >>> round(group_disparity([1.0, 0.8], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.8
-    0.2113
-    """
-    metric = GroupDisparity(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -19,8 +19,6 @@ __all__ = [
     "GroupPairwiseAccuracy",
     "PairCounts",
     "count_pairs",
-    "cross_group_auc",
-    "group_pairwise_accuracy",
     "pairwise_accuracy_matrix",
 ]
 
@@ -102,9 +100,12 @@ class CrossGroupAUC(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import CrossGroupAUC
+    >>> from equirank.metrics import CrossGroupAUC, cross_group_auc
     >>> CrossGroupAUC(threshold=2)
     CrossGroupAUC(threshold=2)
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
@@ -114,70 +115,6 @@ class CrossGroupAUC(AccuracyGap):
     def relevance(self, slots: Slots) -> np.ndarray:
         """Return 1 where an item is relevant."""
         return (slots.y >= self.threshold).astype(np.int64)
-
-
-def cross_group_auc(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between the cross-group AUC of two groups.
-
-    The formula and its reference stand with `CrossGroupAUC`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its xAUC over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import cross_group_auc
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    """
-    metric = CrossGroupAUC(threshold=threshold, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
 
 
 OTHERS = "(others)"
@@ -203,9 +140,14 @@ class GroupPairwiseAccuracy(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupPairwiseAccuracy
+    >>> from equirank.metrics import GroupPairwiseAccuracy, group_pairwise_accuracy
     >>> GroupPairwiseAccuracy(by="sex")
     GroupPairwiseAccuracy(by="sex")
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
+    (0.0, {'a': 1.0, 'b': 1.0})
     """
 
 
@@ -306,67 +248,4 @@ def pairwise_accuracy_matrix(
             "queries": np.array([int(there.sum()) for there in defined]),
             "pairs": np.array([round(float(cells[*key, "pairs"].sum())) for key in keys]),
         }
-    )
-
-
-def group_pairwise_accuracy(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between how often better items of two groups stand above.
-
-    The formula and its reference stand with `GroupPairwiseAccuracy`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its accuracy over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_pairwise_accuracy
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
-    (0.0, {'a': 1.0, 'b': 1.0})
-    """
-    metric = GroupPairwiseAccuracy(protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
     )

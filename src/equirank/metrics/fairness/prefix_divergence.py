@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Integer
 from ...core.slots import Slots
 from ...kernels.prefixes import (
@@ -26,7 +26,7 @@ from ...kernels.prefixes import (
 )
 from ...kernels.segments import divide, segment_sum
 
-__all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric", "rkl", "rnd", "rrd"]
+__all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric"]
 
 
 #: Distance of a prefix from the whole list: of (count, cut, n, size).
@@ -68,6 +68,7 @@ class PrefixMetric(GroupMetric):
         "discount": Choice("paper", "code"),
     }
     exact_ties: ClassVar[bool] = False
+    leading_arguments: ClassVar[tuple[str, ...]] = ("qid", "protected", "step")
     why_undefined: ClassVar[str] = "it holds one group only, or is too short for a prefix to differ"
 
     step: int = 10
@@ -182,9 +183,13 @@ class RKL(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RKL
+    >>> from equirank.metrics import RKL, rkl
     >>> RKL(step=5)@50
     RKL(step=5)@50
+    >>> rkl([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)
+    1.0
+    >>> round(rkl([6, 5, 4, 3, 2, 1], list("abcaab"), step=3), 4)
+    0.1383
     """
 
     def distance(self) -> Distance:
@@ -223,83 +228,6 @@ class RKL(PrefixMetric):
         return values._replace(value=value)
 
 
-def rkl(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rKL, the discounted divergence of group shares in prefixes.
-
-    The formula and its reference stand with `RKL`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it all groups are compared at once.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rkl
-    >>> rkl([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)
-    1.0
-    >>> round(rkl([6, 5, 4, 3, 2, 1], list("abcaab"), step=3), 4)
-    0.1383
-    """
-    metric = RKL(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RND(PrefixMetric):
     """How far a group's share of the first places lies from its share of all: 0 is equal.
@@ -327,91 +255,18 @@ class RND(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RND
+    >>> from equirank.metrics import RND, rnd
     >>> RND(step=5)@50
     RND(step=5)@50
-    """
-
-    def distance(self) -> Distance:
-        """Return the difference of shares."""
-        return share_distance
-
-
-def rnd(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rND, the discounted difference of a group's shares in prefixes.
-
-    The formula and its reference stand with `RND`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rnd
     >>> rnd([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)  # as unfair as can be
     1.0
     >>> rnd([5, 4, 3, 2], ["a", "b", "a", "b"], step=2)
     0.0
     """
-    metric = RND(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
+
+    def distance(self) -> Distance:
+        """Return the difference of shares."""
+        return share_distance
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -442,9 +297,11 @@ class RRD(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RRD
+    >>> from equirank.metrics import RRD, rrd
     >>> RRD(step=5)@50
     RRD(step=5)@50
+    >>> rrd([6, 5, 4, 3, 2, 1], list("abbabb"), protected="a", step=3)
+    0.0
     """
 
     normalizer: Literal["extremes", "exact", "last", "none"] = "exact"
@@ -472,78 +329,3 @@ class RRD(PrefixMetric):
                 EquirankWarning,
                 stacklevel=4,
             )
-
-
-def rrd(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "exact",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rRD, the discounted difference of a group's ratio to the others in prefixes.
-
-    The formula and its reference stand with `RRD`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rrd
-    >>> rrd([6, 5, 4, 3, 2, 1], list("abbabb"), protected="a", step=3)
-    0.0
-    """
-    metric = RRD(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

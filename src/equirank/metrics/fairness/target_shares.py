@@ -9,14 +9,14 @@ import numpy as np
 
 from ...core.data import Attribute, RankingData
 from ...core.errors import DataError
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Flag, Label, Number, check_params
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.prefixes import expected_counts, prefix_places
 from ...kernels.segments import divide, segment_sum
 
-__all__ = ["InfeasibleIndex", "Proportions", "ShareMetric", "Skew", "infeasible_index", "skew"]
+__all__ = ["InfeasibleIndex", "Proportions", "ShareMetric", "Skew"]
 
 
 #: Target shares: a mapping of group to share, or the same as pairs.
@@ -141,9 +141,13 @@ class InfeasibleIndex(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import InfeasibleIndex
+    >>> from equirank.metrics import InfeasibleIndex, infeasible_index
     >>> InfeasibleIndex@25
     InfeasibleIndex@25
+    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # the first two places hold no f
+    1.0
+    >>> infeasible_index([4, 3, 2, 1], list("mfmf"))
+    0.0
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -180,79 +184,6 @@ class InfeasibleIndex(ShareMetric):
         return Values(value, np.where(target > 0, groups, np.nan), labels)
 
 
-def infeasible_index(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    per_group: bool = False,
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Count the prefixes in which a group has fewer places than its share gives it.
-
-    The formula and its reference stand with `InfeasibleIndex`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it a prefix counts where any group falls short.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    per_group : bool
-        Count every group that falls short in a prefix, not the prefix once.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to the number of prefixes in which it falls short.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import infeasible_index
-    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # the first two places hold no f
-    1.0
-    >>> infeasible_index([4, 3, 2, 1], list("mfmf"))
-    0.0
-    """
-    metric = InfeasibleIndex(
-        k=k,
-        protected=protected,
-        per_group=per_group,
-        proportions=proportions,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Skew(ShareMetric):
     """How a group's share of the first k places compares with its target share, as a logarithm.
@@ -284,11 +215,16 @@ class Skew(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import Skew
+    >>> from equirank.metrics import Skew, skew
     >>> Skew(extreme="max")@10
     Skew(extreme="max")@10
     >>> Skew(proportions={"f": 0.5, "m": 0.5})@10
     Skew(proportions=(("f", 0.5), ("m", 0.5)))@10
+    >>> scores, sex = [6, 5, 4, 3, 2, 1], list("mmfmff")
+    >>> round(skew(scores, sex, k=3, protected="f"), 4)  # ln( (1/3) / (3/6) )
+    -0.4055
+    >>> round(skew(scores, sex, k=3, extreme="max"), 4)  # ln( (2/3) / (3/6) )
+    0.2877
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -336,81 +272,3 @@ class Skew(ShareMetric):
 
 def _finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isinf(values), np.nan, values)
-
-
-def skew(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    extreme: Literal["min", "max"] = "min",
-    smoothing: float = 0.0,
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the skew of the protected group, or the lowest or highest of all groups.
-
-    The formula and its reference stand with `Skew`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the one with the lowest (or highest) skew counts.
-    k : int, optional
-        Cutoff: shares are those of the first k places.
-    extreme : {"min", "max"}
-        Which group counts where none is protected.
-    smoothing : float
-        So many more places, filled in proportion, are added before shares are taken.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its skew.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import skew
-    >>> scores, sex = [6, 5, 4, 3, 2, 1], list("mmfmff")
-    >>> round(skew(scores, sex, k=3, protected="f"), 4)  # ln( (1/3) / (3/6) )
-    -0.4055
-    >>> round(skew(scores, sex, k=3, extreme="max"), 4)  # ln( (2/3) / (3/6) )
-    0.2877
-    """
-    metric = Skew(
-        k=k,
-        protected=protected,
-        extreme=extreme,
-        smoothing=smoothing,
-        proportions=proportions,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core import inputs as door
-from ...core.metric import GroupMetric, score_arrays
+from ...core.metric import GroupMetric, Metric
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import segment_sum, sort_within, tie_blocks
 
-__all__ = ["IGFAggregated", "IGFMetric", "IGFRatio", "igf_aggregated", "igf_ratio"]
+__all__ = ["IGFAggregated", "IGFMetric", "IGFRatio"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -23,6 +23,18 @@ class IGFMetric(GroupMetric):
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     exact_ties: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "nobody is accepted, or a merit is 0"
+
+    @classmethod
+    def from_arrays(cls, *args: Any, **arguments: Any) -> tuple[Metric, dict[str, Any]]:
+        """Raise for a merit that is not above 0.
+
+        Parameters
+        ----------
+        y_true : array-like
+            The merit of each row, > 0.
+        """
+        metric, arrays = super().from_arrays(**arguments)
+        return metric, {**arrays, "y_true": _checked_merit(arrays["y_true"])}
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's value, NaN in queries where a merit is 0."""
@@ -60,9 +72,11 @@ class IGFRatio(IGFMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import IGFRatio
+    >>> from equirank.metrics import IGFRatio, igf_ratio
     >>> IGFRatio(by="sex")@10
     IGFRatio(by="sex")@10
+    >>> igf_ratio([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2, return_groups=True)  # 6 / 8
+    (0.75, {'a': 1.0, 'b': 0.75})
     """
 
     def inside(
@@ -81,75 +95,12 @@ class IGFRatio(IGFMetric):
         return ratio
 
 
-def refuse_merit(y_true: Any) -> Any:
-    """Refuse merits that are not above 0, naming the first row."""
+def _checked_merit(y_true: Any) -> Any:
+    """Raise for a merit that is not above 0; the message names the first row."""
     merit = door.numbers("y_true", y_true)
     if merit is not None:
         door.refuse("y_true", merit, ~(merit > 0), "a merit > 0")
     return merit
-
-
-def igf_ratio(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of the lowest accepted to the highest rejected merit within a group.
-
-    The formula and its reference stand with `IGFRatio`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, > 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the lowest of all groups counts.
-    k : int, optional
-        Cutoff: the first k places are accepted.
-    ties : {"average", "stable"}
-        Equal scores share their places (each may be accepted), or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import igf_ratio
-    >>> igf_ratio([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2, return_groups=True)  # 6 / 8
-    (0.75, {'a': 1.0, 'b': 0.75})
-    """
-    metric = IGFRatio(k=k, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=refuse_merit(y_true),
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -173,9 +124,12 @@ class IGFAggregated(IGFMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import IGFAggregated
+    >>> from equirank.metrics import IGFAggregated, igf_aggregated
     >>> IGFAggregated(by="sex")@10
     IGFAggregated(by="sex")@10
+    >>> value = igf_aggregated([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2)
+    >>> round(value, 4)  # 6 / (8 + 6)
+    0.4286
     """
 
     def inside(
@@ -203,67 +157,3 @@ def _running(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Add up along each query."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     return total[1:] - np.repeat(total[offsets[:-1]], np.diff(offsets))
-
-
-def igf_aggregated(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the least share of merit accepted at or above an accepted item of a group.
-
-    The formula and its reference stand with `IGFAggregated`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, > 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the lowest of all groups counts.
-    k : int, optional
-        Cutoff: the first k places are accepted.
-    ties : {"average", "stable"}
-        Equal scores share their places (each is accepted in part), or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import igf_aggregated
-    >>> value = igf_aggregated([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2)
-    >>> round(value, 4)  # 6 / (8 + 6)
-    0.4286
-    """
-    metric = IGFAggregated(k=k, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=refuse_merit(y_true),
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Flag
 from ...core.slots import Slots
 from ...kernels.discounts import discounts, gains
@@ -15,7 +15,7 @@ from ...kernels.pair_counts import largest_with_others, truth_order
 from ...kernels.segments import divide, segment_sum, sort_values_within
 from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cost, item_costs, terms
 
-__all__ = ["CSDCG", "csdcg"]
+__all__ = ["CSDCG"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -52,9 +52,13 @@ class CSDCG(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import CSDCG
+    >>> from equirank.metrics import CSDCG, csdcg
     >>> CSDCG(normalized=True)
     CSDCG(normalized=True)
+    >>> round(csdcg([2, 1], [0.9, 0.5], cost=[3, 2]), 4)  # 3 * 6 / log2(2) - 1 * 6 / log2(3)
+    14.2144
+    >>> csdcg([2, 1], [0.9, 0.5], cost=[3, 2], normalized=True)
+    1.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
@@ -73,6 +77,31 @@ class CSDCG(Metric):
             object.__setattr__(self, "needs", frozenset({"relevance"}))
         if self.normalized:
             object.__setattr__(self, "bounds", (0.0, 1.0))
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        cost: Any = "product",
+        combine: Literal["product", "mean", "sum", "max"] = "product",
+        **arguments: Any,
+    ) -> tuple[Metric, dict[str, Any]]:
+        """Separate costs of items, which belong to the data, from costs of pairs.
+
+        Parameters
+        ----------
+        cost : array-like, square table, sparse matrix, mapping, callable or None
+            One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs
+            as `CSDCG` takes them (a word selects how to
+            combine the costs of a `Ranking`).
+        combine : {"product", "mean", "sum", "max"}
+            How the costs of two items are combined into the cost of their pair.
+        """
+        cost, items = item_costs(cost, combine)
+        metric, arrays = super().from_arrays(cost=cost, **arguments)
+        return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
 
     def check(self, data: RankingData) -> None:
         """Raise where the data lacks what the metric needs."""
@@ -125,63 +154,3 @@ def _signs(slots: Slots) -> np.ndarray:
     signs = np.empty(len(order))
     signs[order] = 2.0 * high - 1.0
     return signs
-
-
-def csdcg(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    cost: Any = "product",
-    combine: Literal["product", "mean", "sum", "max"] = "product",
-    normalized: bool = False,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute cost-sensitive discounted cumulative gain.
-
-    The formula and its reference stand with `CSDCG`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    cost : array-like, square table, sparse matrix, mapping, callable or None
-        One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs as
-        `CSDCG` takes them (a word for how to combine the costs that a `Ranking` brings).
-    combine : {"product", "mean", "sum", "max"}
-        How the costs of two items make that of their pair.
-    normalized : bool
-        Between the worst order (0) and the best (1) of the same items.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import csdcg
-    >>> round(csdcg([2, 1], [0.9, 0.5], cost=[3, 2]), 4)  # 3 * 6 / log2(2) - 1 * 6 / log2(3)
-    14.2144
-    >>> csdcg([2, 1], [0.9, 0.5], cost=[3, 2], normalized=True)
-    1.0
-    """
-    cost, items = item_costs(cost, combine)
-    metric = CSDCG(k=k, cost=cost, normalized=normalized, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query, **items
-    )

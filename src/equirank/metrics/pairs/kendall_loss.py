@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Optional
 from ...core.slots import Slots
 from ...kernels.pair_counts import grade_codes, truth_order
 from ...kernels.segments import divide
 
-__all__ = ["KendallLoss", "kendall_loss"]
+__all__ = ["KendallLoss"]
 
 
 #: How many weights are asked for at once.
@@ -61,9 +61,13 @@ class KendallLoss(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import KendallLoss
+    >>> from equirank.metrics import KendallLoss, kendall_loss
     >>> KendallLoss()
     KendallLoss
+    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5]), 4)  # 1 of 3 pairs
+    0.3333
+    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5], weight=lambda i, j: 1 / (i * j)), 4)
+    0.0556
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -126,52 +130,3 @@ def _ask(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -> np.ndarray
             f"{int(i[at])} and {int(j[at])}"
         )
     return answer
-
-
-def kendall_loss(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    weight: Callable[[np.ndarray, np.ndarray], Any] | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the weighted Kendall distance to the order by relevance.
-
-    The formula and its reference stand with `KendallLoss`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    weight : callable, optional
-        ``w(i, j)`` for arrays of 1-based true positions, >= 0; None weighs all pairs 1.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import kendall_loss
-    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5]), 4)  # 1 of 3 pairs
-    0.3333
-    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5], weight=lambda i, j: 1 / (i * j)), 4)
-    0.0556
-    """
-    metric = KendallLoss(weight=weight, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )

@@ -3,16 +3,16 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Choice, Constraint, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
 
-__all__ = ["AUC", "AverageRank", "auc", "average_rank"]
+__all__ = ["AUC", "AverageRank"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -34,9 +34,11 @@ class AUC(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AUC
+    >>> from equirank.metrics import AUC, auc
     >>> AUC(threshold=2)
     AUC(threshold=2)
+    >>> auc([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.3])  # (2 + 1/2) of 4 pairs
+    0.625
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -60,53 +62,6 @@ class AUC(Metric):
         return Values(divide(won, pairs))
 
 
-def auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the area under the ROC curve of each query.
-
-    The formula and its reference stand with `AUC`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import auc
-    >>> auc([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.3])  # (2 + 1/2) of 4 pairs
-    0.625
-    """
-    metric = AUC(threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AverageRank(Metric):
     """Where the relevant items stand on average: 1 is the top.
@@ -128,9 +83,11 @@ class AverageRank(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AverageRank
+    >>> from equirank.metrics import AverageRank, average_rank
     >>> AverageRank(weights="none")
     AverageRank(weights="none")
+    >>> average_rank([1, 0, 3], [0.9, 0.5, 0.1])  # (1 * 1 + 3 * 3) / (1 + 3)
+    2.5
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -166,53 +123,3 @@ class AverageRank(Metric):
         relevant = slots.y >= self.threshold
         weight = slots.y * relevant if self.weights == "relevance" else relevant.astype(float)
         return weight, (slots.begin() + slots.end() + 1) / 2.0 - slots.start
-
-
-def average_rank(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    threshold: float = 1.0,
-    weights: Literal["relevance", "none"] = "relevance",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the average rank of the relevant items.
-
-    The formula and its reference stand with `AverageRank`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    weights : {"relevance", "none"}
-        Weigh the relevant items by their relevance, or all the same.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import average_rank
-    >>> average_rank([1, 0, 3], [0.9, 0.5, 0.1])  # (1 * 1 + 3 * 3) / (1 + 3)
-    2.5
-    """
-    metric = AverageRank(threshold=threshold, weights=weights, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )

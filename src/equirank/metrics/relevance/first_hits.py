@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError, logger
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Number, Optional
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
@@ -18,9 +18,6 @@ __all__ = [
     "ERR",
     "AveragePrecision",
     "ReciprocalRank",
-    "average_precision",
-    "err",
-    "reciprocal_rank",
 ]
 
 
@@ -43,9 +40,11 @@ class AveragePrecision(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AveragePrecision
+    >>> from equirank.metrics import AveragePrecision, average_precision
     >>> AveragePrecision@10
     AveragePrecision@10
+    >>> round(average_precision([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1/1 + 2/3) / 2
+    0.8333
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -64,56 +63,6 @@ class AveragePrecision(Metric):
             terms = np.where(head.position <= self.k, terms, 0.0)
         total = segment_sum(terms, head.offsets)
         return Values(divide(total, wanted))
-
-
-def average_precision(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute average precision; the mean over queries is MAP.
-
-    The formula and its reference stand with `AveragePrecision`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import average_precision
-    >>> round(average_precision([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1/1 + 2/3) / 2
-    0.8333
-    """
-    metric = AveragePrecision(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -135,9 +84,11 @@ class ERR(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import ERR
+    >>> from equirank.metrics import ERR, err
     >>> ERR(max_grade=4)@10
     ERR(max_grade=4)@10
+    >>> err([1, 0, 2], [0.9, 0.5, 0.1])  # R = 1/4, 0, 3/4: 1/4 + (1 - 1/4) * 3/4 / 3
+    0.4375
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -169,56 +120,6 @@ class ERR(Metric):
             )
 
 
-def err(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    max_grade: float | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute expected reciprocal rank.
-
-    The formula and its reference stand with `ERR`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    max_grade : float, optional
-        The largest grade there can be; taken from all of ``y_true`` where it is not given.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import err
-    >>> err([1, 0, 2], [0.9, 0.5, 0.1])  # R = 1/4, 0, 3/4: 1/4 + (1 - 1/4) * 3/4 / 3
-    0.4375
-    """
-    metric = ERR(k=k, max_grade=max_grade, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ReciprocalRank(Metric):
     """How soon the first relevant item comes: 1 at the top, 1/2 in second place, and so on.
@@ -237,9 +138,13 @@ class ReciprocalRank(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import ReciprocalRank
+    >>> from equirank.metrics import ReciprocalRank, reciprocal_rank
     >>> ReciprocalRank@10
     ReciprocalRank@10
+    >>> reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1])
+    0.5
+    >>> reciprocal_rank([0, 1], [0.5, 0.5])  # (1/1 + 1/2) / 2
+    0.75
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -254,55 +159,3 @@ class ReciprocalRank(Metric):
         return Values(
             first_hit(relevant, head.offsets, head.start, head.begin(), head.end(), self.k)
         )
-
-
-def reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the reciprocal rank of the first relevant item.
-
-    The formula and its reference stand with `ReciprocalRank`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import reciprocal_rank
-    >>> reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1])
-    0.5
-    >>> reciprocal_rank([0, 1], [0.5, 0.5])  # (1/1 + 1/2) / 2
-    0.75
-    """
-    metric = ReciprocalRank(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
