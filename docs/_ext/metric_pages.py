@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import property_tables
 from metric_notes import (
     FAMILIES,
     PACKAGES,
@@ -301,6 +302,7 @@ def leave_out(app: Sphinx, what: str, name: str, member: Any, skip: bool, option
 def setup(app: Sphinx) -> dict[str, bool]:
     """Hook into the build: pages are written before Sphinx looks for them."""
     app.connect("builder-inited", write_pages)
+    app.connect("source-read", property_tables.fill)
     app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", trim, priority=100)  # before numpydoc reads it
     return {"parallel_read_safe": True, "parallel_write_safe": True}
