@@ -1,6 +1,6 @@
 """Write the signatures of the metric functions for editors and type checkers.
 
-``python docs/_ext/metric_stubs.py`` reads the metric classes of the public list
+Run by ``make generate``: reads the metric classes of the public list
 ``equirank/metrics/__init__.pyi``, adds a line for each of their functions to it, and writes
 ``equirank/metrics/functions.pyi``.
 """

@@ -48,7 +48,7 @@ def test_stubs_are_those_the_script_writes(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     for path, text in import_module("metric_stubs").stub_files().items():
         kept = path.read_text(encoding="utf-8") if path.exists() else ""
-        assert kept == text, f"{path.name}: run python docs/_ext/metric_stubs.py"
+        assert kept == text, f"{path.name}: run make generate"
 
 
 def columns(batch):

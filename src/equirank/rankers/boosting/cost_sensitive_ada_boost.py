@@ -338,8 +338,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return 0.5 * odds if slope <= 0 else (odds - float(self.calibration_y_[0])) / slope
 
     def _crossing(self, share: float) -> float:
-        """Return the F at which the isotonic curve comes to exceed a share, off its ends if never.
-        """
+        """Return the F at which the isotonic curve comes to exceed a share, off its ends if never."""
         x, y = self.calibration_x_, self.calibration_y_
         above = np.flatnonzero(y > share)
         if len(above) == 0 or above[0] == 0:

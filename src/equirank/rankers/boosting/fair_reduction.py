@@ -84,8 +84,7 @@ class ReductionSteps:
         self.history.append((error, violation, mixed_error, mixed_violation, self.gap))
 
     def dual(self) -> float:
-        """Return the largest Lagrangian value of a step's multipliers, each with its best ranker.
-        """
+        """Return the largest Lagrangian value of a step's multipliers, each with its best ranker."""
         net, table = np.array(self.net), np.array(self.differences)
         value = np.array(self.errors) + net @ table.T - self.eps * np.abs(net).sum(1)[:, None]
         return float(value.min(axis=1).max())
