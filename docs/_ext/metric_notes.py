@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from equirank import allocation, metrics, preprocess
-from equirank.core.metric_function import docstring_sections as sections
+from equirank.core.docstrings import docstring_sections as sections
 from equirank.core.metric_function import function_name
 from equirank.core.registry import metric_names
 from equirank.testing.conformance import load_vectors, vector_names

@@ -11,7 +11,8 @@ from typing import ClassVar, Literal
 import pytest
 
 from equirank import EquirankWarning, Metric, metrics
-from equirank.core.metric_function import docstring_sections, function_name, metric_function
+from equirank.core.docstrings import docstring_sections
+from equirank.core.metric_function import function_name, metric_function
 from equirank.core.registry import metric_names
 from equirank.metrics import csdcg, individual_amortised_attention, ndcg, rnd
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.resampling import weighted_means
 from . import inputs
 from .data import RankingData, as_scored_data, refuse_beside
+from .docstrings import inherit_parameters
 from .errors import DataError, EquirankWarning
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
 from .ranking import Ranking
@@ -123,6 +124,10 @@ class Metric(metaclass=MetricType):
 
     k: int | None = None
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters of the base classes."""
+        inherit_parameters(cls, without=() if cls.takes_k else ("k",))
 
     def __post_init__(self) -> None:
         """Check the options and make sequences hashable."""

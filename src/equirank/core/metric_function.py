@@ -4,17 +4,18 @@ import inspect
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from textwrap import indent, wrap
+from textwrap import wrap
 from typing import Any, Literal
 
+from .docstrings import docstring_sections, join_sections, parameter_entries
 from .metric import Metric, score_arrays
 
-__all__ = ["docstring_sections", "function_name", "metric_function", "parameter_texts"]
+__all__ = ["function_name", "metric_function", "parameter_texts"]
 
 
 #: The array that each need of a metric adds to the positional arguments.
 ARRAYS = {"relevance": "y_true", "sensitive": "sensitive_features", "features": "X", "cost": "cost"}
-#: Arguments that no metric class documents; `Metric` and `GroupMetric` document shared options.
+#: Arguments that no class documents; classes document the options, inherited ones included.
 SHARED = """
 y_true : array-like
     Relevance (or merit), >= 0.
@@ -151,50 +152,28 @@ def _argument(name: str, default: Any = inspect.Parameter.empty, kind: Any = Any
 
 def _docstring(cls: type[Metric], signature: inspect.Signature) -> str:
     """Return the class docstring with an imperative summary and the function's parameters."""
-    parts = docstring_sections(inspect.cleandoc(cls.__doc__ or ""))
-    summary, _, body = "\n".join(parts.pop("", [])).strip().partition("\n\n")
+    parts = docstring_sections(cls.__doc__)
+    summary, _, body = "\n".join(parts[""]).strip().partition("\n\n")
     first, rest = summary[:1], summary[1:]
     first = first if rest[:1].isupper() else first.lower()
     texts = parameter_texts(cls)
     returns = "float or ndarray"
     if "return_groups" in signature.parameters:
         returns += ", with ``return_groups`` also a dict"
-    parts["Parameters"] = "\n".join(texts[name] for name in signature.parameters).splitlines()
-    parts["Returns"] = [returns]
-    blocks = ["\n".join(wrap(f"Compute the {first}{rest}", 92)), body]
-    for title in ("Parameters", "Returns", "References", "Examples"):
-        text = "\n".join(parts.get(title, [])).strip()
-        blocks.append(f"{title}\n{'-' * len(title)}\n{text}" if text else "")
-    return indent("\n\n".join(filter(None, blocks)), "    ").strip() + "\n    "
+    return join_sections(
+        {
+            "": [*wrap(f"Compute the {first}{rest}", 92), "", body],
+            "Parameters": [texts[name] for name in signature.parameters],
+            "Returns": [returns],
+            "References": parts.get("References", []),
+            "Examples": parts.get("Examples", []),
+        }
+    )
 
 
 def parameter_texts(cls: type[Metric]) -> dict[str, str]:
-    """Return the documentation of each argument: of the class, its bases, and the shared ones."""
-    texts = _entries(SHARED.strip().splitlines())
-    for source in [*reversed(cls.__mro__), cls.from_arrays]:
-        parts = docstring_sections(inspect.cleandoc(source.__doc__ or ""))
-        texts |= _entries(parts.get("Parameters", []))
+    """Return the documentation of each argument: shared, of the class, of ``from_arrays``."""
+    texts = parameter_entries(SHARED.strip().splitlines())
+    for source in (cls, cls.from_arrays):
+        texts |= parameter_entries(docstring_sections(source.__doc__).get("Parameters", []))
     return texts
-
-
-def _entries(lines: list[str]) -> dict[str, str]:
-    """Split a section of parameters into the text of each name."""
-    found: dict[str, str] = {}
-    for entry in re.split(r"\n(?=\S)", "\n".join(lines).strip()):
-        found |= dict.fromkeys(entry.partition(" : ")[0].split(", "), entry)
-    return found
-
-
-def docstring_sections(docstring: str) -> dict[str, list[str]]:
-    """Split a numpydoc docstring into lines by section; text before the first is under ``""``."""
-    found: dict[str, list[str]] = {"": []}
-    title = ""
-    lines = docstring.splitlines()
-    for number, line in enumerate(lines):
-        below = lines[number + 1] if number + 1 < len(lines) else ""
-        if line and re.fullmatch("-{3,}", below) and len(below) == len(line):
-            title = line
-            found[title] = []
-        elif not (re.fullmatch("-{3,}", line) and not found[title] and title):
-            found[title].append(line)
-    return found
