@@ -144,10 +144,13 @@ def _keywords(cls: type[Metric]) -> dict[str, inspect.Parameter]:
 
 
 def _argument(name: str, default: Any = inspect.Parameter.empty, kind: Any = Any) -> Any:
-    place = inspect.Parameter.KEYWORD_ONLY
-    if default is inspect.Parameter.empty:
-        place = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Parameter(name, place, default=default, annotation=kind)
+    positional = default is inspect.Parameter.empty
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD if positional else inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=kind,
+    )
 
 
 def _docstring(cls: type[Metric], signature: inspect.Signature) -> str:

@@ -167,15 +167,15 @@ def _weights(ranking: Ranking) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ExpectedExposureLoss(Metric):
-    """How far the attention items expect lies from what an ideal policy gives them: 0 is ideal.
+    """Expected exposure loss: the squared distance of expected exposure from an ideal policy's.
 
     ``EEL = sum_i (e_i - e*_i)^2`` over the items of a query, with e the expected exposure over ties
-    and draws (a metric of the expectation) and e* that of the ideal policy, which ranks by
-    relevance and gives all orders of equally relevant items the same chance: e* is the mean
-    attention of the places of the item's grade. ``EEL = EED - 2 EER + sum_i e*_i^2`` with the
-    disparity ``EED = sum_i e_i^2`` (lower is more even) and the relevance ``EER = sum_i e_i e*_i``
-    (higher is better). Items not shown expect 0. Defined for every query; no upper bound, since
-    longer lists have more attention to misplace.
+    and draws (a metric of the expectation) and e* that of the ideal policy. The ideal policy ranks
+    by relevance, with all orders of equally relevant items equally likely: e* is the mean exposure
+    of the positions of the item's grade. ``EEL = EED - 2 EER + sum_i e*_i^2`` with the disparity
+    ``EED = sum_i e_i^2`` (lower is more even) and the relevance ``EER = sum_i e_i e*_i`` (higher is
+    better). Items that are not shown have exposure 0. Defined for every query. There is no upper
+    bound, since longer lists have more exposure to misplace.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class ExpectedExposureLoss(Metric):
         EEL, EED or EER.
     discount : {"log2", "zipf", "rbp"} or sequence
         How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the
-        paper, or the attention of places 1, 2, ... (0 behind its end).
+        paper, or the exposure of positions 1, 2, ... (0 beyond its end).
     patience : float
         For ``"rbp"``: how likely a user is to go on to the next place.
 
@@ -255,7 +255,7 @@ class ExpectedExposureLoss(Metric):
             object.__setattr__(self, "direction", "higher")
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
         exposure = slots.expect(weights)
         if self.part == "disparity":
@@ -272,17 +272,17 @@ MOST_CELLS = 1 << 27
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IndividualAmortisedAttention(Metric):
-    """How far each one's share of attention over many rankings lies from that of relevance.
+    """Amortised attention: the gap between shares of exposure and of relevance over rankings.
 
     ``1/m sum_i |A_i - R_i|`` with ``A_i = sum_j a_ij`` and ``R_i = sum_j r_ij`` accumulated over m
-    rankings, attention and relevance scaled to sum 1 in each ranking: 0 where everyone has, in the
-    end, the share deserved, 2 at most. (The paper does not divide by m.) The rankings are the draws
-    of a policy, with their weights, and the queries: rows of several queries are one item where
-    they have the same ``ids``, so over several queries this is not a mean of their values but at
-    most that; without ``ids`` every row is an item of its own. The value of a query is that of its
-    rankings alone. Beside it stands, where ids recur, each item's ``(A_i - R_i)/m``: who is seen
-    too much. Tied items share their places. Undefined where a query has no relevance or shows
-    nothing; such a query adds nothing to anyone.
+    rankings, attention and relevance scaled to sum to 1 in each ranking. 0 means that everyone has
+    received their share in the end; the maximum is 2. (The paper does not divide by m.) The
+    rankings are the draws of a policy, with their weights, and the queries: rows of several queries
+    with the same ``ids`` are one item, so the value over several queries is at most the mean of
+    their values. Without ``ids``, every row is an item of its own. The value of a query is that of
+    its rankings alone. If ids recur, the result includes ``(A_i - R_i)/m`` of each item. Tied items
+    receive the mean attention of the positions they span. Undefined if a query has no relevance or
+    shows nothing; such a query adds nothing.
 
     Parameters
     ----------

@@ -17,16 +17,17 @@ __all__ = ["ExposureByGroup", "ExposureGap"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ExposureByGroup(GroupMetric):
-    """How much attention the items of a group draw on average; the least of all groups counts.
+    """Exposure by group: the mean exposure of a group's items, or the lowest mean of all groups.
 
-    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items not shown draw
-    none. Tied items share the mean attention of their places, and over the draws of a policy the
-    expected exposure counts: a metric of the expectation. A group without items has no value.
+    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items that are not
+    shown have exposure 0. Tied items receive the mean exposure of the positions they span, and over
+    the draws of a policy the expected exposure counts: a metric of the expectation. A group without
+    items has no value.
 
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -66,18 +67,19 @@ class ExposureByGroup(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ExposureGap(GroupMetric):
-    """How far the average attention of a group lies from that of everyone else: 0 is equal.
+    """Exposure gap: the difference in mean exposure between a group and everyone else.
 
     ``| exposure(G) - exposure(rest) |`` with ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` and
-    ``v_j = 1/log2(1 + j)``; for the protected group, else the largest over all groups. The exposure
-    of each group stands beside it, so it shows who is favoured. Tied items share their places; over
-    the draws of a policy the gap of the expected exposures counts, not the expected gap. Undefined
-    where a query holds one group only.
+    ``v_j = 1/log2(1 + j)``, for the protected group, or else the largest over all groups. The
+    result includes the mean exposure of each group, which shows the direction of the gap. Tied
+    items receive the mean exposure of the positions they span. Over the draws of a policy, it is
+    the gap of the expected exposures, not the expected gap. Undefined if a query contains only one
+    group.
 
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -100,7 +102,7 @@ class ExposureGap(GroupMetric):
     discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
         total = slots.sum_by_group(exposure, codes, len(labels))

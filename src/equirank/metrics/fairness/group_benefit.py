@@ -17,13 +17,13 @@ __all__ = ["GroupBenefit", "GroupPreferences", "group_preferences"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupBenefit(GroupMetric):
-    """How much higher a group scores than everyone else, summed over pairs: 0 is equal.
+    """Group benefit: the sum of score differences between a group and everyone else; 0 is equal.
 
-    ``B_z = sum over a in z, b not in z of s_a - s_b``. It reads scores, not places, and is in their
-    unit: ties, rows not shown and draws do not change it, other scales do. With ``protected`` the
-    benefit of that group, else the smallest over groups, which is never above 0: two groups have
-    opposite benefits. Any finite value is possible; higher is better for the group. Undefined where
-    a query holds one group only.
+    ``B_z = sum over a in z, b not in z of s_a - s_b``. It depends on the scores, not on positions,
+    and has their unit: ties, rows that are not shown and draws do not change it, but the scale
+    does. The value is the benefit of the protected group, or else the smallest of all groups, which
+    is never above 0, since two groups have opposite benefits. Any finite value is possible; higher
+    is better for the group. Undefined if a query contains only one group.
 
     References
     ----------
@@ -59,7 +59,7 @@ class GroupBenefit(GroupMetric):
 
 @dataclass(frozen=True)
 class GroupPreferences:
-    """What `group_preferences` found.
+    """Result of `group_preferences`.
 
     Attributes
     ----------

@@ -19,19 +19,18 @@ __all__ = ["CalibrationGap", "RecallGap"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CalibrationGap(GroupMetric):
-    """How far the mean relevance of groups differs among items with like scores: 0 is equal.
+    """Calibration gap: the largest difference between groups in mean relevance at similar scores.
 
-    The list is cut from its top into ``n_bins`` bins of equal count, the first ones longer by one
-    where it does not divide evenly, shared by all groups. In each bin the mean relevance of each
-    group's items is taken, and the largest difference between two groups in any bin counts; with
-    ``protected`` the largest difference of that group and everyone else. The largest difference of
-    each group and everyone else stands beside it. A list shorter than ``n_bins`` has one item in
-    each bin.
+    The list is divided from its top into ``n_bins`` bins of equal size (the first ones have one
+    item more if it does not divide evenly), shared by all groups. The value is the largest
+    difference in mean relevance between two groups in any bin; with ``protected``, between that
+    group and everyone else. The result includes the largest difference between each group and
+    everyone else. A list shorter than ``n_bins`` has one item per bin.
 
-    Tied items lie in the bins of their block by their chance, so that means are those of expected
-    sums over expected counts, not the mean over orders; items not shown lie tied behind all others.
-    Over draws: the expected metric. Undefined where no bin holds items of two groups. At most the
-    largest relevance.
+    Tied items count in the bins of their block with their probability, so means are expected sums
+    divided by expected counts, not means over orders. Items that are not shown are tied below all
+    others. Over draws: the expected metric. Undefined if no bin contains items of two groups. The
+    maximum is the largest relevance.
 
     Parameters
     ----------
@@ -99,22 +98,23 @@ class CalibrationGap(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RecallGap(GroupMetric):
-    """How far a group's relevant items are found more or less often than others: 0 is equal.
+    """Recall gap: the difference in recall at k between a group and everyone else.
 
-    ``| R@k(G) - R@k(rest) |`` with ``R@k(G) = |relevant of G among the first k| / |relevant of G|``
-    (equal opportunity at k); for the protected group, else the largest over all groups.
-    ``rate="false_positive"`` takes the irrelevant items instead, and ``rate="odds"`` the larger of
-    both gaps (equalised odds; the one that is defined where the other is not). The rate of each
-    group stands beside it, with ``"odds"`` its gap.
+    ``| R@k(G) - R@k(rest) |`` with ``R@k(G) = |relevant of G in the top k| / |relevant of G|``
+    (equal opportunity at k), for the protected group, or else the largest over all groups.
+    ``rate="false_positive"`` uses the irrelevant items instead; ``rate="odds"`` takes the larger of
+    both gaps (equalised odds), or the one that is defined. The result includes the rate of each
+    group, with ``"odds"`` its gap.
 
-    Tied items count by their chance to be among the first k, and over the draws of a policy the
-    expected rates count: a metric of the expectation. A group without a relevant (irrelevant) item
-    has no rate; undefined where no group and its rest both have one.
+    Tied items count with their probability of being in the top k, and over the draws of a policy
+    the expected rates count: a metric of the expectation. A group without a relevant (irrelevant)
+    item has no rate. Undefined if there is no group for which the group and everyone else both have
+    a rate.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
     rate : {"recall", "false_positive", "odds"}
         Which items are looked for: relevant ones, irrelevant ones, or both.
 

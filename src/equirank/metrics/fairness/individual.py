@@ -127,14 +127,14 @@ def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Consistency(Metric):
-    """How close the score of each item is to the scores of the items most like it: 1 is equal.
+    """Consistency: the similarity of each score to the scores of the nearest items; 1 is equal.
 
-    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, scores scaled
-    to [0, 1] in the query, distances Euclidean between the features as given (so leave the
-    sensitive ones out, and scale the others). An item is not its own neighbour; items as far away
-    as the last neighbour share its place, so the order of rows does not matter; where a query has
-    fewer others, all of them count. A query of equal scores is worth 1. It reads the scores and not
-    the order, so positions and draws do not matter. Undefined for a single item.
+    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, with scores
+    scaled to [0, 1] in the query and Euclidean distances between the features as given (so leave
+    out sensitive features and scale the others). An item is not its own neighbour. Items at the
+    distance of the last neighbour share its weight, so the order of rows does not matter; if a
+    query has fewer other items, all of them count. Equal scores have the value 1. It depends on the
+    scores, not on positions or draws. Undefined for a single item.
 
     Parameters
     ----------
@@ -161,13 +161,13 @@ class Consistency(Metric):
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
     leading_arguments: ClassVar[tuple[str, ...]] = ("n_neighbors",)
-    why_undefined: ClassVar[str] = "it holds a single item"
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
 
     n_neighbors: int = 10
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         score = scaled_scores(slots)
         means = np.empty(len(score))
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
@@ -179,13 +179,13 @@ class Consistency(Metric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class LipschitzViolations(Metric):
-    """How many pairs of items are scored further apart than their features allow: 0 is none.
+    """Share of Lipschitz violations: pairs whose scores differ more than their features allow.
 
-    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, scores scaled to
-    [0, 1] in the query and d the Euclidean distance of the features as given (so leave the
-    sensitive ones out, and scale the others). Equality keeps the bound, and so does a difference
-    of 1e-12. It reads the scores and not the order, so positions and draws do not matter. Undefined
-    for a single item. O(n^2) per query: every pair is looked at.
+    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, with scores scaled
+    to [0, 1] in the query and d the Euclidean distance of the features as given (so leave out
+    sensitive features and scale the others). Differences up to 1e-12 above the bound do not count.
+    It depends on the scores, not on positions or draws. Undefined for a single item. O(n^2) per
+    query, since every pair is compared.
 
     Parameters
     ----------
@@ -211,13 +211,13 @@ class LipschitzViolations(Metric):
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
     leading_arguments: ClassVar[tuple[str, ...]] = ("slope",)
-    why_undefined: ClassVar[str] = "it holds a single item"
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
 
     slope: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         from ...kernels.metric_loops import broken_pairs
 
         points = features_of(slots.data, slots.order)

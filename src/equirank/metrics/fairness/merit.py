@@ -24,20 +24,20 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IndividualDisparity(Metric):
-    """How much more attention per merit items draw than items of no more merit: 0 is no excess.
+    """Individual disparity: the mean excess in exposure per merit over items of no more merit.
 
     ``1/|H| sum_{(i, j) in H} max(0, e_i/M_i - e_j/M_j)`` over the ordered pairs of a query with
-    ``M_i >= M_j > 0``, i and j different, where e is the exposure and M the merit (the relevance);
-    two items of equal merit count in both orders, so any difference between them counts. Items
-    without merit are left out. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds fewer than
-    two items of merit. Without an upper bound: it grows as merits shrink. Pairs are never listed:
-    O(n log n).
+    ``M_i >= M_j > 0``, i and j different, where e is the exposure and M the merit (the relevance).
+    Two items of equal merit count in both orders, so any difference between them counts. Items
+    without merit are ignored. Tied items receive the mean exposure of the positions they span, and
+    over the draws of a policy the expected exposures count: a metric of the expectation. Undefined
+    if a query contains fewer than two items with merit. There is no upper bound: the value grows as
+    merits shrink. Pairs are not enumerated: O(n log n).
 
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -65,7 +65,7 @@ class IndividualDisparity(Metric):
     discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         from ...kernels.metric_loops import positive_parts
 
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
@@ -108,10 +108,14 @@ class Shares:
 class MeritMetric(GroupMetric):
     """Base of metrics that compare the exposure per merit of groups.
 
+    The merit of an item is its relevance. Tied items receive the mean exposure of the positions
+    they span, and over the draws of a policy the expected exposures count: a metric of the
+    expectation.
+
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -153,20 +157,15 @@ class MeritMetric(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class DisparateImpact(MeritMetric):
-    """How many clicks a group earns per merit, against those of everyone else: 1 is equal.
+    """Disparate impact: the ratio of a group's expected clicks per merit to that of everyone else.
 
     ``(impact(G) / merit(G)) / (impact(rest) / merit(rest))``, means over the items, where the
-    impact of an item is its exposure times its relevance: an item is clicked when it is seen and
-    relevant. For the protected group this is the ratio as published and may exceed 1; without
-    ``protected`` the smallest of all groups counts, which is at most 1. The impact per merit of
-    each group stands beside it. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds one group
-    only, where a merit is 0, and where the rest has no impact.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    impact of an item is its exposure times its relevance: an item is clicked if it is seen and
+    relevant. 1 is equal. For the protected group this is the published ratio, which may exceed 1;
+    without ``protected``, the smallest ratio of all groups, which is at most 1. The result includes
+    the impact per merit of each group. Tied items receive the mean exposure of the positions they
+    span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
+    query contains only one group, if a merit is 0, or if everyone else has no impact.
 
     References
     ----------
@@ -186,7 +185,7 @@ class DisparateImpact(MeritMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
-        "it holds one group only, a group's merit is 0, or the rest has no impact"
+        "it contains only one group, a group's merit is 0, or the rest has no impact"
     )
 
     def drawn(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
@@ -200,20 +199,15 @@ class DisparateImpact(MeritMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class DisparateTreatment(MeritMetric):
-    """How much attention a group draws per merit, against that of everyone else: 1 is equal.
+    """Disparate treatment: the ratio of a group's exposure per merit to that of everyone else.
 
     ``(exposure(G) / merit(G)) / (exposure(rest) / merit(rest))``, means over the items, with
-    ``exposure = v_pos`` and merit the relevance. Under 1 the group draws less attention than its
-    merit earns. For the protected group this is the ratio as published and may exceed 1; without
-    ``protected`` the smallest of all groups counts, which is at most 1. The exposure per merit of
-    each group stands beside it. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds one group
-    only, where a merit is 0, and where the rest draws no attention.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    ``exposure = v_pos`` and merit the relevance. Below 1, the group receives less exposure than its
+    merit earns. For the protected group this is the published ratio, which may exceed 1; without
+    ``protected``, the smallest ratio of all groups, which is at most 1. The result includes the
+    exposure per merit of each group. Tied items receive the mean exposure of the positions they
+    span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
+    query contains only one group, if a merit is 0, or if everyone else has no exposure.
 
     References
     ----------
@@ -232,7 +226,7 @@ class DisparateTreatment(MeritMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
-        "it holds one group only, a group's merit is 0, or the rest draws no attention"
+        "it contains only one group, a group's merit is 0, or the rest draws no attention"
     )
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
@@ -242,21 +236,15 @@ class DisparateTreatment(MeritMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupDisparity(MeritMetric):
-    """How much more attention per merit the group of more merit draws: 0 is no excess.
+    """Group disparity: the excess in exposure per merit of the group with more merit.
 
-    ``max(0, exposure(G)/merit(G) - exposure(H)/merit(H))``, means per group, where G is the one of
-    more merit among a group and everyone else; only an excess of the stronger side counts. Where
-    the merits are equal (to 1e-12) either may be first, so the larger of both orders counts, the
-    size of the difference. For the protected group against the rest, else the largest over all
-    groups; the exposure per merit of each group stands beside it. Tied items share their places;
-    over the draws of a policy the expected exposures count: a metric of the expectation. Undefined
-    where a query holds one group only and where a merit is 0. Without an upper bound: it grows as
-    merits shrink.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    ``max(0, exposure(G)/merit(G) - exposure(H)/merit(H))``, means per group, where G is the side
+    with more merit among a group and everyone else; 0 is no excess. If the merits are equal (to
+    1e-12), the larger of both orders counts, which is the absolute difference. The value is that of
+    the protected group, or else the largest over all groups; the result includes the exposure per
+    merit of each group. Tied items receive the mean exposure of the positions they span, and over
+    draws the expected exposures count: a metric of the expectation. Undefined if a query contains
+    only one group or a merit is 0. There is no upper bound: the value grows as merits shrink.
 
     References
     ----------
@@ -273,7 +261,7 @@ class GroupDisparity(MeritMetric):
     0.2113
     """
 
-    why_undefined: ClassVar[str] = "it holds one group only, or a group's merit is 0"
+    why_undefined: ClassVar[str] = "it contains only one group, or a group's merit is 0"
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
         """Return the excess of the side with more merit."""

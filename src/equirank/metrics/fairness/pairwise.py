@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Pairs with the better item in group g and the worse in group h (query x g x h)."""
+    """Counts of pairs with the better item in group g and the worse in group h (query x g x h)."""
 
     wrong: np.ndarray
     total: np.ndarray
@@ -51,7 +51,7 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AccuracyGap(GroupMetric):
-    """Base of gaps between how often one group's better items win and how often the other's do."""
+    """Base of gaps between the pairwise accuracies of two groups."""
 
     exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -79,19 +79,19 @@ class AccuracyGap(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CrossGroupAUC(AccuracyGap):
-    """How far groups differ in how often their relevant items beat irrelevant ones of the other.
+    """xAUC gap: the difference between the cross-group AUC of two groups; 0 is equal.
 
     ``| xAUC(G, H) - xAUC(H, G) |`` with ``xAUC(G, H) = P(score of a relevant item of G > score of
-    an irrelevant one of H)``, ties half, over the pairs of a query. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's xAUC over
-    everyone else. Values lie in [0, 1], 0 is equal. Items not shown stand tied behind those shown.
-    A gap is undefined where one direction has no pairs; the metric where all are. Ties are half
-    pairs before the gap is taken; over draws: the expected gap.
+    an irrelevant one of H)``, ties half, over the pairs of a query. The value is the largest gap
+    between any two groups; with ``protected``, H is everyone else. The result includes the xAUC of
+    each group against everyone else. Values are in [0, 1]. Items that are not shown are tied below
+    those shown. A gap is undefined if one direction has no pairs, and the metric if all gaps are.
+    Ties are half pairs before the gap is taken; over draws: the expected gap.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -122,16 +122,16 @@ OTHERS = "(others)"
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupPairwiseAccuracy(AccuracyGap):
-    """How far groups differ in how often their better items stand above: 0 is equal.
+    """Pairwise accuracy gap: the difference between groups in how often better items rank higher.
 
     ``| A_{G>H} - A_{H>G} |`` where ``A_{G>H}`` is, among the pairs of an item of G and an item of H
-    with ``y_G > y_H``, the share with G's item above, tied pairs half. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's accuracy
-    over everyone else (inter-group accuracy), which shows who is favoured;
-    `pairwise_accuracy_matrix` gives the full table. Values lie in [0, 1], lower is fairer. Items
-    not shown stand tied behind those shown. A gap is undefined where one direction has no pairs;
-    the metric where all are. Ties are half pairs before the gap is taken; over draws: the expected
-    gap.
+    with ``y_G > y_H``, the share with G's item ranked higher, tied pairs half. The value is the
+    largest gap between any two groups; with ``protected``, H is everyone else. The result includes
+    the accuracy of each group against everyone else (inter-group accuracy), which shows the
+    direction of the gap; `pairwise_accuracy_matrix` returns the full table. Values are in [0, 1],
+    lower is fairer. Items that are not shown are tied below those shown. A gap is undefined if one
+    direction has no pairs, and the metric if all gaps are. Ties are half pairs before the gap is
+    taken; over draws: the expected gap.
 
     References
     ----------
@@ -153,7 +153,7 @@ class GroupPairwiseAccuracy(AccuracyGap):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Matrix(GroupMetric):
-    """The accuracies of all pairs of groups side by side, and of each against the others."""
+    """Accuracies of all pairs of groups, and of each group against everyone else."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False

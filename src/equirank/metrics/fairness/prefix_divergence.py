@@ -35,7 +35,7 @@ Distance = Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """The cut points of every query and the group counts there."""
+    """Cut points of every query and the group counts there."""
 
     query: np.ndarray
     cut: np.ndarray
@@ -69,7 +69,7 @@ class PrefixMetric(GroupMetric):
     }
     exact_ties: ClassVar[bool] = False
     leading_arguments: ClassVar[tuple[str, ...]] = ("qid", "protected", "step")
-    why_undefined: ClassVar[str] = "it holds one group only, or is too short for a prefix to differ"
+    why_undefined: ClassVar[str] = "it contains only one group, or is too short for a prefix to differ"
 
     step: int = 10
     normalizer: Literal["extremes", "exact", "last", "none"] = "extremes"
@@ -159,23 +159,13 @@ MOST_GROUPS = 10
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RKL(PrefixMetric):
-    """How far the mix of groups in the first places diverges from the whole list: 0 is equal.
+    """rKL: the discounted divergence of group shares in prefixes from those of the whole list.
 
-    ``rKL = 1/Z sum_k (1/log2 k) KL(shares in first k || shares in all)`` in bits over k = step,
-    2 step, ..., with 0 log 0 = 0. Without ``protected`` all groups enter at once; with it, the
-    group and everyone else. Z is the largest value over the lists sorted by group, which is the
-    true maximum (brute force). Tied items count by the expected number in each prefix. Undefined
-    where a query holds one group only. Over draws: the expected metric.
-
-    Parameters
-    ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    ``rKL = 1/Z sum_k (1/log2 k) KL(shares in first k || shares in all)`` in bits over k = step, 2
+    step, ..., with 0 log 0 = 0; 0 is equal. Without ``protected``, all groups are compared at once;
+    with it, the group and everyone else. Z is the largest value over the lists sorted by group,
+    which is the true maximum (verified by brute force). Tied items count with the expected number
+    in each prefix. Undefined if a query contains only one group. Over draws: the expected metric.
 
     References
     ----------
@@ -197,7 +187,7 @@ class RKL(PrefixMetric):
         return two_group_divergence
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         values = super().values(slots)
         codes, labels = slots.groups(self.by)
         if self.protected is not None or len(labels) <= 2:
@@ -230,24 +220,13 @@ class RKL(PrefixMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RND(PrefixMetric):
-    """How far a group's share of the first places lies from its share of all: 0 is equal.
+    """rND: the discounted difference between a group's share of prefixes and of the whole list.
 
     ``rND = 1/Z sum_k (1/log2 k) | |S+ in first k| / k - |S+| / N |`` over k = step, 2 step, ...; N
-    and the share are of the whole list also under a cutoff. Tied items count by the expected number
-    in each prefix, so a list tied throughout scores 0. Without ``protected`` the worst group
-    counts. Undefined where a query holds one group only or no prefix can differ. The default
-    normaliser is the true maximum (found by brute force and dynamic programming). Over draws: the
-    expected metric.
-
-    Parameters
-    ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    and the share refer to the whole list, also with a cutoff. 0 is equal. Tied items count with the
+    expected number in each prefix, so a fully tied list has the value 0. Undefined if a query
+    contains only one group or no prefix can differ. The default normaliser is the true maximum
+    (verified by brute force and dynamic programming). Over draws: the expected metric.
 
     References
     ----------
@@ -271,25 +250,14 @@ class RND(PrefixMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RRD(PrefixMetric):
-    """How far the ratio of a group to the others in the first places lies from that of all.
+    """rRD: the discounted difference of a group's ratio to everyone else in prefixes and the list.
 
     ``rRD = 1/Z sum_k (1/log2 k) | |S+_k| / |S-_k| - |S+| / |S-| |`` over k = step, 2 step, ...; a
-    term with a zero denominator takes the ratio 0. Only meaningful while the protected group is the
-    minority: a warning says so otherwise. Tied items count by the expected number in each prefix.
-    Lists sorted by group are not the worst ones here, so the default normaliser is the exact
-    maximum. Undefined where a query holds one group only. Under ties the value may exceed 1: the
-    ratio drops to 0 where nobody else is left, which an expected count just misses. Over draws: the
-    expected metric.
-
-    Parameters
-    ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    ratio with denominator 0 is 0. It is meaningful only if the protected group is the minority;
+    otherwise a warning is raised. Tied items count with the expected number in each prefix. Lists
+    sorted by group are not the worst ones here, so the default normaliser is the exact maximum.
+    Undefined if a query contains only one group. With ties the value may exceed 1: the ratio is 0
+    if nobody else is left, which an expected count just misses. Over draws: the expected metric.
 
     References
     ----------

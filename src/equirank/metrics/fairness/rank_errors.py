@@ -21,16 +21,15 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankCalibrationError(GroupMetric):
-    """How often pairs with an item of a group stand in the wrong order: 0 is never.
+    """Rank calibration error: the share of misordered pairs among those with an item of a group.
 
-    Over the pairs with at least one item of the group, both in the group included, the share that
-    is misordered; a tied pair is half wrong. (The denominator printed in the paper is a misprint.)
-    A pair of equal relevance is never wrong but stays in the denominator, as published;
-    ``denominator="comparable"`` drops it, which is needed where there are few grades. Without
-    ``protected`` the worst group counts. Values lie in [0, 1], lower is better. Items not shown
-    stand tied behind those shown. Undefined for a single item (or without a comparable pair);
-    defined for a query of one group. Ties are half pairs before the worst group is taken; over
-    draws: the expected metric.
+    Over the pairs with at least one item of the group, also with both, the share that is
+    misordered; a tied pair is half wrong. (The denominator printed in the paper is a misprint.) A
+    pair of equal relevance is never wrong but counts in the denominator, as published;
+    ``denominator="comparable"`` excludes it, which is needed with few grades. Values are in [0, 1],
+    lower is better. Items that are not shown are tied below those shown. Undefined for a single
+    item (or without a comparable pair); defined for a query of one group. Ties are half pairs
+    before the worst group is taken; over draws: the expected metric.
 
     Parameters
     ----------
@@ -80,16 +79,15 @@ def _with_group(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankEqualityError(GroupMetric):
-    """How often a group's items stand above better ones of other groups: 0 is never.
+    """Rank equality error: how often a group's items rank above better items of other groups.
 
     Over the pairs of an item of the group and one of any other group, the share in which the
-    group's item has the lower relevance but stands above; a tied pair is half wrong. A pair of
-    equal relevance is never wrong but stays in the denominator, as published;
-    ``denominator="comparable"`` drops it, which is needed where there are few grades. Without
-    ``protected`` the worst group counts. Values lie in [0, 1], lower is fairer to the others. Items
-    not shown stand tied behind those shown. Undefined where a query holds one group only (or no
-    comparable pair). Ties are half pairs before the worst group is taken; over draws: the expected
-    metric.
+    group's item has the lower relevance but ranks higher; a tied pair is half wrong. A pair of
+    equal relevance is never wrong but counts in the denominator, as published;
+    ``denominator="comparable"`` excludes it, which is needed with few grades. Values are in [0, 1],
+    lower is fairer to everyone else. Items that are not shown are tied below those shown. Undefined
+    if a query contains only one group (or no comparable pair). Ties are half pairs before the worst
+    group is taken; over draws: the expected metric.
 
     Parameters
     ----------
@@ -114,7 +112,7 @@ class RankEqualityError(GroupMetric):
     exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds one group only, or no pair to compare"
+    why_undefined: ClassVar[str] = "it contains only one group, or no pair to compare"
     params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
 
     denominator: Literal["all", "comparable"] = "all"
@@ -139,14 +137,15 @@ class RankEqualityError(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankParityError(GroupMetric):
-    """How often a group's items stand above those of others: 1/2 is parity.
+    """Rank parity error: the share of mixed pairs in which a group's item ranks higher.
 
     Over the pairs of an item of the group and one of any other group, the share in which the
-    group's item stands above; a tied pair counts half. With ``protected`` the value lies in [0, 1]
-    and under 1/2 the group stands below the others. Without it the largest of all groups counts,
-    which is at least 1/2, and 1/2 only at parity; so lower is more equal. Items not shown stand
-    tied behind those shown. Undefined where a query holds one group only. Ties are half pairs
-    before the largest is taken; over draws: the expected metric.
+    group's item ranks higher; a tied pair counts half, and 1/2 is parity. With ``protected``, the
+    value is in [0, 1], and below 1/2 the group ranks lower than everyone else. Without it, the
+    value is the largest of all groups, which is at least 1/2 and 1/2 only at parity; so lower is
+    more equal. Items that are not shown are tied below those shown. Undefined if a query contains
+    only one group. Ties are half pairs before the largest is taken; over draws: the expected
+    metric.
 
     References
     ----------

@@ -24,7 +24,7 @@ FOUR_FIFTHS = 0.8
 
 @dataclass(frozen=True, eq=False)
 class SelectionRates:
-    """Who is selected how often: one row per list and one column per group.
+    """Selection rates and ratios: one row per list and one column per group.
 
     Attributes
     ----------
@@ -74,16 +74,17 @@ class SelectionRates:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AdverseImpactRatio(GroupMetric):
-    """How often a group is selected, as a share of the highest group's rate: 1 is equal.
+    """Adverse impact ratio: a group's selection rate divided by the highest rate of any group.
 
-    The first k places are selected (all that are shown without a cutoff); ``rate_G = |selected in
-    G| / |G|`` and ``ratio_G = rate_G / max over groups of the rate``. The ratio of the protected
-    group, else the lowest of all groups, whose ratios stand beside it. Under four fifths is a fact
-    that `selection` states with the rates and their intervals, not a verdict.
+    Positions 1 to k are selected (without a cutoff, all that are shown); ``rate_G = |selected in G|
+    / |G|`` and ``ratio_G = rate_G / max over groups of the rate``; 1 is equal. The value is the
+    ratio of the protected group, or else the lowest; the result includes the ratio of each group.
+    `selection` returns the rates with their intervals and states whether a ratio is below four
+    fifths, which is a fact and not a verdict.
 
-    Tied items count by their chance to be selected, and over the draws of a policy the expected
-    rates count: a metric of the expectation. Undefined where nobody is selected or a query holds
-    one group only.
+    Tied items count with their probability of being selected, and over the draws of a policy the
+    expected rates count: a metric of the expectation. Undefined if nobody is selected or a query
+    contains only one group.
 
     References
     ----------
@@ -104,7 +105,7 @@ class AdverseImpactRatio(GroupMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds one group only, or nobody is selected"
+    why_undefined: ClassVar[str] = "it contains only one group, or nobody is selected"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's rate over the highest rate."""

@@ -26,18 +26,18 @@ __all__ = ["AWRF", "NDKL"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AWRF(ShareMetric):
-    """How far a group's share of all attention lies from its target share: 0 is equal.
+    """AWRF: the difference between a group's share of the exposure and its target share.
 
     ``e_G = sum_{i in G} v_pos(i) / sum_i v_pos(i)`` is compared with p_G, the group's share of the
-    whole list unless ``proportions`` are given: ``| e_G - p_G |`` of the protected group, else the
-    largest, or with ``distance="js"`` the Jensen-Shannon divergence in bits of all groups' shares
-    at once (one minus it is the score of the TREC fair ranking track). ``e_G - p_G`` of every group
-    stands beside it, above 0 for who is favoured. The paper leaves attention and distance open; it
-    shows geometric attention and a binomial test for two groups.
+    whole list unless ``proportions`` are given: ``| e_G - p_G |`` of the protected group, or else
+    the largest. ``distance="js"`` is the Jensen-Shannon divergence in bits of all groups' shares (1
+    minus it is the score of the TREC fair ranking track). The result includes ``e_G - p_G`` of each
+    group, above 0 for groups with more than their target. The paper leaves the discount and the
+    distance open; its example has geometric attention and a binomial test for two groups.
 
-    Tied items share their places; over the draws of a policy the expected attention counts: a
-    metric of the expectation. A group without items in a query has no value there. Undefined where
-    a query holds one group only or draws no attention.
+    Tied items receive the mean exposure of the positions they span, and over the draws of a policy
+    the expected exposure counts: a metric of the expectation. A group without items in a query has
+    no value there. Undefined if a query contains only one group or has no exposure.
 
     Parameters
     ----------
@@ -48,8 +48,6 @@ class AWRF(ShareMetric):
         Share of the attention that goes to the first place, where it is geometric.
     distance : {"difference", "js"}
         How shares are compared.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
 
     References
     ----------
@@ -69,7 +67,7 @@ class AWRF(ShareMetric):
     """
 
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds one group only, or draws no attention"
+    why_undefined: ClassVar[str] = "it contains only one group, or draws no attention"
     params: ClassVar[Mapping[str, Constraint]] = {
         "discount": AnyOf(Choice("geometric"), DISCOUNT),
         "stop": Number(0.0, 1.0, open_low=True, open_high=True),
@@ -111,22 +109,18 @@ class AWRF(ShareMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NDKL(ShareMetric):
-    """How far the mix of groups in all prefixes diverges from the target mix: 0 is equal.
+    """NDKL: the discounted divergence of group shares in all prefixes from the target shares.
 
     ``NDKL = 1/Z sum_i KL(shares in first i || target) / log2(i + 1)`` over all prefixes i = 1, 2,
-    ... up to the cutoff or what is shown, in natural logarithms, with ``Z = sum_i 1/log2(i + 1)``.
-    The target is the mix of the whole list unless ``proportions`` are given. Without ``protected``
-    all groups enter at once, and each group against the rest stands beside; with it, the group and
-    everyone else. The value is at most ``ln(1 / smallest target share)``.
+    ... up to the cutoff or the last item shown, in natural logarithms, with ``Z = sum_i 1/log2(i +
+    1)``. The target is the shares of the whole list unless ``proportions`` are given. Without
+    ``protected``, all groups are compared at once, and the result includes the value of each group
+    against everyone else; with it, the group and everyone else. The maximum is ``ln(1 / smallest
+    target share)``.
 
-    Tied items count by the expected number in each prefix, which is not the mean over their orders:
-    a list tied throughout scores 0. Over draws: the expected metric. Undefined where a query holds
-    one group only or shows nothing, and where a group with a target of 0 appears.
-
-    Parameters
-    ----------
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+    Tied items count with the expected number in each prefix, which is not the mean over their
+    orders: a fully tied list has the value 0. Over draws: the expected metric. Undefined if a query
+    contains only one group or shows nothing, or if a group with a target of 0 appears.
 
     References
     ----------
@@ -148,7 +142,7 @@ class NDKL(ShareMetric):
     exact_ties: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)
         sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         target = self.targets(slots, sizes)

@@ -54,7 +54,7 @@ class ShareMetric(GroupMetric):
         The shares a fair list would have; None takes those of the whole list.
     """
 
-    why_undefined: ClassVar[str] = "it holds one group only, or shows nothing"
+    why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
 
     proportions: Proportions | None = None
 
@@ -115,24 +115,23 @@ def several(targets: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class InfeasibleIndex(ShareMetric):
-    """In how many prefixes some group has fewer places than its share rounded down: 0 is best.
+    """Infeasible index: the number of prefixes in which a group has less than its target share.
 
-    The number of prefixes i = 1, 2, ... up to the cutoff or what is shown in which a group G has
-    ``|G in first i| < floor(i p_G)``, p_G its share of the whole list unless ``proportions`` are
-    given. ``per_group=True`` counts every group that falls short in a prefix (InfeasibleCount) and
-    not the prefix once. The number of prefixes in which each group falls short stands beside it,
-    and with ``protected`` that of this group counts. At most the number of prefixes, ``per_group``
-    times the number of groups.
+    The number of prefixes i = 1, 2, ... up to the cutoff or the last item shown in which a group G
+    has ``|G in first i| < floor(i p_G)``, with p_G its share of the whole list unless
+    ``proportions`` are given. ``per_group=True`` counts every group that falls short in a prefix
+    (InfeasibleCount) instead of the prefix once. The result includes the number of prefixes in
+    which each group falls short; with ``protected``, the value is that of this group. The maximum
+    is the number of prefixes, with ``per_group`` times the number of groups.
 
-    Tied items count by the expected number in each prefix, which is not the mean over their orders.
-    Over draws: the expected metric. Undefined where a query holds one group only or shows nothing.
+    Tied items count with the expected number in each prefix, which is not the mean over their
+    orders. Over draws: the expected metric. Undefined if a query contains only one group or shows
+    nothing.
 
     Parameters
     ----------
     per_group : bool
         Count pairs of a prefix and a group.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
 
     References
     ----------
@@ -186,18 +185,18 @@ class InfeasibleIndex(ShareMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Skew(ShareMetric):
-    """How a group's share of the first k places compares with its target share, as a logarithm.
+    """Skew: the logarithm of a group's share of the top k divided by its target share.
 
-    ``skew_G@k = ln( (|G in first k| / k) / p_G )``: 0 is proportional, below 0 too few, above 0 too
-    many; k is the number of places filled where the list is shorter, p_G the group's share of the
-    whole list unless ``proportions`` are given. With ``protected`` the skew of that group; without,
-    MinSkew, the lowest over the groups (higher is better, at most 0), or MaxSkew, the highest
-    (lower is better, at least 0). The skew of every group stands beside it.
+    ``skew_G@k = ln( (|G in the top k| / k) / p_G )``: 0 is proportional, below 0 too few, above 0
+    too many. k is the number of positions filled if the list is shorter; p_G is the group's share
+    of the whole list unless ``proportions`` are given. The value is the skew of the protected
+    group, or else MinSkew, the lowest over the groups (higher is better, at most 0), or MaxSkew,
+    the highest (lower is better, at least 0). The result includes the skew of each group.
 
-    Tied items count by their chance to be among the first k, and over the draws of a policy the
-    expected shares count: a metric of the expectation. The logarithm of 0 is no number: a group
-    without anyone among the first k has no skew, and neither has MinSkew of such a list, unless
-    ``smoothing`` is given. Undefined, too, where a query holds one group only or shows nothing.
+    Tied items count with their probability of being in the top k, and over the draws of a policy
+    the expected shares count: a metric of the expectation. A group with nobody in the top k has no
+    skew, and such a list has no MinSkew, unless ``smoothing`` is given. Also undefined if a query
+    contains only one group or shows nothing.
 
     Parameters
     ----------
@@ -205,8 +204,6 @@ class Skew(ShareMetric):
         Which group counts where none is protected: MinSkew or MaxSkew.
     smoothing : float
         So many more places, filled in proportion, are added before shares are taken.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
 
     References
     ----------
@@ -231,7 +228,7 @@ class Skew(ShareMetric):
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     of_expectation: ClassVar[bool] = True
     why_undefined: ClassVar[str] = (
-        "it holds one group only, or a group has nobody among the first k (see smoothing)"
+        "it contains only one group, or a group has nobody among the first k (see smoothing)"
     )
     params: ClassVar[Mapping[str, Constraint]] = {
         "extreme": Choice("min", "max"),

@@ -17,7 +17,7 @@ __all__ = ["IGFAggregated", "IGFMetric", "IGFRatio"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFMetric(GroupMetric):
-    """Base of the metrics of fairness inside a group: who is accepted, and what they merit."""
+    """Base of metrics of in-group fairness: accepted and rejected merits of a group."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -54,17 +54,17 @@ class IGFMetric(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFRatio(IGFMetric):
-    """How the lowest accepted merit of a group compares with its highest rejected one: 1 is best.
+    """IGF-ratio: the lowest accepted merit of a group divided by its highest rejected merit.
 
-    The first k places are accepted (all that are shown without a cutoff). ``IGF-ratio of G =
-    min(1, lowest accepted merit in G / highest rejected merit in G)``; 1 where nobody of the group
-    is rejected, and without a value where nobody is accepted. The merit is the relevance, which
-    must be above 0. The protected group's value, else the lowest of all groups, whose values stand
-    beside it.
+    Positions 1 to k are accepted (without a cutoff, all that are shown). ``IGF-ratio of G = min(1,
+    lowest accepted merit in G / highest rejected merit in G)``; 1 if nobody of the group is
+    rejected, no value if nobody is accepted. The merit is the relevance, which must be above 0. The
+    value is that of the protected group, or else the lowest; the result includes the value of each
+    group.
 
-    Items tied at the border may be accepted or rejected, and each is taken for both: the value is
-    the lowest over the orders of tied items, not their mean. Over draws: the expected metric.
-    Undefined where nobody is accepted, or a merit of the query is 0 (the function refuses it).
+    Items tied at the cutoff count both as accepted and as rejected: the value is the lowest over
+    the orders of tied items, not their mean. Over draws: the expected metric. Undefined if nobody
+    is accepted or a merit of the query is 0 (the function raises an error for it).
 
     References
     ----------
@@ -105,18 +105,18 @@ def _checked_merit(y_true: Any) -> Any:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFAggregated(IGFMetric):
-    """How much of the merit at or above each accepted item of a group is accepted: 1 is best.
+    """IGF-aggregated: the lowest accepted share of the merit at or above an accepted item.
 
-    The first k places are accepted (all that are shown without a cutoff). ``IGF-aggregated of G =
+    Positions 1 to k are accepted (without a cutoff, all that are shown). ``IGF-aggregated of G =
     min over accepted i in G of (sum of accepted merits in G at or above that of i) / (sum of all
-    merits in G at or above that of i)``; without a value where nobody of the group is accepted. The
-    merit is the relevance, which must be above 0. The protected group's value, else the lowest of
-    all groups, whose values stand beside it.
+    merits in G at or above that of i)``; no value if nobody of the group is accepted; 1 is best.
+    The merit is the relevance, which must be above 0. The value is that of the protected group, or
+    else the lowest; the result includes the value of each group.
 
-    An item tied at the border is accepted in part, by its chance: sums are expected sums, and i
-    runs over all that may be accepted; this is not the mean over the orders of tied items. Over
-    draws: the expected metric. Undefined where nobody is accepted, or a merit of the query is 0
-    (the function refuses it).
+    An item tied at the cutoff is accepted with its probability: sums are expected sums, and i runs
+    over all items that may be accepted. This is not the mean over the orders of tied items. Over
+    draws: the expected metric. Undefined if nobody is accepted or a merit of the query is 0 (the
+    function raises an error for it).
 
     References
     ----------

@@ -20,20 +20,20 @@ __all__ = ["CSDCG"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CSDCG(Metric):
-    """How much gain stands early, weighed by cost, with the worse half counting against it.
+    """CSDCG: discounted gain weighted by cost, in which the less relevant half counts negatively.
 
     ``CSDCG@k = sum_i sign_i (2**y_i - 1) c*_i / log2(1 + pos(i))`` over positions up to k. ``c*_i``
-    is the mean, over the other items of the query (equal relevance included), of the cost of the
-    pair (i, other), as given and not scaled. ``sign_i`` is +1 for the better half by relevance,
-    positions 1 to floor(n/2), and -1 for the rest; items of equal relevance across that border
-    share it, so theirs lies between. (As published, the formula mixes two indices; the position of
-    the item is meant.) Items of relevance 0 carry no weight, whatever they cost.
+    is the mean cost of the pairs (i, other) over the other items of the query, including those of
+    equal relevance; costs are not scaled. ``sign_i`` is +1 for the more relevant half, positions 1
+    to floor(n/2) by relevance, and -1 for the rest; items of equal relevance across that border
+    share the mean sign. (As published, the formula mixes two indices; the position of the item is
+    meant.) Items of relevance 0 have weight 0, whatever their cost.
 
-    ``normalized``: ``(value - worst) / (best - worst)``, best and worst by sorting the signed
-    weights, among lists that show as many items; it lies in [0, 1] and the scale of the costs
-    cancels. The published text names no normalisation. Tied items share their places, so this is
-    exact in expectation over ties and draws. Undefined for a single item, normalised also where
-    best equals worst.
+    ``normalized``: ``(value - worst) / (best - worst)``, with best and worst found by sorting the
+    signed weights, among lists that show as many items. It is in [0, 1], and the scale of the costs
+    cancels. The published text has no normalisation. Tied items receive the mean discount of the
+    positions they span, so the value is the exact expectation over ties and draws. Undefined for a
+    single item; normalised, also if best equals worst.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class CSDCG(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    why_undefined: ClassVar[str] = "it holds a single item, or every order is worth the same"
+    why_undefined: ClassVar[str] = "it contains a single item, or every order is worth the same"
     params: ClassVar[Mapping[str, Constraint]] = {"cost": PairCost(), "normalized": Flag()}
 
     cost: Any = "product"
@@ -109,7 +109,7 @@ class CSDCG(Metric):
         check_cost(self, self.cost, np.asarray(data.y))
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         weight = _signs(slots) * gains(slots.y, "exp2") * self._mean_costs(slots)
         table = discounts(int(slots.sizes.max()), "log2", self.k)
         value = segment_sum(weight * slots.expect(table), slots.offsets)

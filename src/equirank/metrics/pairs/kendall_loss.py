@@ -35,17 +35,17 @@ class Weight:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class KendallLoss(Metric):
-    """How many pairs of items stand in the wrong order: 0 is the true order, 1 its reverse.
+    """Normalised Kendall distance: the share of misordered pairs; 0 is best, 1 the reverse order.
 
-    ``L_w = 2/(n (n-1)) sum over misordered pairs of w(i, j)`` with i < j the true positions of the
-    two items, by relevance. Without ``weight`` this is Kendall's distance divided by its largest
-    value, O(n log n); with one it takes all n^2 weights, some at a time.
+    ``L_w = 2/(n (n-1)) sum over misordered pairs of w(i, j)``, where i < j are the true positions
+    of the two items, by relevance. Without ``weight``, this is Kendall's distance divided by its
+    maximum, in O(n log n); with it, all n^2 weights are computed in blocks.
 
-    A pair tied in score is half misordered; a pair of equal relevance is never misordered but
-    stays in the denominator, and items of equal relevance share their true positions (each weight
-    is the mean over the positions they may have). Items not shown stand tied behind those shown.
-    Undefined for a single item. Values lie in [0, 1], with ``weight`` in [0, largest weight]. Over
-    draws: the expected loss.
+    A pair tied in score is half misordered. A pair of equal relevance is never misordered but
+    counts in the denominator; its items share their true positions, so each weight is the mean over
+    the possible positions. Items that are not shown are tied below those shown. Undefined for a
+    single item. Values are in [0, 1], with ``weight`` in [0, largest weight]. Over draws: the
+    expected loss.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class KendallLoss(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds a single item"
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"weight": Optional(Weight())}
 
     weight: Callable[[np.ndarray, np.ndarray], Any] | None = None
@@ -85,7 +85,7 @@ class KendallLoss(Metric):
             object.__setattr__(self, "bounds", (0.0, np.inf))
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         lost = self._counted(slots) if self.weight is None else self._weighted(slots, self.weight)
         n = slots.sizes.astype(np.float64)
         return Values(divide(2.0 * lost, n * (n - 1.0)))

@@ -23,21 +23,21 @@ TIED = {"R1": 1.0, "R2": 0.5}
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class PairLoss(Metric):
-    """How often a better item does not stand above a worse one: 0 is best.
+    """Pair loss: the share of pairs in which the more relevant item is not ranked above the other.
 
-    Over the pairs of a query with ``y_a > y_b``, each weighing ``c_ab`` (costs scaled to sum 1 over
-    these pairs, so their scale cancels; without ``cost`` all weigh the same):
+    The pairs of a query with ``y_a > y_b`` have weights ``c_ab``: costs scaled to sum to 1 over
+    these pairs, or equal weights without ``cost``.
 
     - R1: ``sum c_ab [s_a <= s_b]``, tied pairs are errors;
     - R2: ``sum c_ab ([s_a < s_b] + [s_a = s_b]/2)``, tied pairs are half errors;
-    - E1: ``sum c_ab exp(-(s_a - s_b))``, an upper bound of R1 that reads the scores and not the
-      order, so it needs scores, and draws or rows not shown do not change it. It is summed in logs:
+    - E1: ``sum c_ab exp(-(s_a - s_b))``, an upper bound of R1. It depends on the scores, not on
+      the order, so draws and rows that are not shown do not change it. It is summed in logarithms:
       only a value over 1.8e308 becomes infinite, without a warning.
 
-    R1 and R2 lie in [0, 1], E1 in [0, inf). In R1 and R2 items not shown stand tied behind those
-    shown; over draws they are the expected loss. O(n log n) for equal, product, sum, mean and
-    by-grade costs, in the number of pairs for others. Undefined where no two items differ in
-    relevance (so for a single item), or where all pairs that do cost 0.
+    R1 and R2 are in [0, 1], E1 in [0, inf). In R1 and R2, items that are not shown are tied below
+    those shown; over draws they are the expected loss. The cost is O(n log n) for equal, product,
+    sum, mean and by-grade costs, and linear in the number of pairs for others. Undefined if no two
+    items differ in relevance (also for a single item), or if all such pairs cost 0.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class PairLoss(Metric):
         check_cost(self, self.cost, np.asarray(data.y))
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         item_cost = None
         if self.cost in ITEM_COSTS:
             largest = np.maximum.reduceat(slots.cost, slots.offsets[:-1]).astype(np.float64)

@@ -17,16 +17,16 @@ __all__ = ["AUC", "AverageRank"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AUC(Metric):
-    """How often a relevant item stands above an irrelevant one: 1/2 is chance.
+    """AUC: the share of pairs with the relevant item above the irrelevant one; 1/2 is chance.
 
-    ``P(score of a relevant > score of an irrelevant) + P(equal)/2`` over the pairs of a query;
-    ``1 - AUC`` is the bipartite misranking error. Items not shown stand together behind those
-    shown. Undefined where all items are relevant or none is, so also for a single item.
+    ``P(score of a relevant item > score of an irrelevant item) + P(equal)/2`` over the pairs of a
+    query; ``1 - AUC`` is the bipartite misranking error. Items that are not shown are tied below
+    those shown. Undefined if all items are relevant or none is, hence also for a single item.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -49,7 +49,7 @@ class AUC(Metric):
     threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         relevant = slots.y >= self.threshold
         negatives = np.concatenate([[0], np.cumsum(~relevant)])
         begin, end = slots.begin(), slots.end()
@@ -64,16 +64,16 @@ class AUC(Metric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AverageRank(Metric):
-    """Where the relevant items stand on average: 1 is the top.
+    """Average rank: the mean position of the relevant items; 1 is the top.
 
-    ``sum_i w_i pos(i) / sum_i w_i`` over the relevant items, w their relevance or 1. Tied items
-    stand at the middle of their block; items not shown share the places behind those shown.
-    Undefined without a relevant item.
+    ``sum_i w_i pos(i) / sum_i w_i`` over the relevant items, with w their relevance or 1. Tied
+    items have the mean position of their block; items that are not shown share the positions below
+    those shown. Undefined without a relevant item.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
     weights : {"relevance", "none"}
         Weigh the relevant items by their relevance, or all the same.
 
@@ -105,7 +105,7 @@ class AverageRank(Metric):
     weights: Literal["relevance", "none"] = "relevance"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         weight, place = self._parts(slots)
         total = segment_sum(weight, slots.offsets)
         value = segment_sum(weight * place, slots.offsets)

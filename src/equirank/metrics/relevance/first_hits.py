@@ -23,16 +23,16 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AveragePrecision(Metric):
-    """How pure the list is above each relevant item; its mean over queries is MAP.
+    """Average precision: the mean precision at each relevant item; its mean over queries is MAP.
 
-    ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator is all relevant items also
-    under a cutoff. Undefined without a relevant item. Ties: the exact expectation over the orders
-    of the tied block.
+    ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator counts all relevant items,
+    also with a cutoff. Undefined without a relevant item. Ties: the exact expectation over the
+    orders of the tied block.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -54,7 +54,7 @@ class AveragePrecision(Metric):
     threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         wanted = segment_sum((slots.y >= self.threshold).astype(float), slots.offsets)
         head = slots.head(self.k)
         relevant = (head.y >= self.threshold).astype(np.int64)
@@ -67,11 +67,11 @@ class AveragePrecision(Metric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ERR(Metric):
-    """How soon a reader stops who goes down the list and leaves once satisfied.
+    """ERR: the expected reciprocal of the position at which a reader finds a satisfying item.
 
     ``ERR@k = sum_{j <= k} (1/j) R_j prod_{l < j} (1 - R_l)`` with ``R = (2**y - 1) /
     2**max_grade``. The largest grade is that of the data set, not of the query. Ties: the exact
-    expectation over the orders of the tied block. A list without relevant items scores 0.
+    expectation over the orders of the tied block. A list without relevant items has the value 0.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ERR(Metric):
     max_grade: float | None = None
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         top = slots.data.max_grade if self.max_grade is None else self.max_grade
         head = slots.head(self.k)
         stop = (np.exp2(head.y, dtype=np.float64) - 1.0) / 2.0**top
@@ -122,15 +122,15 @@ class ERR(Metric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ReciprocalRank(Metric):
-    """How soon the first relevant item comes: 1 at the top, 1/2 in second place, and so on.
+    """Reciprocal rank: 1 divided by the position of the first relevant item.
 
-    ``RR@k = 1 / position of the first relevant item``, 0 where there is none among the first k.
-    Ties: the exact expectation over the orders of the tied block.
+    ``RR@k = 1 / position of the first relevant item``, 0 if none is in the top k. Ties: the exact
+    expectation over the orders of the tied block.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -153,7 +153,7 @@ class ReciprocalRank(Metric):
     threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         head = slots.head(self.k)
         relevant = (head.y >= self.threshold).astype(np.int64)
         return Values(

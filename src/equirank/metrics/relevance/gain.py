@@ -18,17 +18,18 @@ __all__ = ["DCG", "NDCG"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class DCG(Metric):
-    """How much relevance a reader meets near the top of the list.
+    """DCG: the sum of relevance gains, each discounted by its position.
 
-    ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``.
-    Tied items share the mean discount of their places; a list without relevant items scores 0.
+    ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``. Tied items
+    receive the mean discount of the positions they span. A list without relevant items has the
+    value 0.
 
     Parameters
     ----------
     gain : {"exp2", "linear"}
         ``2**y - 1`` or ``y``.
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -55,7 +56,7 @@ class DCG(Metric):
     discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         return Values(segment_sum(*_weighted(self, slots)))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -78,18 +79,19 @@ def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NDCG(Metric):
-    """How close the list comes to the best order of its own items: 1 is best.
+    """NDCG: discounted cumulative gain divided by its maximum over all orders of the list.
 
-    ``NDCG@k = DCG@k / max over orders of DCG@k``. Undefined where no item is relevant; other
-    libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items share their places.
-    By group, a group's gain is divided by the best its own items could have in the first places.
+    ``NDCG@k = DCG@k / max over orders of DCG@k``; 1 is best. Undefined if no item is relevant;
+    other libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items receive the
+    mean discount of the positions they span. By group, the gain of a group is divided by the
+    maximum for its items in the top positions.
 
     Parameters
     ----------
     gain : {"exp2", "linear"}
         ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -119,7 +121,7 @@ class NDCG(Metric):
     discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         head = slots.head(self.k)
         gained = segment_sum(gains(head.y, self.gain) * head.expect(table), head.offsets)

@@ -17,16 +17,16 @@ __all__ = ["Precision", "Recall"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Precision(Metric):
-    """How many of the first k items are relevant, as a share of k.
+    """Precision: the share of relevant items in the top k.
 
-    ``P@k = |relevant among the first k| / k``, also where the list is shorter than k; without a
-    cutoff k is the length of the list. Tied items count by their chance to be among the first k.
-    Always defined: a list without relevant items scores 0.
+    ``P@k = |relevant in the top k| / k``, also if the list is shorter than k; without a cutoff, k
+    is the length of the list. Tied items count with their probability of being in the top k. Always
+    defined: a list without relevant items has the value 0.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -50,7 +50,7 @@ class Precision(Metric):
     threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         head = slots.head(self.k)
         inside = head.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         hits = segment_sum(inside * (head.y >= self.threshold), head.offsets)
@@ -68,16 +68,16 @@ class Precision(Metric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Recall(Metric):
-    """How many of the relevant items the first k places hold, as a share of all relevant ones.
+    """Recall: the share of the relevant items that are in the top k.
 
-    ``R@k = |relevant among the first k| / |relevant|``. Undefined without a relevant item. Tied
-    items count by their chance to be among the first k. By group it is the recall of the group's
+    ``R@k = |relevant in the top k| / |relevant|``. Undefined without a relevant item. Tied items
+    count with their probability of being in the top k. By group, it is the recall of the group's
     own relevant items (equal opportunity at k).
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -100,7 +100,7 @@ class Recall(Metric):
     threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         head = slots.head(self.k)
         inside = head.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         hits = segment_sum(inside * (head.y >= self.threshold), head.offsets)
