@@ -23,7 +23,7 @@ __all__ = ["FAStarIRResult", "FAStarIRTest", "fa_star_ir_test"]
 
 @dataclass(frozen=True, eq=False)
 class FAStarIRResult:
-    """What the test found in one list.
+    """Result of the FA*IR test of one list.
 
     Attributes
     ----------
@@ -56,19 +56,18 @@ class FAStarIRResult:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class FAStarIRTest(GroupMetric):
-    """Whether every prefix holds as many of a group as chance would give it: 1 passed, 0 failed.
+    """FA*IR test: whether every prefix contains as many items of a group as expected by chance.
 
-    A prefix of j places needs at least m(j) items of the group, the smallest m with ``F(m; j, p) >
-    alpha'``, F the binomial distribution function. Since every prefix is a test, alpha' is lowered
-    until the exact chance that a fair list fails anywhere is at most alpha (``adjusted``): the
-    largest table of minimum counts for which that holds. Over many lists it is the share of lists
-    that pass. Without ``protected`` every group is tested against the rest, and the list passes
-    where all of them do.
+    1 is passed, 0 failed. A prefix of j positions needs at least m(j) items of the group, the
+    smallest m with ``F(m; j, p) > alpha'``, with F the binomial distribution function. Since every
+    prefix is a test, alpha' is lowered until the exact probability that a fair list fails anywhere
+    is at most alpha (``adjusted``); the result is the largest table of minimum counts with this
+    property. Over many lists, the value is the share of lists that pass. Without ``protected``,
+    every group is tested against everyone else, and the list passes if all groups do.
 
-    Tied items are placed against the group, so that an order in its favour cannot be claimed; this
-    is neither an expectation nor an expected count. Prefixes end with the cutoff or what is shown.
-    Over draws: the expected metric. Undefined where a query holds one group only (with a given
-    ``p``: none of the group) or shows nothing.
+    Ties are broken against the group; this is neither an expectation nor an expected count.
+    Prefixes end at the cutoff or the last item shown. Over draws: the expected metric. Undefined if
+    a query contains only one group (with a given ``p``: nobody of the group) or shows nothing.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ class FAStarIRTest(GroupMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     exact_ties: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds one group only, or shows nothing"
+    why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
     params: ClassVar[Mapping[str, Constraint]] = {
         "p": Optional(Number(0, 1, open_low=True, open_high=True)),
         "alpha": Number(0, 1, open_low=True, open_high=True),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Integer, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
@@ -16,9 +16,7 @@ from ...kernels.segments import divide, segment_sum
 __all__ = [
     "Consistency",
     "LipschitzViolations",
-    "consistency",
     "features_of",
-    "lipschitz_violations",
     "neighbour_means",
     "scaled_scores",
 ]
@@ -129,14 +127,14 @@ def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Consistency(Metric):
-    """How close the score of each item is to the scores of the items most like it: 1 is equal.
+    """Consistency: the similarity of each score to the scores of the nearest items; 1 is equal.
 
-    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, scores scaled
-    to [0, 1] in the query, distances Euclidean between the features as given (so leave the
-    sensitive ones out, and scale the others). An item is not its own neighbour; items as far away
-    as the last neighbour share its place, so the order of rows does not matter; where a query has
-    fewer others, all of them count. A query of equal scores is worth 1. It reads the scores and not
-    the order, so positions and draws do not matter. Undefined for a single item.
+    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, with scores
+    scaled to [0, 1] in the query and Euclidean distances between the features as given (so leave
+    out sensitive features and scale the others). An item is not its own neighbour. Items at the
+    distance of the last neighbour share its weight, so the order of rows does not matter; if a
+    query has fewer other items, all of them count. Equal scores have the value 1. It depends on the
+    scores, not on positions or draws. Undefined for a single item.
 
     Parameters
     ----------
@@ -149,21 +147,27 @@ class Consistency(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import Consistency
+    >>> from equirank.metrics import Consistency, consistency
     >>> Consistency(n_neighbors=5)
     Consistency(n_neighbors=5)
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
+    1.0
+    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds a single item"
+    leading_arguments: ClassVar[tuple[str, ...]] = ("n_neighbors",)
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
 
     n_neighbors: int = 10
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         score = scaled_scores(slots)
         means = np.empty(len(score))
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
@@ -173,63 +177,15 @@ class Consistency(Metric):
         return Values(1.0 - away / slots.sizes)
 
 
-def consistency(
-    y_score: Any,
-    X: Any,
-    *,
-    n_neighbors: int = 10,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how close scores are to the scores of the nearest neighbours.
-
-    The formula and its reference stand with `Consistency`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    n_neighbors : int
-        How many neighbours are looked at.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import consistency
-    >>> X = [[0.0], [0.1], [5.0], [5.1]]
-    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
-    1.0
-    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
-    0.0
-    """
-    metric = Consistency(n_neighbors=n_neighbors, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class LipschitzViolations(Metric):
-    """How many pairs of items are scored further apart than their features allow: 0 is none.
+    """Share of Lipschitz violations: pairs whose scores differ more than their features allow.
 
-    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, scores scaled to
-    [0, 1] in the query and d the Euclidean distance of the features as given (so leave the
-    sensitive ones out, and scale the others). Equality keeps the bound, and so does a difference
-    of 1e-12. It reads the scores and not the order, so positions and draws do not matter. Undefined
-    for a single item. O(n^2) per query: every pair is looked at.
+    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, with scores scaled
+    to [0, 1] in the query and d the Euclidean distance of the features as given (so leave out
+    sensitive features and scale the others). Differences up to 1e-12 above the bound do not count.
+    It depends on the scores, not on positions or draws. Undefined for a single item. O(n^2) per
+    query, since every pair is compared.
 
     Parameters
     ----------
@@ -242,71 +198,29 @@ class LipschitzViolations(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import LipschitzViolations
+    >>> from equirank.metrics import LipschitzViolations, lipschitz_violations
     >>> LipschitzViolations(slope=2)
     LipschitzViolations(slope=2)
+    >>> X = [[0.0], [0.1], [5.0]]
+    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
+    0.3333
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds a single item"
+    leading_arguments: ClassVar[tuple[str, ...]] = ("slope",)
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
 
     slope: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         from ...kernels.metric_loops import broken_pairs
 
         points = features_of(slots.data, slots.order)
         broken = broken_pairs(points, scaled_scores(slots), slots.offsets, float(self.slope))
         pairs = slots.sizes * (slots.sizes - 1.0) / 2.0
         return Values(divide(broken, np.asarray(pairs)))
-
-
-def lipschitz_violations(
-    y_score: Any,
-    X: Any,
-    *,
-    slope: float = 1.0,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of pairs whose scores lie further apart than their features allow.
-
-    The formula and its reference stand with `LipschitzViolations`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    slope : float
-        How far apart scores may lie per unit of distance, > 0.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import lipschitz_violations
-    >>> X = [[0.0], [0.1], [5.0]]
-    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
-    0.3333
-    """
-    metric = LipschitzViolations(slope=slope, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)

@@ -19,15 +19,13 @@ __all__ = [
     "GroupPairwiseAccuracy",
     "PairCounts",
     "count_pairs",
-    "cross_group_auc",
-    "group_pairwise_accuracy",
     "pairwise_accuracy_matrix",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Pairs with the better item in group g and the worse in group h (query x g x h)."""
+    """Counts of pairs with the better item in group g and the worse in group h (query x g x h)."""
 
     wrong: np.ndarray
     total: np.ndarray
@@ -53,7 +51,7 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AccuracyGap(GroupMetric):
-    """Base of gaps between how often one group's better items win and how often the other's do."""
+    """Base of gaps between the pairwise accuracies of two groups."""
 
     exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -81,19 +79,19 @@ class AccuracyGap(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CrossGroupAUC(AccuracyGap):
-    """How far groups differ in how often their relevant items beat irrelevant ones of the other.
+    """xAUC gap: the difference between the cross-group AUC of two groups; 0 is equal.
 
     ``| xAUC(G, H) - xAUC(H, G) |`` with ``xAUC(G, H) = P(score of a relevant item of G > score of
-    an irrelevant one of H)``, ties half, over the pairs of a query. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's xAUC over
-    everyone else. Values lie in [0, 1], 0 is equal. Items not shown stand tied behind those shown.
-    A gap is undefined where one direction has no pairs; the metric where all are. Ties are half
-    pairs before the gap is taken; over draws: the expected gap.
+    an irrelevant one of H)``, ties half, over the pairs of a query. The value is the largest gap
+    between any two groups; with ``protected``, H is everyone else. The result includes the xAUC of
+    each group against everyone else. Values are in [0, 1]. Items that are not shown are tied below
+    those shown. A gap is undefined if one direction has no pairs, and the metric if all gaps are.
+    Ties are half pairs before the gap is taken; over draws: the expected gap.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -102,9 +100,12 @@ class CrossGroupAUC(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import CrossGroupAUC
+    >>> from equirank.metrics import CrossGroupAUC, cross_group_auc
     >>> CrossGroupAUC(threshold=2)
     CrossGroupAUC(threshold=2)
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
@@ -116,85 +117,21 @@ class CrossGroupAUC(AccuracyGap):
         return (slots.y >= self.threshold).astype(np.int64)
 
 
-def cross_group_auc(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between the cross-group AUC of two groups.
-
-    The formula and its reference stand with `CrossGroupAUC`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its xAUC over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import cross_group_auc
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    """
-    metric = CrossGroupAUC(threshold=threshold, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 OTHERS = "(others)"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupPairwiseAccuracy(AccuracyGap):
-    """How far groups differ in how often their better items stand above: 0 is equal.
+    """Pairwise accuracy gap: the difference between groups in how often better items rank higher.
 
     ``| A_{G>H} - A_{H>G} |`` where ``A_{G>H}`` is, among the pairs of an item of G and an item of H
-    with ``y_G > y_H``, the share with G's item above, tied pairs half. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's accuracy
-    over everyone else (inter-group accuracy), which shows who is favoured;
-    `pairwise_accuracy_matrix` gives the full table. Values lie in [0, 1], lower is fairer. Items
-    not shown stand tied behind those shown. A gap is undefined where one direction has no pairs;
-    the metric where all are. Ties are half pairs before the gap is taken; over draws: the expected
-    gap.
+    with ``y_G > y_H``, the share with G's item ranked higher, tied pairs half. The value is the
+    largest gap between any two groups; with ``protected``, H is everyone else. The result includes
+    the accuracy of each group against everyone else (inter-group accuracy), which shows the
+    direction of the gap; `pairwise_accuracy_matrix` returns the full table. Values are in [0, 1],
+    lower is fairer. Items that are not shown are tied below those shown. A gap is undefined if one
+    direction has no pairs, and the metric if all gaps are. Ties are half pairs before the gap is
+    taken; over draws: the expected gap.
 
     References
     ----------
@@ -203,15 +140,20 @@ class GroupPairwiseAccuracy(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupPairwiseAccuracy
+    >>> from equirank.metrics import GroupPairwiseAccuracy, group_pairwise_accuracy
     >>> GroupPairwiseAccuracy(by="sex")
     GroupPairwiseAccuracy(by="sex")
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
+    (0.0, {'a': 1.0, 'b': 1.0})
     """
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Matrix(GroupMetric):
-    """The accuracies of all pairs of groups side by side, and of each against the others."""
+    """Accuracies of all pairs of groups, and of each group against everyone else."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
@@ -306,67 +248,4 @@ def pairwise_accuracy_matrix(
             "queries": np.array([int(there.sum()) for there in defined]),
             "pairs": np.array([round(float(cells[*key, "pairs"].sum())) for key in keys]),
         }
-    )
-
-
-def group_pairwise_accuracy(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between how often better items of two groups stand above.
-
-    The formula and its reference stand with `GroupPairwiseAccuracy`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its accuracy over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_pairwise_accuracy
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
-    (0.0, {'a': 1.0, 'b': 1.0})
-    """
-    metric = GroupPairwiseAccuracy(protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
     )

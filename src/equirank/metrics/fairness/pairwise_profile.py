@@ -18,7 +18,7 @@ __all__ = ["pairwise_profile"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Windows(Metric):
-    """A metric inside every window, the windows side by side as groups."""
+    """A metric in every window; the windows are returned as groups."""
 
     takes_k: ClassVar[bool] = False
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from importlib import import_module
 from math import inf
 from typing import Any, ClassVar, Literal
 
@@ -177,8 +176,7 @@ def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -
 
 def default_metrics() -> list[Metric]:
     """Make the metrics the bench runs unless others are given."""
-    room = import_module("equirank.metrics")
-    found = [getattr(room, name)(**({"k": K} if name in CUT else {})) for name in metric_names()]
+    found = parse_metrics([f"{name}@{K}" if name in CUT else name for name in metric_names()])
     ours = [metric for metric in found if metric.needs <= GIVEN]
     # rRD has a meaning for the smaller group only
     ours = [replace(m, protected=PROTECTED) if isinstance(m, RRD) else m for m in ours]
