@@ -12,7 +12,27 @@ __all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring", "documented"]
 
 #: Descriptions of parameters that many classes share: what follows the colon, and the text.
 SHARED_PARAMETERS: dict[str, tuple[str, str]] = {
+    "by": (
+        "str or sequence of str, optional",
+        "The sensitive attribute, or several to cross; may be omitted if there is only one.",
+    ),
+    "cost_combination": (
+        '{"product", "sum", "mean"}',
+        "How the item costs given to `fit` are combined into the cost of a pair.",
+    ),
+    "early_stopping": (
+        "int, optional",
+        "Stop after this many rounds without improvement on the validation data.",
+    ),
+    "max_bins": (
+        "int or None",
+        "Features with more distinct values are cut at their quantiles; None: every threshold.",
+    ),
     "n_jobs": ("int", "Number of threads, -1 for all cores. It does not change the result."),
+    "pair_cost": (
+        "PairCost, optional",
+        "Costs of pairs, multiplied by the item costs if both are given.",
+    ),
     "random_state": ("int, Generator, RandomState or None", "Seed."),
 }
 
@@ -66,7 +86,7 @@ class Declared:
             **{name: constraint for name, (_, constraint) in own.items() if constraint is not None},
         }
         if fields and not _writes_constructor(cls):
-            cls.__init__ = _constructor(cls, fields)  # type: ignore[misc]
+            cls.__init__ = _constructor(cls, fields)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
 
 
