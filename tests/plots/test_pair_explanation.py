@@ -54,4 +54,4 @@ def test_estimates_have_their_interval():
 
 @pytest.mark.parametrize("contribution", [[2.0, -1.0], [1.0], [0.0, 0.0]])
 def test_it_can_be_drawn(contribution):
-    assert "Why" in vl_convert.vegalite_to_svg(explained(contribution).plot().to_json())
+    assert "Why" in vl_convert.vegalite_to_svg(pair_explanation(explained(contribution)).to_json())

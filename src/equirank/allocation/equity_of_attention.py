@@ -205,8 +205,7 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
 
 
 def _assignment(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray:
-    """Return the candidate of each place: least cost at the lowest price on quality that suffices.
-    """
+    """Return the candidate of each place: least cost at the lowest price on quality that suffices."""
     places = np.arange(cost.shape[1])
 
     def solve(price: float) -> tuple[np.ndarray, float]:

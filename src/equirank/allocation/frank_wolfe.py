@@ -74,8 +74,7 @@ class Concave(Protocol):
         """Return the gradient at a point."""
 
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return scale and shift: a user's best items have the largest relevance * scale + shift.
-        """
+        """Return scale and shift: a user's best items have the largest relevance * scale + shift."""
 
     def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
         """Return better weights of atoms, whose vectors are the rows of the table."""

@@ -113,8 +113,7 @@ class UserItemPolicy:
         return result
 
     def to_array(self) -> np.ndarray:
-        """Return the probabilities as users x items x places: for small sets, and for the metrics.
-        """
+        """Return the probabilities as users x items x places: for small sets, and for the metrics."""
         result = np.zeros((self.n_users, self.n_items, len(self.attention)))
         users = np.arange(self.n_users)[:, None]
         places = np.arange(len(self.attention))

@@ -44,8 +44,7 @@ def uniform_impacts(relevance: np.ndarray, attention: np.ndarray) -> np.ndarray:
 
 
 def item_envy(relevance: np.ndarray, attention: np.ndarray) -> np.ndarray:
-    """Return by how much each item would gain most from another's attention; 0 where from none's.
-    """
+    """Return by how much each item would gain most from another's attention; 0 where from none's."""
     n_items = relevance.shape[1]
     envy = np.empty(n_items)
     step = max(1, CELLS // n_items)

@@ -87,8 +87,9 @@ def explain(
         _name_categories(found, columns)
         if out is not None:
             from ..plots.export import save_chart
+            from ..plots.model_charts import pair_explanation
 
-            save_chart(found.plot(), out)
+            save_chart(pair_explanation(found), out)
         if json is not None:
             write_json(json, _document(model, in_words(ranker), file, found))
         if json != "-":

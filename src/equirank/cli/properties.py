@@ -65,22 +65,16 @@ def _is_path(name: str) -> bool:
 
 
 def _load(path: str) -> Any:
-    """Import a metric of the user's, also from the folder the command is run in."""
-    import os
-    import sys
-    from importlib import import_module
+    """Import a user's metric, also from the current folder."""
+    from ..core.environment import load_object
 
     module, _, name = path.partition(":")
-    here = os.getcwd()
-    sys.path.insert(0, here)
     try:
-        return getattr(import_module(module), name)
+        return load_object(path)
     except ImportError as error:
         raise CommandError(f"metric {path!r} cannot be imported: {error}") from None
     except AttributeError:
         raise CommandError(f"metric {path!r} cannot be found: {module} has no {name}") from None
-    finally:
-        sys.path.remove(here)
 
 
 def _wide(found: "Table") -> "Table":

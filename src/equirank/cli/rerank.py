@@ -32,7 +32,7 @@ def method_names() -> list[str]:
 
 def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
     """Make a re-ranker from the options that were given; those it does not have are refused."""
-    from ..core.registry import suggest
+    from ..core.errors import suggest
     from ..rerankers.chooser import methods
 
     known = methods()

@@ -186,8 +186,7 @@ def _random_signs(n: int) -> Iterator[np.ndarray]:
 
 
 def _error(values: np.ndarray, ratio: float) -> float:
-    """Return the standard error of a mean; between folds the variance is times (1/n + test/train).
-    """
+    """Return the standard error of a mean; between folds the variance is times (1/n + test/train)."""
     return sqrt((1.0 / len(values) + ratio) * float(values.var(ddof=1)))
 
 

@@ -54,8 +54,7 @@ def block_means(weights: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.
 def browsing(
     n: int, kind: str | Sequence[float], patience: float, k: int | None = None
 ) -> np.ndarray:
-    """Return the attention of places 1 to n: `discounts`, or ``patience**(j - 1)`` for ``"rbp"``.
-    """
+    """Return the attention of places 1 to n: `discounts`, or ``patience**(j - 1)`` for ``"rbp"``."""
     if kind != "rbp":
         return discounts(n, kind, k)
     return discounts(n, (patience ** np.arange(n)).tolist(), k)

@@ -74,8 +74,7 @@ def share_distance(
 def ratio_distance(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Return ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0.
-    """
+    """Return ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0."""
     rest, others = np.asarray(cut - count), np.asarray(n - size)
     here = np.divide(count, rest, out=np.zeros(np.shape(rest)), where=rest > 1e-12)
     whole = np.divide(size, others, out=np.zeros(np.shape(others)), where=others > 0)

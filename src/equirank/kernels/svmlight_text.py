@@ -305,8 +305,7 @@ def scatter(ends: Any, columns: Any, values: Any, out: Any) -> None:
 
 @compiled
 def restride(flat: Any, n_rows: Any, old: Any, new: Any) -> None:
-    """Return a matrix stored row by row ``new`` instead of ``old`` columns in place, added ones 0.
-    """
+    """Return a matrix stored row by row ``new`` instead of ``old`` columns in place, added ones 0."""
     if new < old:
         for row in range(n_rows):
             for column in range(new):

@@ -69,8 +69,7 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) 
 
 
 def vega_script() -> str:
-    """Return the script that draws charts (Vega, Vega-Lite and Vega-Embed), to be put into a page.
-    """
+    """Return the script that draws charts (Vega, Vega-Lite and Vega-Embed), to be put into a page."""
     return _vega_script(vega_lite_version())
 
 

@@ -52,8 +52,7 @@ class Sheet:
 
     @classmethod
     def around(cls, rows: Sequence[dict[str, Any]], width: int, height: int) -> "Sheet":
-        """Return the area around rows with x, y and the ends of intervals, each a number or None.
-        """
+        """Return the area around rows with x, y and the ends of intervals, each a number or None."""
 
         def span(*keys: str) -> tuple[float, float]:
             values = [row[key] for row in rows for key in keys if row.get(key) is not None]

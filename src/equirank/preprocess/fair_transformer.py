@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import inputs as door
 from ..core.data import RankingData
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.params import Constraint, check_params
 from ..core.persistence import save
-from ..core.registry import suggest
 
 __all__ = ["Columns", "FairTransformer", "places", "refuse_constant", "seen_groups"]
 
@@ -48,8 +47,7 @@ class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
 
     def _matrix(self, X: Any, *, fitting: bool) -> np.ndarray:
-        """Return X as finite float64 numbers in the caller's row order, its columns those of fit.
-        """
+        """Return X as finite float64 numbers in the caller's row order, its columns those of fit."""
         if not fitting:
             check_is_fitted(self)
         if isinstance(X, RankingData):

@@ -67,7 +67,7 @@ class ConfigTable:
         self.values, self.place = values, place
         for name in values:
             if name not in known:
-                from ..core.registry import suggest
+                from ..core.errors import suggest
 
                 hint = suggest(name, list(known))
                 hint = "; it must stand above the first table" if name == "metrics" else hint
@@ -99,7 +99,7 @@ class ConfigTable:
         """Return one of some words."""
         value = self.get(name, str, default)
         if value is not default and value not in choices:
-            from ..core.registry import suggest
+            from ..core.errors import suggest
 
             words = ", ".join(f'"{word}"' for word in choices)
             self.place.key(name).fail(
@@ -160,20 +160,12 @@ def make_model(kind: str, params: dict[str, Any], rerank: list[Any], place: Plac
 @cache
 def public_classes(base: type) -> Kinds:
     """Return the public classes with this base that can be made, by name."""
-    from importlib import import_module
-
+    from ..core import registry
     from ..core.metric import Metric
-    from ..core.registry import ROOMS
 
-    found: Kinds = {}
-    metrics = issubclass(base, Metric)  # of them there are many, and nothing else beside them
-    rooms = [room for room in ROOMS[1:] if room.endswith(".metrics") == metrics]
-    for room in map(import_module, rooms):
-        for name in room.__all__:
-            thing = getattr(room, name)
-            if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
-                found.setdefault(name, thing)
-    return found
+    metrics = issubclass(base, Metric)  # there are many, and all are in one package
+    packages = [each for each in registry.PACKAGES[1:] if each.endswith(".metrics") == metrics]
+    return registry.public_classes(base, packages)
 
 
 def _rankers() -> Kinds:
@@ -213,7 +205,7 @@ def _sklearn_classes() -> Kinds:
 def _look_up(name: str, known: Kinds, what: str, place: Place) -> type:
     if name in known:
         return known[name]
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     rest = f"; known: {', '.join(sorted(known))}" if len(known) <= 40 else ""
     place.fail(
@@ -230,7 +222,7 @@ def _from_table(values: dict[str, Any], place: Place, known: Kinds, what: str) -
 
 def _make(kind: type, params: dict[str, Any], place: Place) -> Any:
     """Make an object; unknown, missing and bad parameters are errors of their key."""
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     there = place.key("params")
     signature = inspect.signature(kind).parameters

@@ -9,8 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from ..core.errors import DataError, EquirankWarning
-from ..core.registry import suggest
+from ..core.errors import DataError, EquirankWarning, suggest
 from ..core.table import Table
 
 __all__ = ["load_vectors", "run_conformance", "vector_names"]

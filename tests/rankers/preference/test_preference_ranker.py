@@ -17,7 +17,7 @@ from equirank.core.errors import DataError, EquirankWarning
 from equirank.costs import ClassPairCost
 from equirank.metrics import auc
 from equirank.rankers import PreferenceRanker, order_by_preference
-from equirank.rankers.preference.preference_ranker import pair_probability, pair_features
+from equirank.rankers.preference.preference_ranker import pair_features, pair_probability
 from equirank.testing import check_ranker
 from equirank.theory import order_probabilities
 
@@ -155,7 +155,7 @@ def test_a_classifier_that_takes_no_weights_says_so():
     X, _, _ = sample()
     PreferenceRanker(KNeighborsClassifier()).fit_pairs(X, [[0, 1], [1, 2]], weight=[2, 2])
     with pytest.raises(
-        DataError, match="sample_weight in fit if pairs differ .* got KNeighborsClassifier"
+        DataError, match=r"sample_weight in fit if pairs differ .* got KNeighborsClassifier"
     ):
         PreferenceRanker(KNeighborsClassifier()).fit_pairs(X, [[0, 1], [1, 2]], weight=[1, 2])
 

@@ -186,8 +186,7 @@ class AdverseImpactRatio(GroupMetric):
 
 
 def _ratios(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """Return each group's rate over the highest; NaN for one group only or where none is selected.
-    """
+    """Return each group's rate over the highest; NaN for one group only or where none is selected."""
     rate = divide(selected, people)
     highest = np.where(np.isnan(rate), 0.0, rate).max(axis=1, keepdims=True)
     several = (people > 0).sum(axis=1, keepdims=True) > 1

@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.inference import holm, paired_tests
 from ...core.metric import Metric, Values, measure
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
-from ...core.registry import metric_names, parse_metrics, suggest
+from ...core.registry import metric_names, parse_metrics
 from ...core.slots import Slots
 from ...core.table import Table
 from ..fairness.prefix_divergence import RRD

@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.data import RankingData, as_ranking_data
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
-from ...core.registry import suggest
 
 __all__ = ["PROTECTED", "SCENARIOS", "scenario_names", "scenario_pair"]
 

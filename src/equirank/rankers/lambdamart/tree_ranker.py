@@ -239,8 +239,7 @@ class TreeRanker(Ranker):
     def _watched(
         self, valid: RankingData
     ) -> tuple[Callable[[RankingData, np.ndarray], float], str, bool]:
-        """Return what is watched: a function of lists and scores, its name, whether high is good.
-        """
+        """Return what is watched: a function of lists and scores, its name, whether high is good."""
         metric = one_metric(self.metric)
         metric.check(valid)
 

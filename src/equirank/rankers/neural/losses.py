@@ -141,8 +141,7 @@ def normalised_gains(
 def ragged(
     batch: dict[str, Any], score: Any, table: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays.
-    """
+    """Return the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays."""
     values = table.reshape(-1).index_select(0, batch["slot"])
     sizes = batch["size"].numpy().astype(np.int64)
     rows = [part.detach().numpy().astype(np.float64) for part in (score, values)]
