@@ -152,6 +152,8 @@ def tradeoff(
     >>> chart.to_dict()["title"]["text"]
     'NDCG@10 against ExposureGap'
     """
+    if hasattr(points, "tradeoff_points"):
+        return tradeoff(**points.tradeoff_points(), title=title, width=width, height=height)
     for argument, better in (("x_better", x_better), ("y_better", y_better)):
         if better not in ("higher", "lower"):
             raise DataError(f"{argument} must be 'higher' or 'lower', got {better!r}")
