@@ -48,8 +48,7 @@ class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
 
     def _matrix(self, X: Any, *, fitting: bool) -> np.ndarray:
-        """Return X as finite float64 numbers in the caller's row order, its columns those of fit.
-        """
+        """Return X as finite float64 numbers in the caller's row order, its columns those of fit."""
         if not fitting:
             check_is_fitted(self)
         if isinstance(X, RankingData):

@@ -115,8 +115,7 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
         return QuerySample(data.qids[indices], indices, weights, part)
 
     def represented(self, data: RankingData) -> np.ndarray:
-        """Return each query as one vector: its mean row, its first rows side by side, or your own.
-        """
+        """Return each query as one vector: its mean row, its first rows side by side, or your own."""
         if callable(self.represent):
             vectors = np.asarray(self.represent(data), dtype=np.float64)
             if vectors.ndim != 2 or len(vectors) != data.n_queries:

@@ -64,8 +64,7 @@ def arrange_lists(
 
 
 def worths(pool: Pool) -> np.ndarray:
-    """Return the value of each slot: its score; where the order given defies scores, those sorted.
-    """
+    """Return the value of each slot: its score; where the order given defies scores, those sorted."""
     score = pool.ranking.data.score
     if score is None:
         return -np.arange(len(pool.order), dtype=np.float64)

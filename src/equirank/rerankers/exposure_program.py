@@ -144,8 +144,7 @@ class _Columns:
         self.values: list[np.ndarray] = []
 
     def price(self, prices: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """Return the ranking that is best at these prices, its utility and its constraint values.
-        """
+        """Return the ranking that is best at these prices, its utility and its constraint values."""
         order = np.argsort(-prices, kind="stable")
         attention = self.attention
         gain = float(self.utility[order] @ attention)

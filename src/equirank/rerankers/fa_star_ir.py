@@ -9,7 +9,7 @@ import numpy as np
 from ..core.environment import progress
 from ..core.params import AnyOf, Choice, Constraint, Flag, Optional
 from ..core.ranking import Ranking
-from .fa_star_ir_table import OPEN
+from .fa_star_ir_tables import OPEN
 from .group_bounds import TableBounds
 from .guaranteed import (
     COMMON,
@@ -255,7 +255,7 @@ class FAStarIR(Guaranteed):
     def _several(
         self, pool: Pool, codes: list[int], shares: np.ndarray
     ) -> tuple[np.ndarray, RegionBounds]:
-        from .fa_star_ir_table import stored_region
+        from .fa_star_ir_tables import stored_region
 
         kinds, kind = self._kinds(pool, shares)
         needs: list[np.ndarray] = []

@@ -245,8 +245,7 @@ class Reranked(Ranker):
 
 
 def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
-    """Return scores whose order is the new one: those of the list, in their order, to new owners.
-    """
+    """Return scores whose order is the new one: those of the list, in their order, to new owners."""
     scores = np.asarray(before.data.score, dtype=np.float64)
     place = _mean_places(after)
     result = scores.copy()

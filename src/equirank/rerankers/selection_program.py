@@ -105,8 +105,7 @@ def _too_few(asked: Choosing) -> str:
 
 
 def _clash(model: "_Model", asked: Choosing, floors: list[int]) -> str:
-    """Return whether the floors clash, and from which group on, or whether the level is too high.
-    """
+    """Return whether the floors clash, and from which group on, or whether the level is too high."""
     asked_for = [at for at, floor in enumerate(floors) if floor]
     for count in range(1, len(asked_for) + 1):
         some = [floor if at in asked_for[:count] else 0 for at, floor in enumerate(floors)]
