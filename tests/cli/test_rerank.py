@@ -135,7 +135,7 @@ def test_json_holds_everything(people, tmp_path):
 
 def test_reasons_are_printed(people):
     done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--explain", "c")
-    assert "c (f) moved up from place 3 to place 2." in done.stdout
+    assert "c (f) moved up from position 3 to position 2." in done.stdout
     assert "item must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
 
 

@@ -1,4 +1,4 @@
-"""The public list of this room."""
+"""Public names of equirank.rerankers."""
 
 from .balanced_selection import BalancedSelection as BalancedSelection
 from .continuous_fairness import ContinuousFairness as ContinuousFairness
@@ -9,6 +9,9 @@ from .fa_star_ir_tables import fa_star_ir_table as fa_star_ir_table
 from .floor_rerankers import ImplicitBiasFloor as ImplicitBiasFloor
 from .floor_rerankers import RooneyRule as RooneyRule
 from .floor_rerankers import implicit_bias_gain as implicit_bias_gain
+from .group_bounds import Bounds as Bounds
+from .group_bounds import TableBounds as TableBounds
+from .guaranteed import Guaranteed as Guaranteed
 from .online_selection import OnlineSelection as OnlineSelection
 from .prefix_constraints import PrefixConstraints as PrefixConstraints
 from .reranked import Reranked as Reranked
