@@ -325,8 +325,9 @@ def test_bad_input_is_refused_in_a_clear_sentence(given, message):
 def test_too_few_protected_say_where_and_what_to_do():
     scores, groups = range(30, 0, -1), ["m"] * 28 + ["f"] * 2
     message = (
-        "FAStarIR cannot keep its guarantee in query 0: the first 11 positions need 3 of group 'f', "
-        "and the list has 2; lower p or alpha, choose a smaller k, or pass on_infeasible='best'"
+        "FAStarIR cannot keep its guarantee in query 0: the first 11 positions need 3 of group "
+        "'f', and the list has 2; lower p or alpha, choose a smaller k, or pass "
+        "on_infeasible='best'"
     )
     table = fa_star_ir_table(20, 0.5, 0.1)
     assert np.flatnonzero(table > 2)[0] + 1 == int(message.split("first ")[1].split()[0])

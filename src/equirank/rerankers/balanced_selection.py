@@ -403,7 +403,7 @@ class _Model:
         return accepted
 
     def _choices(self, lower: list[int], missing: bool = False) -> tuple[Program, np.ndarray]:
-        """Return a program of selections under lower bounds, and its variables or the missing count."""
+        """Return the program of selections under lower bounds, and its (missing) variables."""
         program = Program()
         x = program.variables(len(self.kept), whole=True)
         program.row(x, np.ones(len(x)), low=float(self.asked.k), high=float(self.asked.k))
