@@ -12,4 +12,4 @@ from .oracles import PrefixSharesOracle as PrefixSharesOracle
 from .query_samplers import LeverageSampler as LeverageSampler
 from .query_samplers import RowNormSampler as RowNormSampler
 from .query_samplers import UniformSampler as UniformSampler
-from .representation_leakage import representation_leakage as representation_leakage
+from .leakage import representation_leakage as representation_leakage
