@@ -1,7 +1,7 @@
 """Parameters: declared once per class, checked here, spoken of in one sentence."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Protocol
@@ -12,6 +12,7 @@ from .errors import DataError
 
 __all__ = [
     "AnyOf",
+    "Check",
     "Choice",
     "Constraint",
     "Flag",
@@ -169,6 +170,22 @@ class Instance:
     def accepts(self, value: Any) -> bool:
         """Return whether the value is such an object."""
         return isinstance(value, self.kind)
+
+    def __str__(self) -> str:
+        """Finish the sentence 'must be ...'."""
+        return self.words
+
+
+@dataclass(frozen=True)
+class Check:
+    """A value for which ``predicate`` is true; messages describe it by ``words``."""
+
+    predicate: Callable[[Any], bool]
+    words: str
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the predicate holds."""
+        return bool(self.predicate(value))
 
     def __str__(self) -> str:
         """Finish the sentence 'must be ...'."""
