@@ -192,22 +192,6 @@ class Check:
         return self.words
 
 
-@dataclass(frozen=True)
-class Check:
-    """A value for which ``predicate`` is true; messages describe it by ``words``."""
-
-    predicate: Callable[[Any], bool]
-    words: str
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the predicate holds."""
-        return bool(self.predicate(value))
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return self.words
-
-
 class AnyOf:
     """A value that satisfies one of several constraints."""
 

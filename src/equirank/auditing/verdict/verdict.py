@@ -242,7 +242,7 @@ def rule_attention(found: Findings) -> list[str]:
     A difference is clear if the interval excludes the share of people and the permutation test
     rejects equality.
     """
-    sentences = []
+    sentences: list[str] = []
     for each in found.attributes():
         for row in found.rows("groups", attribute=each["name"]):
             if row["group"] not in found.reported(each) or row["share"] == 1.0:
