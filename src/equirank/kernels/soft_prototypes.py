@@ -1,8 +1,8 @@
 """Soft assignment of rows to prototypes, and distances of pairs of rows, with their gradients.
 
-Row i is paired with the next rows, ``i + 1, i + 2, ...``, cyclically: ``base`` of them, and
-one more for the first ``extra`` rows. Any number of pairs is possible, each pair at most once and each row
-about equally often; on shuffled rows they are a random sample. No list of pairs is stored.
+Row i is paired with the next rows, ``i + 1, i + 2, ...``, cyclically: ``base`` of them, and one
+more for the first ``extra`` rows. Any number of pairs is possible, each pair at most once and each
+row about equally often; on shuffled rows they are a random sample. No list of pairs is stored.
 """
 
 import numpy as np
