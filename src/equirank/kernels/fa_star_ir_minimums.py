@@ -73,6 +73,21 @@ def table(k: int, p: float, alpha: float) -> Minimum:
 
 
 @compiled
+def _drop(
+    after: np.ndarray, minimum: int, first: int, last: int, floor: float, missed: float
+) -> tuple[int, int, float]:
+    """Drop counts below the minimum, whose probability is missed, and improbable high counts."""
+    while first < minimum and first <= last:
+        missed += after[first]
+        after[first] = 0.0
+        first += 1
+    while last > first and after[last] < floor:
+        after[last] = 0.0
+        last -= 1
+    return first, last, missed
+
+
+@compiled
 def _miss(counts: np.ndarray, p: float, floor: float) -> float:
     """Return the probability that a list of independent draws is below the counts in some prefix.
 
@@ -94,14 +109,7 @@ def _miss(counts: np.ndarray, p: float, floor: float) -> float:
         for c in range(first + 1, top + 1):
             after[c] = current[c] * (1.0 - p) + current[c - 1] * p
         after[top + 1] = 0.0
-        while first < counts[j] and first <= top:
-            missed += after[first]
-            after[first] = 0.0
-            first += 1
-        while top > first and after[top] < floor:
-            after[top] = 0.0
-            top -= 1
-        last = top
+        first, last, missed = _drop(after, counts[j], first, top, floor, missed)
         if first > last:
             break
         current, after = after, current
@@ -239,14 +247,7 @@ def _miss_pool(counts: np.ndarray, n: int, size: int, floor: float) -> float:
             rise = current[c - 1] * max(size - c + 1, 0) if c > first else 0.0
             after[c] = (stay + rise) / left
         after[top + 1] = 0.0
-        while first < counts[j] and first <= top:
-            missed += after[first]
-            after[first] = 0.0
-            first += 1
-        while top > first and after[top] < floor:
-            after[top] = 0.0
-            top -= 1
-        last = top
+        first, last, missed = _drop(after, counts[j], first, top, floor, missed)
         if first > last:
             break
         current, after = after, current

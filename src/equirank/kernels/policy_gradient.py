@@ -361,6 +361,43 @@ def _state(seed: int, epoch: int, query: int) -> np.uint64:
 
 
 @compiled
+def _add_list(
+    X: np.ndarray, offsets: np.ndarray, query: int, coef: np.ndarray, gain: np.ndarray,
+    stop: np.ndarray, merit: np.ndarray, group: np.ndarray, n_groups: int, theta: np.ndarray,
+    attention: np.ndarray, query_weight: np.ndarray, weight: float, disparity: int, entropy: float,
+    n_samples: int, plrank: bool, leave_one_out: bool, seed: int, epoch: int, result: np.ndarray,
+    facts: np.ndarray, work: np.ndarray, orders: np.ndarray, gradient: np.ndarray,
+    score: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the gradient of one list by the coefficients to ``result``, and write its facts."""
+    begin, end = offsets[query], offsets[query + 1]
+    n = end - begin
+    _scores(X, begin, end, coef, score)
+    stopping = stop[begin:end] if len(stop) > 0 else stop
+    list_gradient(
+        score[:n], gain[begin:end], stopping, merit[begin:end], group[begin:end], n_groups,
+        theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
+        _state(seed, epoch, query), work, orders, gradient, facts[query],
+    )  # fmt: skip
+    for item in range(n):
+        gradient[item] *= query_weight[query]
+    _back(X, begin, end, gradient, result)
+
+
+@compiled
+def _work_space(
+    offsets: np.ndarray, queries: np.ndarray, n_groups: int, n_samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return uninitialised arrays as long as the longest list."""
+    longest = 1
+    for query in queries:
+        longest = max(longest, offsets[query + 1] - offsets[query])
+    work = np.empty((8, max(longest, n_groups, n_samples)))
+    orders = np.empty((n_samples, longest), dtype=np.int32)
+    return work, orders, np.empty(longest), np.empty(longest)
+
+
+@compiled
 def batch_gradient(
     X: np.ndarray, offsets: np.ndarray, queries: np.ndarray, coef: np.ndarray, gain: np.ndarray,
     stop: np.ndarray, merit: np.ndarray, group: np.ndarray, n_groups: int, theta: np.ndarray,
@@ -369,26 +406,13 @@ def batch_gradient(
     facts: np.ndarray,
 ) -> None:  # fmt: skip
     """Add the gradient by the coefficients over some lists, and write the facts of each list."""
-    longest = 1
+    work, orders, gradient, score = _work_space(offsets, queries, n_groups, n_samples)
     for query in queries:
-        longest = max(longest, offsets[query + 1] - offsets[query])
-    work = np.empty((8, max(longest, n_groups, n_samples)))
-    orders = np.empty((n_samples, longest), dtype=np.int32)
-    gradient = np.empty(longest)
-    score = np.empty(longest)
-    for query in queries:
-        begin, end = offsets[query], offsets[query + 1]
-        n = end - begin
-        _scores(X, begin, end, coef, score)
-        stopping = stop[begin:end] if len(stop) > 0 else stop
-        list_gradient(
-            score[:n], gain[begin:end], stopping, merit[begin:end], group[begin:end], n_groups,
-            theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
-            _state(seed, epoch, query), work, orders, gradient, facts[query],
+        _add_list(
+            X, offsets, query, coef, gain, stop, merit, group, n_groups, theta, attention,
+            query_weight, weight, disparity, entropy, n_samples, plrank, leave_one_out, seed, epoch,
+            result, facts, work, orders, gradient, score,
         )  # fmt: skip
-        for item in range(n):
-            gradient[item] *= query_weight[query]
-        _back(X, begin, end, gradient, result)
 
 
 @compiled
@@ -400,27 +424,15 @@ def train_in_turn(
     plrank: bool, leave_one_out: bool, seed: int, epoch: int, facts: np.ndarray,
 ) -> int:  # fmt: skip
     """Take one step of Adam per list, and return the total number of steps."""
-    longest = 1
-    for query in queries:
-        longest = max(longest, offsets[query + 1] - offsets[query])
-    work = np.empty((8, max(longest, n_groups, n_samples)))
-    orders = np.empty((n_samples, longest), dtype=np.int32)
-    gradient, score = np.empty(longest), np.empty(longest)
+    work, orders, gradient, score = _work_space(offsets, queries, n_groups, n_samples)
     coef_grad = np.empty_like(coef)
     for query in queries:
-        begin, end = offsets[query], offsets[query + 1]
-        n = end - begin
-        _scores(X, begin, end, coef, score)
-        stopping = stop[begin:end] if len(stop) > 0 else stop
-        list_gradient(
-            score[:n], gain[begin:end], stopping, merit[begin:end], group[begin:end], n_groups,
-            theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
-            _state(seed, epoch, query), work, orders, gradient, facts[query],
-        )  # fmt: skip
         coef_grad[:] = 0.0
-        for item in range(n):
-            gradient[item] *= query_weight[query]
-        _back(X, begin, end, gradient, coef_grad)
+        _add_list(
+            X, offsets, query, coef, gain, stop, merit, group, n_groups, theta, attention,
+            query_weight, weight, disparity, entropy, n_samples, plrank, leave_one_out, seed, epoch,
+            coef_grad, facts, work, orders, gradient, score,
+        )  # fmt: skip
         step += 1
         _adam(coef, first, second, coef_grad, step, rate)
     return step

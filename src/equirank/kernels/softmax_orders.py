@@ -13,6 +13,14 @@ __all__ = ["exact_marginals", "log_prob_gradient", "order_entropy", "order_log_p
 
 
 @compiled
+def _add_exponential(top: float, total: float, value: float) -> tuple[float, float]:
+    """Add ``exp(value)`` to the sum ``total exp(top)``; return the new top and total."""
+    if value > top:
+        return value, total * np.exp(top - value) + 1.0
+    return top, total + np.exp(value - top)
+
+
+@compiled
 def order_log_prob(
     score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
 ) -> np.ndarray:
@@ -26,11 +34,7 @@ def order_log_prob(
         top, rest = -np.inf, 0.0
         for at in range(end - 1, begin - 1, -1):
             value = score[order[at]]
-            if value > top:
-                rest = rest * np.exp(top - value) + 1.0
-                top = value
-            else:
-                rest += np.exp(value - top)
+            top, rest = _add_exponential(top, rest, value)
             if at - begin < shown[query]:
                 result[query] += value - top - np.log(rest)
     return result
@@ -52,11 +56,7 @@ def log_prob_gradient(
         top, rest = -np.inf, 0.0
         for at in range(end - 1, begin - 1, -1):
             value = score[order[at]]
-            if value > top:
-                rest = rest * np.exp(top - value) + 1.0
-                top = value
-            else:
-                rest += np.exp(value - top)
+            top, rest = _add_exponential(top, rest, value)
             left[at] = top + np.log(rest)
         # log of the running sum of 1 / (remaining sum), relative to its largest term
         top, total = -np.inf, 0.0
@@ -64,11 +64,7 @@ def log_prob_gradient(
             row = order[at]
             if at - begin < shown[query]:
                 term = -left[at]
-                if term > top:
-                    total = total * np.exp(top - term) + 1.0
-                    top = term
-                else:
-                    total += np.exp(term - top)
+                top, total = _add_exponential(top, total, term)
                 gradient[row] = 1.0
             if total > 0.0:
                 gradient[row] -= np.exp(score[row] + top) * total
