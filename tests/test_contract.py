@@ -53,6 +53,7 @@ def classes_in(*packages):
 
 #: Public classes that are not put through the common checks, each with its reason.
 EXEMPT = {
+    "Guaranteed": "a base class",
     "Reranking": "a result",
     "RankingClassifier": "a classifier; tests/rankers/test_ranking_classifier.py checks it",
     "CostSensitiveAdaBoost": "a classifier; tests/rankers/boosting checks it",

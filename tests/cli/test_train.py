@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 import equirank
 from equirank import query_train_test_split
 from equirank.cli.app import app
-from equirank.cli.console import CommandError
 from equirank.rankers import RankBoost
 from equirank.recipes import fit_recipe as training
 from equirank.recipes.config import read_config
+from equirank.recipes.config_objects import ConfigError
 from equirank.rerankers import Reranked
 
 CONFIG = """
@@ -126,7 +126,7 @@ def test_what_is_printed(work, tmp_path):
     lines = said.splitlines()
     assert lines[0] == f"{work}/people.csv: 72 items in 8 lists, 5 features"
     assert lines[1] == "training boost: RankBoost"
-    assert lines[2] == "note: the first model is trained; --model takes 'balanced'"
+    assert lines[2] == "note: the first model is trained; --model can name 'balanced'"
     assert "Held out: 25 % of the lists (2 of 8)" in lines
     assert any(line.startswith("NDCG@10      higher") for line in lines)
     assert "By sex" in lines
@@ -219,8 +219,8 @@ def test_what_cannot_be_trained_is_said_with_its_place(work, tmp_path):
     )
     line = fails("train", work / "c.toml", "--out", tmp_path / "m", "--model", "bost")
     assert line == (
-        f"{work}/c.toml: [[models]]: has no model called \"bost\"; did you mean 'boost'? "
-        '(it has "boost", "balanced")'
+        f"{work}/c.toml: [[models]]: must contain the model \"bost\"; did you mean 'boost'? "
+        '(it contains "boost", "balanced")'
     )
 
 
@@ -229,7 +229,7 @@ def test_text_with_too_many_values_is_no_category(work, tmp_path, monkeypatch):
     path = work / "bad.toml"
     path.write_text(CONFIG.replace('"home"', '"id"'))
     assert fails("train", path, "--out", tmp_path / "m") == (
-        f'{path}: [data] features: "id" must hold numbers or at most 50 categories, got 72 '
+        f'{path}: [data] features: "id" must contain numbers or at most 50 categories, got 72 '
         "different texts"
     )
 
@@ -237,7 +237,7 @@ def test_text_with_too_many_values_is_no_category(work, tmp_path, monkeypatch):
 def test_a_folder_that_is_no_model_is_left_alone(work, tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     line = fails("train", work / "c.toml", "--out", tmp_path)
-    assert line.startswith("--out must be a new folder or a model's")
+    assert line.startswith("--out must be a new folder or that of a model, got")
     assert os.listdir(tmp_path) == ["mine.txt"]
     assert fails("train", work / "c.toml", "--out", tmp_path / "mine.txt").endswith("is a file")
 
@@ -259,7 +259,7 @@ def test_a_missing_number_is_named(work):
     (work / "gaps.toml").write_text(CONFIG.replace("people.csv", "gaps.csv"))
     data, _ = read_config(str(work / "gaps.toml")).read_data()
     training.check_features(data, RankBoost(), "gaps.csv")  # which learns from them
-    with pytest.raises(CommandError) as caught:
+    with pytest.raises(ConfigError) as caught:
         training.check_features(data, Ridge(), "gaps.csv")
     assert str(caught.value) == (
         "gaps.csv: feature 'test' must not be missing for Ridge, and is in row 5"
@@ -322,7 +322,7 @@ def test_one_group_alone_is_coded_as_in_training(work, tmp_path):
     men = write(tmp_path / "men.csv", [row for row in people() if row[2] == "m"])
     result = run("predict", model, men, "--out", tmp_path / "s.csv")
     assert result.exit_code == 0, result.output  # also without anybody of the protected group
-    assert "the closest ranking is given" in result.stderr
+    assert "the closest ranking is returned" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Ranker: base class of all rankers, a scikit-learn estimator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,11 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import inputs
 from .data import RankingData, as_ranking_data, refuse_beside
+from .declared import Declared
 from .errors import DataError
 from .explain_pair import Parts, Scored, explain_pair
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
-from .params import Constraint, Integer, check_params
+from .params import Integer, check_params
 from .persistence import save
 from .ranking import Ranking
 from .registry import parse_metric
@@ -26,7 +27,7 @@ __all__ = ["Ranker"]
 METADATA = ("qid", "sensitive_features", "cost", "query_weight")
 
 
-class Ranker(BaseEstimator):  # type: ignore[misc]
+class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     """Base class of rankers: ``fit`` on data, ``predict`` scores, ``rank`` to a Ranking.
 
     A subclass defines ``_fit(data)`` and ``_scores(data)``; a stochastic one also defines
@@ -44,7 +45,7 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     predict_needs : frozenset of str
         Of ``"qid", "sensitive_features"``: the inputs of `predict` and `rank`.
     params : mapping of str to Constraint
-        Constraint of each parameter, checked in `fit`.
+        The constraint of each parameter, made from the annotated fields; checked in `fit`.
 
     Examples
     --------
@@ -67,10 +68,9 @@ class Ranker(BaseEstimator):  # type: ignore[misc]
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
     fit_takes: ClassVar[frozenset[str]] = frozenset()
     predict_needs: ClassVar[frozenset[str]] = frozenset()
-    params: ClassVar[Mapping[str, Constraint]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Derive the metadata requests from the declared needs."""
+        """Derive the metadata requests from the declared needs, and the constructor from fields."""
         predict = {"qid": "qid" in cls.predict_needs}
         predict["sensitive_features"] = "sensitive_features" in cls.predict_needs
         taken = cls.fit_needs | cls.fit_takes

@@ -1,4 +1,4 @@
-"""Where names stand beside points, so that they do not lie on each other."""
+"""Positions of labels next to points, without overlaps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,16 +11,16 @@ __all__ = ["PADDING", "Place", "Sheet", "box", "draw_labels", "label_places"]
 
 #: Pixels between the outermost marks and the frame.
 PADDING = 24
-#: How wide a letter and how high a line is, and how much room a point takes, in pixels.
+#: Width of a letter, height of a line, and size of a point, in pixels.
 LETTER, LINE, POINT = 6.4, 13.0, 7.0
-#: Names longer than this are cut.
+#: Longest label in pixels.
 LIMIT = 160
-#: Places to try beside a point: sideways, downwards, which end of the name is there.
+#: Offsets to try next to a point: right, down, and the alignment of the label.
 NEAR = (
     (9, -8, "left"), (-9, -8, "right"), (9, 10, "left"), (-9, 10, "right"),
     (0, -16, "center"), (0, 18, "center"),
 )  # fmt: skip
-#: Further places, joined to the point by a line.
+#: Offsets farther away, joined to the point by a line.
 FAR = tuple(
     (side * (16 + 4 * step), up * (22 + 16 * step), "left" if side > 0 else "right")
     for step in range(5)
@@ -33,7 +33,7 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Place:
-    """Where a name stands: its distance from the point in pixels, and whether a line joins them."""
+    """The offset of a label from its point in pixels, and whether a line joins them."""
 
     dx: float
     dy: float
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The drawing area: what the scales make of numbers, in pixels from the upper left."""
+    """The drawing area, which maps numbers to pixels from the upper left."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -52,7 +52,7 @@ class Sheet:
 
     @classmethod
     def around(cls, rows: Sequence[dict[str, Any]], width: int, height: int) -> "Sheet":
-        """Return the area around rows with x, y and the ends of intervals, each a number or None."""
+        """Return the area of rows with x, y and the ends of intervals, each a number or None."""
 
         def span(*keys: str) -> tuple[float, float]:
             values = [row[key] for row in rows for key in keys if row.get(key) is not None]
@@ -144,7 +144,7 @@ def draw_labels(
     taken: Sequence[Box],
     axes: dict[str, Any],
 ) -> Iterable[Any]:
-    """Write ``label`` beside each row's point; from far off a line leads there."""
+    """Yield the layers that write ``label`` next to each point, with lines to distant labels."""
     named = [row for row in rows if row["label"]]
     at = [sheet.at(row) for row in named]
     texts = [row["label"] for row in named]

@@ -14,7 +14,7 @@ from ..core.table import Table
 from ..kernels.soft_prototypes import memberships
 from ..metrics.functions import consistency
 from .fair_transformer import FairTransformer, places
-from .representation_leakage import representation_leakage
+from .leakage import representation_leakage
 
 __all__ = ["Loss", "PrototypeTransformer"]
 

@@ -1,4 +1,4 @@
-"""What the columns of a training file are, so that another file can be read in the same way."""
+"""The columns of a training file, and how to read another file in the same way."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -21,28 +21,28 @@ __all__ = [
 ]
 
 
-#: A column of text with more different values is no category but a name or a text.
+#: Most different values of a text feature.
 MOST_CATEGORIES = 200
-#: What a missing value of a category is called.
+#: Label of a missing category.
 MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
 class DataColumns:
-    """The columns a model was trained with: kept beside the model, applied to every new file.
+    """The columns of the training data, stored with the model and applied to every new file.
 
     Attributes
     ----------
     features : tuple of str
-        The columns of the file that X is made of, in the order of X.
+        The columns of the file in X, in order.
     categories : dict of str to tuple of str
-        Of each feature that holds text, the values seen in training, in order.
+        The categories of each text feature in training, in order.
     encoding : {"onehot", "ordinal"}
-        One indicator per category, or the category's number.
+        One indicator per category, or its code.
     groups : dict of str to list
-        Of each sensitive column, the groups seen.
+        The groups of each sensitive column in training.
     notes : tuple of str
-        What a reader of the training file should know; not kept.
+        Remarks on the training file; not stored.
     """
 
     format: str
@@ -60,7 +60,7 @@ class DataColumns:
 
     @property
     def named(self) -> set[str]:
-        """All columns that were known in training."""
+        """All columns used in training."""
         single = {self.query, self.relevance, self.cost, self.id} - {None}
         return {*single, *self.sensitive, *self.features}  # type: ignore[arg-type]
 
@@ -76,7 +76,7 @@ class DataColumns:
         return tuple(names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the fields for JSON."""
         from dataclasses import asdict
 
         values = asdict(self)
@@ -85,7 +85,7 @@ class DataColumns:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DataColumns":
-        """Read what `to_dict` gave."""
+        """Return the columns from `to_dict`."""
         tuples = {name: tuple(values[name]) for name in ("sensitive", "features")}
         seen = {name: tuple(labels) for name, labels in values["categories"].items()}
         return cls(**values | tuples | {"categories": seen})
@@ -93,7 +93,7 @@ class DataColumns:
     def encode(
         self, data: "RankingData", labels: "dict[str, np.ndarray]", path: str
     ) -> "RankingData":
-        """Put the columns of text between those of numbers; a new category is an error."""
+        """Return the data with encoded text features; an unseen category is an error."""
         import numpy as np
 
         from ..core.inputs import frozen_matrix
@@ -136,7 +136,7 @@ class DataColumns:
 
 
 def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
-    """Read the file of ``[data]``: the features encoded, and what its columns are."""
+    """Return the data of ``[data]`` with encoded features, and its columns."""
     from ..core.errors import DataError
     from ..io.table_file import format_of
 
@@ -144,7 +144,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
         kind = table.format or format_of(table.path)
     except DataError:
         table.place.key("format").fail(
-            f"is missing, and the ending of {table.path} tells no format"
+            f"is missing, and the extension of {table.path} is not known"
         )
     try:
         if kind == "letor":
@@ -175,7 +175,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
     features = tuple(name for name in wanted if name in labels or name not in texts)
     if not features:
         table.place.key("features").fail(
-            f"is missing, and no column left over in {table.path} holds numbers"
+            f"is missing, and no other column of {table.path} contains numbers"
         )
     columns = DataColumns(
         format=kind,
@@ -198,7 +198,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
 
 
 def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple[str, ...]]:
-    """Find the column of each role, and the columns that may be features."""
+    """Return the column of each role, and the candidates for features."""
     from ..io.column_roles import RECOGNISED, assign
 
     named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
@@ -223,13 +223,13 @@ def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple
         )
     if table.features and found["relevance"] in table.features:
         table.place.key("features").fail(
-            f"must not hold the relevance {shown(found['relevance'])}, which is to be predicted"
+            f"must not contain the relevance {shown(found['relevance'])}"
         )
     return found, roles.features
 
 
 def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
-    """Return the groups of each attribute as JSON can hold them: numbers and texts."""
+    """Return the groups of each attribute for JSON: numbers and texts."""
 
     def plain(group: Any) -> Any:
         value = group.item() if hasattr(group, "item") else group
@@ -253,7 +253,7 @@ def _categories(values: "np.ndarray", place: Place, name: str) -> tuple[str, ...
     seen = sorted({MISSING if value is None else str(value) for value in values.tolist()})
     if len(seen) > MOST_CATEGORIES:
         place.fail(
-            f"{shown(name)} must hold numbers or at most {MOST_CATEGORIES} categories, "
+            f"{shown(name)} must contain numbers or at most {MOST_CATEGORIES} categories, "
             f"got {len(seen)} different texts"
         )
     return tuple(seen)
@@ -273,12 +273,12 @@ def _notes(
 
 
 def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]":
-    """Read SVMlight with query ids; sensitive, cost and features are numbers of features."""
+    """Return LETOR data and its columns; sensitive, cost and features are feature numbers."""
     from ..io.letor import read_letor
 
     for key in ("query", "relevance", "id"):
         if getattr(table, key) is not None:
-            table.place.key(key).fail("must be left out for LETOR, whose lines begin with it")
+            table.place.key(key).fail("must be omitted for LETOR, whose lines begin with it")
     data = read_letor(table.path)
     every = [str(number + 1) for number in range(data.n_features)]
     cost = None if table.cost is None else _column(data, table.cost, table.place.key("cost"))
@@ -290,7 +290,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
         features = table.features
         for name in features:
             _column(data, name, table.place.key("features"))
-    data = _with(data, features, people, cost, table.missing_sensitive)
+    data = _with_columns(data, features, people, cost, table.missing_sensitive)
     columns = DataColumns(
         format="letor",
         query=None,
@@ -308,7 +308,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
 
 
 def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "RankingData":
-    """Read a file to predict for; a feature that no line has is 0, as SVMlight means it."""
+    """Return LETOR data to predict for; a feature that no line contains is 0."""
     from ..io.letor import read_letor
 
     needed = [*columns.features, *(columns.sensitive if sensitive else ())]
@@ -318,7 +318,7 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
         data = read_letor(path, n_features=least)
     place = Place(path)
     people = {name: _column(data, name, place) for name in columns.sensitive if sensitive}
-    return _with(data, columns.features, people, None, columns.missing_sensitive)
+    return _with_columns(data, columns.features, people, None, columns.missing_sensitive)
 
 
 def _column(data: "RankingData", number: str, place: Place) -> Any:
@@ -330,10 +330,10 @@ def _column(data: "RankingData", number: str, place: Place) -> Any:
     return data.to_original(data.X[:, int(number) - 1])
 
 
-def _with(
+def _with_columns(
     data: "RankingData", features: tuple[str, ...], people: Any, cost: Any, missing: Any
 ) -> "RankingData":
-    """Choose the features and add what was said about people and costs."""
+    """Return the data with the chosen features, groups and costs."""
     from ..core.data import as_ranking_data
     from ..core.inputs import frozen_matrix
 

@@ -71,7 +71,9 @@ class PrefixMetric(GroupMetric):
     }
     exact_ties: ClassVar[bool] = False
     leading_arguments: ClassVar[tuple[str, ...]] = ("qid", "protected", "step")
-    why_undefined: ClassVar[str] = "it contains only one group, or no prefix can differ"
+    why_undefined: ClassVar[str] = (
+        "it contains only one group, or is too short for a prefix to differ"
+    )
 
     step: int = 10
     normalizer: Literal["extremes", "exact", "last", "none"] = "extremes"
