@@ -297,7 +297,7 @@ class GroupMetric(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
-    why_undefined: ClassVar[str] = "it holds one group only"
+    why_undefined: ClassVar[str] = "it contains only one group"
 
     by: str | tuple[str, ...] | None = None
     protected: Any = None

@@ -1,4 +1,4 @@
-"""Expected exposure: how far what items receive lies from what an ideal policy would give them."""
+"""Exposure of items over several rankings, compared with an ideal policy or with relevance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 
-#: What the word ``discount`` may be where users may also leave after every place (``"rbp"``).
+#: Values of ``discount`` for metrics of browsing users (``"rbp"``: leave after any position).
 BROWSING: Constraint = AnyOf(Choice("rbp"), DISCOUNT)
 
 
@@ -36,21 +36,21 @@ def joined_rankings(
     ties: Literal["average", "stable"] = "average",
     **given: Any,
 ) -> Ranking:
-    """Make one ranking of several, each counting the same.
+    """Join several rankings into one, with equal weights.
 
     Parameters
     ----------
     y_true : array-like or None
-        Relevance; None takes that of the rankings. With ``pooled`` it may differ from ranking to
-        ranking (one row each, or in the rankings' own data): then shares of it are averaged.
+        Relevance; None takes that of the rankings. With ``pooled``, it may differ between rankings
+        (one row each, or in the rankings' own data); its shares are then averaged.
     rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
-        A ranking with its draws, several, or scores (higher is earlier) once or several times.
+        A ranking with its draws, several rankings, or one or several arrays of scores.
     pooled : bool
         Whether relevance may differ.
     ties : {"average", "stable"}
-        For scores: equal ones share their places, or keep the order given.
+        For scores: treat equal ones as ties, or keep their input order.
     **given
-        Further columns of the data, where scores are given.
+        Further columns of the data, for scores.
     """
     parts = _parts(rankings)
     truths = _truths(y_true, len(parts), pooled)
@@ -71,7 +71,7 @@ def joined_rankings(
 
 
 def _parts(rankings: Any) -> list[Any]:
-    """Tell one ranking from several."""
+    """Return the rankings as a list."""
     if isinstance(rankings, Ranking):
         return [rankings]
     if isinstance(rankings, np.ndarray) and rankings.ndim == 2:
@@ -91,7 +91,7 @@ def _ranked(
     ties: Literal["average", "stable"],
     given: dict[str, Any],
 ) -> list[Ranking]:
-    """Rank by each of the scores."""
+    """Return the ranking by each array of scores."""
     names = ["rankings"] if len(parts) == 1 else [f"rankings[{at}]" for at in range(len(parts))]
     scores = [door.numbers(name, part) for name, part in zip(names, parts, strict=True)]
     door.same_length({**dict(zip(names, scores, strict=True)), "y_true": truths[0]})
@@ -100,7 +100,7 @@ def _ranked(
 
 
 def _truths(y_true: Any, n: int, pooled: bool) -> list[np.ndarray | None]:
-    """Return the relevance of each ranking, None where the rankings have their own."""
+    """Return the relevance of each ranking, None if the rankings have their own."""
     if y_true is None:
         return [None] * n
     many = pooled and not hasattr(y_true, "columns") and np.ndim(y_true) == 2
@@ -133,7 +133,7 @@ def _same_rows(first: RankingData, other: RankingData, at: int) -> None:
 def _relevance(
     data: list[RankingData], truths: list[np.ndarray | None], pooled: bool
 ) -> np.ndarray | None:
-    """Return the one relevance of all rankings, in stored order."""
+    """Return the common relevance of all rankings, in stored order."""
     first = data[0]
     stored = []
     for own, truth in zip(data, truths, strict=True):
@@ -144,8 +144,8 @@ def _relevance(
             raise DataError(
                 f"y_true must have one value per row ({first.n_rows}), got {len(truth)}"
             )
-        place = slice(None) if first.rows is None else np.argsort(np.argsort(first.rows))
-        stored.append(door.frozen(truth[place]))
+        order = slice(None) if first.rows is None else np.argsort(np.argsort(first.rows))
+        stored.append(door.frozen(truth[order]))
     known = [y for y in stored if y is not None]
     if len(known) < len(stored):
         return None
@@ -182,10 +182,12 @@ class ExpectedExposureLoss(Metric):
     part : {"loss", "disparity", "relevance"}
         EEL, EED or EER.
     discount : {"log2", "zipf", "rbp"} or sequence
-        How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the
-        paper, or the exposure of positions 1, 2, ... (0 beyond its end).
+        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the paper,
+        or the exposure of positions 1, 2, ... (0 beyond its end).
     patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
+        For ``"rbp"``: the probability that a user continues to the next position.
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0, also under the ideal policy.
 
     References
     ----------
@@ -249,7 +251,7 @@ class ExpectedExposureLoss(Metric):
         return metric, {"y_score": policy, "per_query": per_query}
 
     def __post_init__(self) -> None:
-        """Check the options; of the three parts only relevance is better when higher."""
+        """Check the options; of the three parts, only relevance is better when higher."""
         super().__post_init__()
         if self.part == "relevance":
             object.__setattr__(self, "direction", "higher")
@@ -266,7 +268,7 @@ class ExpectedExposureLoss(Metric):
         return Values(segment_sum((exposure - target) ** 2, slots.offsets))
 
 
-#: The most cells of the table of rankings and items that is kept.
+#: Largest number of cells of the table of rankings and items.
 MOST_CELLS = 1 << 27
 
 
@@ -287,11 +289,13 @@ class IndividualAmortisedAttention(Metric):
     Parameters
     ----------
     discount : {"log2", "zipf", "rbp"} or sequence
-        The attention place j draws before scaling: ``1/log2(1 + j)``, ``1/j``,
-        ``patience**(j - 1)`` as in the paper, or that of places 1, 2, ... (0 behind its end;
-        ``(1,)`` is the paper's singular attention).
+        Attention at position j before scaling: ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)``
+        as in the paper, or that of positions 1, 2, ... (0 beyond its end; ``(1,)`` is the paper's
+        singular attention).
     patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
+        For ``"rbp"``: the probability that a user continues to the next position.
+    k : int, optional
+        Cutoff: positions beyond k receive no attention.
 
     References
     ----------
@@ -303,7 +307,7 @@ class IndividualAmortisedAttention(Metric):
     >>> from equirank.metrics import IndividualAmortisedAttention, individual_amortised_attention
     >>> IndividualAmortisedAttention(discount="rbp")@10
     IndividualAmortisedAttention(discount="rbp")@10
-    >>> first = [2, 1]  # all attention to the first place: shares 1 and 0, deserved 1/2 and 1/2
+    >>> first = [2, 1]  # all attention to position 1: shares 1 and 0, relevance 1/2 each
     >>> individual_amortised_attention([1, 1], first, discount=[1])
     1.0
     >>> individual_amortised_attention([1, 1], [first, [1, 2]], discount=[1])
@@ -315,7 +319,7 @@ class IndividualAmortisedAttention(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
     of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "no item is relevant, or none draws attention"
+    why_undefined: ClassVar[str] = "no item is relevant, or none has exposure"
     params: ClassVar[Mapping[str, Constraint]] = {
         "discount": BROWSING,
         "patience": Number(0.0, 1.0),
@@ -364,7 +368,7 @@ class IndividualAmortisedAttention(Metric):
         }
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query, and each item's part in it where items recur."""
+        """Return the value of each query, and each item's part in it if items recur."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
         excess = _shares(slots.expect(weights), slots) - _shares(slots.y, slots)
         items, labels = _items(slots.data)
@@ -382,7 +386,7 @@ class IndividualAmortisedAttention(Metric):
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Accumulate each item's attention and relevance over the queries, then compare."""
+        """Compare the attention and relevance that each item accumulates over the queries."""
         if values.groups is None:
             return super().summarize(values, counts)
         times = np.ones((1, len(values.value))) if counts is None else counts
@@ -397,12 +401,12 @@ class IndividualAmortisedAttention(Metric):
 
 
 def _shares(values: np.ndarray, slots: Slots) -> np.ndarray:
-    """Scale to sum 1 in each query, NaN where the sum is 0."""
+    """Return the values scaled to sum to 1 in each query, NaN if the sum is 0."""
     return divide(values, np.repeat(segment_sum(values, slots.offsets), slots.sizes))
 
 
 def _items(data: RankingData) -> tuple[np.ndarray | None, tuple[Any, ...]]:
-    """Number the items by their ids; None where nobody recurs."""
+    """Return a code for each id and the ids; None if no id recurs."""
     if data.ids is None:
         return None, ()
     number: dict[Any, int] = {}

@@ -1,4 +1,4 @@
-"""Exposure by group: how much attention the places of a group's items draw on average."""
+"""Mean exposure of groups, and the gap between a group and everyone else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ class ExposureByGroup(GroupMetric):
     ----------
     discount : {"log2", "zipf"} or sequence
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------
@@ -47,7 +49,7 @@ class ExposureByGroup(GroupMetric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     of_expectation: ClassVar[bool] = True
     additive: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds no item of the group"
+    why_undefined: ClassVar[str] = "it contains no item of the group"
     params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
 
     discount: str | Sequence[float] = "log2"
@@ -80,6 +82,8 @@ class ExposureGap(GroupMetric):
     ----------
     discount : {"log2", "zipf"} or sequence
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------

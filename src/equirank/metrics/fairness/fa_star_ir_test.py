@@ -1,4 +1,4 @@
-"""FA*IR test: whether every prefix holds as many of the protected as chance would give it."""
+"""FA*IR test: whether every prefix contains enough items of the protected group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,20 +28,20 @@ class FAStarIRResult:
     Attributes
     ----------
     passed : bool
-        Whether no prefix holds fewer of the protected than its minimum.
+        Whether every prefix contains at least its minimum of the protected group.
     first_failing_prefix : int or None
-        Length of the first prefix that does; None where the list passed.
+        Length of the first prefix below its minimum; None if the list passed.
     p_value : float
-        Exact chance that the smallest ``F(count_j; j, p)`` over the prefixes of a fair list is at
-        most that of this list. The adjusted test passes where it lies above alpha.
+        Exact probability that the smallest ``F(count_j; j, p)`` over the prefixes of a fair list is
+        at most that of this list. The adjusted test passes if it is above alpha.
     p : float
-        Chance of a protected item at each place of a fair list.
+        Probability of a protected item at each position of a fair list.
     alpha : float
-        Level asked for.
+        Level of the test.
     alpha_range : tuple of float
-        The levels ``low <= level < high`` of a single prefix that give the table used.
+        The levels ``low <= level < high`` of a single prefix that yield the table used.
     counts, minimum : ndarray
-        Protected items in each prefix 1, 2, ..., and how many there must be.
+        Number of protected items in each prefix 1, 2, ..., and its minimum.
     """
 
     passed: bool
@@ -72,15 +72,15 @@ class FAStarIRTest(GroupMetric):
     Parameters
     ----------
     p : float, optional
-        Chance of the group at each place; None takes its share of the whole list. Needs
+        Probability of the group at each position; None takes its share of the whole list. Requires
         ``protected``.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
     law : {"binomial", "pool"}
-        A fair list draws at every place with chance p, or draws the list's own items without
-        replacement: F is then hypergeometric, and p counts as the nearest number of items.
+        A fair list has probability p at every position, or draws the list's own items without
+        replacement: F is then hypergeometric, and p is rounded to a number of items.
 
     References
     ----------
@@ -120,9 +120,9 @@ class FAStarIRTest(GroupMetric):
             )
 
     def minimum(self, k: int, p: float, n: int) -> "Minimum":
-        """Return the table of minimum counts of prefixes 1 to k, and the levels that give it.
+        """Return the minimum counts of prefixes 1 to k, and the levels that yield them.
 
-        ``n`` is the length of the list, which the law of a pool needs.
+        ``n`` is the length of the list, for the law of a pool.
         """
         from ...kernels import fa_star_ir_minimums as kernel
 
@@ -132,7 +132,7 @@ class FAStarIRTest(GroupMetric):
         return (kernel.adjusted_table if self.adjusted else kernel.table)(k, p, float(self.alpha))
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
+        """Return 1 if the list passes for the group, 0 if it fails (query x wanted group)."""
         columns = [self._passes(slots, codes == code) for code in wanted.tolist()]
         return np.stack(columns, axis=1)
 
@@ -149,8 +149,8 @@ class FAStarIRTest(GroupMetric):
         flat = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
         begin = np.zeros(len(limit), dtype=np.int64)
         begin[defined] = starts[kind.ravel()]
-        place = np.arange(len(counts)) - np.repeat(offsets[:-1], np.diff(offsets))
-        needed = flat[np.repeat(begin, np.diff(offsets)) + place]
+        position = np.arange(len(counts)) - np.repeat(offsets[:-1], np.diff(offsets))
+        needed = flat[np.repeat(begin, np.diff(offsets)) + position]
         missed = segment_sum((counts < needed).astype(np.int64), offsets)
         return np.where(defined, (missed == 0).astype(np.float64), np.nan)
 
@@ -162,9 +162,9 @@ class FAStarIRTest(GroupMetric):
     def _counts(
         slots: Slots, member: np.ndarray, limit: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        query, place, offsets = prefix_places(limit)
+        query, length, offsets = prefix_places(limit)
         first = slots.offsets[:-1][query]
-        return least_counts(member, first + place - 1, first, slots.lo, slots.hi), offsets
+        return least_counts(member, first + length - 1, first, slots.lo, slots.hi), offsets
 
     def result(self, ranking: Ranking, query: Any = None) -> FAStarIRResult:
         """Test one list of a ranking with one draw.
@@ -172,9 +172,9 @@ class FAStarIRTest(GroupMetric):
         Parameters
         ----------
         ranking : Ranking
-            What was decided.
+            The ranking to test.
         query : label, optional
-            Which list; may be left out where there is only one.
+            The list to test; optional if there is only one.
 
         Examples
         --------
@@ -204,14 +204,14 @@ class FAStarIRTest(GroupMetric):
             )
         counts, _ = self._counts(slots, member, limit)
         minimum = self.minimum(int(limit[0]), share, len(member))
-        chance = p_value(counts, share)
+        probability = p_value(counts, share)
         if self.law == "pool":
-            chance = pool_p_value(counts, len(member), round(share * len(member)))
+            probability = pool_p_value(counts, len(member), round(share * len(member)))
         failing = np.flatnonzero(counts < minimum.counts)
         return FAStarIRResult(
             passed=len(failing) == 0,
             first_failing_prefix=int(failing[0]) + 1 if len(failing) else None,
-            p_value=chance,
+            p_value=probability,
             p=share,
             alpha=float(self.alpha),
             alpha_range=(minimum.low, minimum.high),
@@ -231,34 +231,34 @@ def fa_star_ir_test(
     adjusted: bool = True,
     law: str = "binomial",
 ) -> FAStarIRResult:
-    """Test whether every prefix of one list holds as many of a group as chance would give it.
+    """Test whether every prefix of one list contains enough items of a group.
 
-    The formula and its reference stand with `FAStarIRTest`, the object this calls, which also takes
-    many lists. Ties are broken against the protected.
+    `FAStarIRTest` states the formula and the reference, and tests many lists. Ties are broken
+    against the protected group.
 
     Parameters
     ----------
     y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking` of one list.
+        Scores, higher scores rank first; or a `Ranking` of one list.
     sensitive_features : array-like
         The group of each row.
     protected : label
-        The group that is tested.
+        The group to test.
     p : float, optional
-        Chance of the group at each place of a fair list; None takes its share of the list.
+        Probability of the group at each position of a fair list; None takes its share of the list.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     k : int, optional
         Cutoff: prefixes longer than k are not tested.
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
     law : {"binomial", "pool"}
-        Draws with chance p at every place, or of the list's own items without replacement.
+        Probability p at every position, or draws of the list's own items without replacement.
 
     Returns
     -------
     FAStarIRResult
-        With ``passed``, ``first_failing_prefix`` and ``p_value``, and the counts behind them.
+        With ``passed``, ``first_failing_prefix``, ``p_value``, and the counts of each prefix.
 
     Examples
     --------

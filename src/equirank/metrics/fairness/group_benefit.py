@@ -1,4 +1,4 @@
-"""Group benefit: by how much the scores of a group exceed those of everyone else."""
+"""Group benefit: score differences between groups, and preferences between rankers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,15 +90,15 @@ def group_preferences(
     Parameters
     ----------
     rankers : mapping
-        The group, and the scores its ranker gives to every row. All must be on one scale.
+        The scores that each group's ranker predicts for every row, by group, on one scale.
     sensitive_features : array-like
         The group of each row.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        The query of each row; None makes all rows one list.
     parity : array-like, optional
-        The scores of the ranker that all groups would share.
+        The scores of a ranker that all groups share.
     tol : float
-        What two benefits may differ by, relative to the larger.
+        Tolerance for differences between two benefits, relative to the larger.
 
     Returns
     -------
@@ -128,16 +128,16 @@ def group_preferences(
         )
         benefits.append((name, benefit))
     groups = list(benefits[0][1]) if benefits else []
-    place = {str(name): at for at, name in enumerate(rankers)}
-    if not groups or set(place) != {str(group) for group in groups}:
+    index = {str(name): at for at, name in enumerate(rankers)}
+    if not groups or set(index) != {str(group) for group in groups}:
         raise DataError(
             f"rankers must name each group ({', '.join(map(repr, groups))}) once, "
             f"got {', '.join(map(repr, rankers)) or 'none'}"
         )
 
     def content(group: Any, others: list[tuple[Any, dict[Any, float]]]) -> bool:
-        """Return whether a group has at least as much under its own ranker as under others."""
-        own = benefits[place[str(group)]][1][group]
+        """Return whether a group's benefit is at least as large under its own ranker."""
+        own = benefits[index[str(group)]][1][group]
         return all(o[group] - own <= tol * max(abs(own), abs(o[group])) for _, o in others)
 
     cells = [(group, name, some[group]) for group in groups for name, some in benefits]

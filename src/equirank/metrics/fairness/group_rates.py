@@ -1,4 +1,4 @@
-"""Calibration gap: how far the relevance of groups differs among items ranked alike."""
+"""Gaps between groups in calibration and in recall."""
 
 import math
 from collections.abc import Mapping
@@ -36,6 +36,8 @@ class CalibrationGap(GroupMetric):
     ----------
     n_bins : int
         Number of bins.
+    protected : label, optional
+        The group to compare with everyone else; without it, any two groups are compared.
 
     References
     ----------
@@ -55,18 +57,19 @@ class CalibrationGap(GroupMetric):
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     takes_k: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "no bin holds items of two groups"
+    why_undefined: ClassVar[str] = "no bin contains items of two groups"
     params: ClassVar[Mapping[str, Constraint]] = {"n_bins": Integer(1)}
 
     n_bins: int = 10
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query and each group's largest difference from the rest."""
+        """Return the value of each query and each group's largest difference from everyone else."""
         codes, labels = slots.groups(self.by)
-        worth = slots.y.astype(np.float64)
+        relevance = slots.y.astype(np.float64)
         people = [self._in_bins(slots, codes == code) for code in range(len(labels))]
         total = [
-            self._in_bins(slots, np.where(codes == code, worth, 0.0)) for code in range(len(labels))
+            self._in_bins(slots, np.where(codes == code, relevance, 0.0))
+            for code in range(len(labels))
         ]
         n, sums = np.stack(people), np.stack(total)
         means = divide(sums, n)
@@ -81,7 +84,7 @@ class CalibrationGap(GroupMetric):
         return Values(value, groups, labels)
 
     def _in_bins(self, slots: Slots, values: np.ndarray) -> np.ndarray:
-        """Add up values in each query's bins, ties spread evenly (query x bin)."""
+        """Return the sums of values in each query's bins, ties spread evenly (query x bin)."""
         n_bins = min(self.n_bins, int(slots.sizes.max()))
         short, longer = np.divmod(slots.sizes, n_bins)
         bins = np.arange(1, n_bins + 1)
@@ -116,7 +119,7 @@ class RecallGap(GroupMetric):
     threshold : float
         An item is relevant if ``y >= threshold``.
     rate : {"recall", "false_positive", "odds"}
-        Which items are looked for: relevant ones, irrelevant ones, or both.
+        The items that are counted: relevant ones, irrelevant ones, or both.
 
     References
     ----------
@@ -133,7 +136,7 @@ class RecallGap(GroupMetric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "a group or everyone else has no item to look for"
+    why_undefined: ClassVar[str] = "a group or everyone else has no item to count"
     params: ClassVar[Mapping[str, Constraint]] = {
         "threshold": Number(low=0.0, open_low=True),
         "rate": Choice("recall", "false_positive", "odds"),
@@ -148,10 +151,10 @@ class RecallGap(GroupMetric):
         inside = slots.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         relevant = slots.y >= self.threshold
         pairs = []
-        for name, looked_for in (("recall", relevant), ("false_positive", ~relevant)):
+        for name, counted in (("recall", relevant), ("false_positive", ~relevant)):
             if self.rate in (name, "odds"):
-                found = slots.sum_by_group(inside * looked_for, codes, len(labels))
-                people = slots.sum_by_group(looked_for.astype(float), codes, len(labels))
+                found = slots.sum_by_group(inside * counted, codes, len(labels))
+                people = slots.sum_by_group(counted.astype(float), codes, len(labels))
                 pairs.append((_gaps(found, people), divide(found, people)))
         gaps = np.fmax(pairs[0][0], pairs[-1][0])
         groups = gaps if self.rate == "odds" else pairs[0][1]

@@ -1,4 +1,4 @@
-"""Nearest neighbours of the points of one list, whatever their order."""
+"""Individual fairness: scores compared between items with similar features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,16 +22,17 @@ __all__ = [
 ]
 
 
-#: Distances that differ by less than this share are equal.
+#: Distances that differ by less than this relative tolerance are equal.
 SAME = 1e-9
+#: Largest number of distances computed at once.
 CELLS = 1 << 20
 
 
 def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarray:
-    """Return the mean value of the k points nearest to each, itself left out.
+    """Return the mean value of the k points nearest to each point, excluding itself.
 
-    All others where there are fewer than k, NaN where there is none. Points as far away as the
-    k-th share the places that are left, so the order of the rows does not matter. Equal points are
+    With fewer than k other points, all of them count; NaN if there are none. Points at the distance
+    of the k-th share the remaining weight, so the order of rows does not matter. Equal points are
     merged first, so that a list of copies costs no more than any other.
     """
     from scipy.spatial import cKDTree
@@ -69,7 +70,7 @@ def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarra
 
 
 def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the different points, which of them each row is, and how many rows each is."""
+    """Return the distinct points, the index of each row's point, and the rows per point."""
     if points.shape[1] == 0:
         points = np.zeros((len(points), 1))
     packed = np.ascontiguousarray(points + 0.0)
@@ -81,7 +82,7 @@ def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _shells(distance: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say what is closer than the radius, and what is as far away."""
+    """Return masks of the points closer than the radius and of those at its distance."""
     closer = distance < radius * (1 - SAME)
     return closer, (distance <= radius * (1 + SAME)) & ~closer
 
@@ -89,7 +90,7 @@ def _shells(distance: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.nd
 def _sums(
     closer: np.ndarray, tied: np.ndarray, own: np.ndarray, held: np.ndarray, total: np.ndarray
 ) -> np.ndarray:
-    """Count and add up both shells, and say whether the point itself is in the outer one."""
+    """Return counts and sums of both shells, and whether the point itself is in the outer one."""
     return np.stack(
         [
             (held * closer).sum(axis=1),
@@ -102,7 +103,7 @@ def _sums(
 
 
 def scaled_scores(slots: Slots) -> np.ndarray:
-    """Scale the scores of each query to [0, 1]; all 0 where they are equal."""
+    """Return the scores scaled to [0, 1] in each query; all 0 if they are equal."""
     score = slots.score.astype(np.float64)
     low = np.repeat(np.minimum.reduceat(score, slots.offsets[:-1]), slots.sizes)
     high = np.repeat(np.maximum.reduceat(score, slots.offsets[:-1]), slots.sizes)
@@ -139,7 +140,7 @@ class Consistency(Metric):
     Parameters
     ----------
     n_neighbors : int
-        How many neighbours are looked at.
+        Number of neighbours.
 
     References
     ----------
@@ -151,7 +152,7 @@ class Consistency(Metric):
     >>> Consistency(n_neighbors=5)
     Consistency(n_neighbors=5)
     >>> X = [[0.0], [0.1], [5.0], [5.1]]
-    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
+    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # similar items have equal scores
     1.0
     >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
     0.0
@@ -190,7 +191,7 @@ class LipschitzViolations(Metric):
     Parameters
     ----------
     slope : float
-        How far apart scores may lie per unit of distance, > 0.
+        Largest allowed difference in score per unit of distance, > 0.
 
     References
     ----------

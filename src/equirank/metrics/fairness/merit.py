@@ -1,4 +1,4 @@
-"""Disparate impact: how the clicks a group earns per merit compare with everyone else's."""
+"""Exposure per merit, compared between groups and between individuals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +38,8 @@ class IndividualDisparity(Metric):
     ----------
     discount : {"log2", "zipf"} or sequence
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------
@@ -59,7 +61,7 @@ class IndividualDisparity(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds fewer than two items of merit"
+    why_undefined: ClassVar[str] = "it contains fewer than two items with merit"
     params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
 
     discount: str | Sequence[float] = "log2"
@@ -69,14 +71,14 @@ class IndividualDisparity(Metric):
         from ...kernels.metric_loops import positive_parts
 
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
-        kept = np.flatnonzero(slots.y > 0)
-        sizes = np.bincount(slots.query[kept], minlength=slots.n_queries)
+        index = np.flatnonzero(slots.y > 0)
+        sizes = np.bincount(slots.query[index], minlength=slots.n_queries)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        merit = slots.y[kept].astype(np.float64)
-        ratio = exposure[kept] / merit
-        rank = np.empty(len(kept), dtype=np.int64)
-        places = np.arange(len(kept)) - np.repeat(offsets[:-1], sizes)
-        rank[sort_within(-ratio, offsets)] = places
+        merit = slots.y[index].astype(np.float64)
+        ratio = exposure[index] / merit
+        rank = np.empty(len(index), dtype=np.int64)
+        position = np.arange(len(index)) - np.repeat(offsets[:-1], sizes)
+        rank[sort_within(-ratio, offsets)] = position
         by_merit = sort_within(-merit, offsets)
         total, pairs = positive_parts(ratio, rank, merit, by_merit, offsets)
         return Values(divide(total, pairs))
@@ -84,23 +86,23 @@ class IndividualDisparity(Metric):
 
 @dataclass(frozen=True)
 class Shares:
-    """Sums over the items of each query and group: what they draw, their merit, their number."""
+    """Sums over the items of each query and group: exposure or impact, merit, and number."""
 
-    drawn: np.ndarray
+    received: np.ndarray
     merit: np.ndarray
     people: np.ndarray
 
     def rest(self) -> "Shares":
         """Return the same sums over everyone else."""
-        others = 1.0 - np.eye(self.drawn.shape[1])
-        return Shares(self.drawn @ others, self.merit @ others, self.people @ others)
+        others = 1.0 - np.eye(self.received.shape[1])
+        return Shares(self.received @ others, self.merit @ others, self.people @ others)
 
     def per_merit(self) -> np.ndarray:
-        """Divide the means, NaN where the merit is 0."""
-        return divide(self.drawn, self.merit)
+        """Return the sum per merit, NaN if the merit is 0."""
+        return divide(self.received, self.merit)
 
     def mean_merit(self) -> np.ndarray:
-        """Return the mean merit, NaN where there is nobody."""
+        """Return the mean merit, NaN for an empty group."""
         return divide(self.merit, self.people)
 
 
@@ -116,6 +118,8 @@ class MeritMetric(GroupMetric):
     ----------
     discount : {"log2", "zipf"} or sequence
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -125,16 +129,16 @@ class MeritMetric(GroupMetric):
 
     discount: str | Sequence[float] = "log2"
 
-    def drawn(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
-        """Return what each slot draws: its exposure, unless a metric says otherwise."""
+    def received(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
+        """Return the quantity of each slot that is compared with merit: its exposure."""
         return exposure
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Compare each group with the rest (query x group)."""
+        """Compare each group with everyone else (query x group)."""
         raise TypeError(f"{type(self).__name__} must define compare; MeritMetric is abstract")
 
     def values(self, slots: Slots) -> Values:
-        """Compare every group, or the protected one, with the rest; the worst counts."""
+        """Compare every group, or the protected one, with everyone else; return the worst."""
         codes, labels = slots.groups(self.by)
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
 
@@ -142,7 +146,7 @@ class MeritMetric(GroupMetric):
             return slots.sum_by_group(values, codes, len(labels))
 
         group = Shares(
-            total(self.drawn(slots, exposure)), total(slots.y), total(np.ones(len(codes)))
+            total(self.received(slots, exposure)), total(slots.y), total(np.ones(len(codes)))
         )
         compared = self.compare(group, group.rest())
         per_merit = group.per_merit()
@@ -185,15 +189,15 @@ class DisparateImpact(MeritMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
-        "it contains only one group, a group's merit is 0, or the rest has no impact"
+        "it contains only one group, a group's merit is 0, or everyone else has no impact"
     )
 
-    def drawn(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
-        """Return the clicks each slot expects."""
+    def received(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
+        """Return the expected clicks of each slot."""
         return exposure * slots.y
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Divide what a group earns per merit by what the rest does."""
+        """Return the ratio of a group's impact per merit to that of everyone else."""
         return divide(group.per_merit(), rest.per_merit())
 
 
@@ -226,11 +230,11 @@ class DisparateTreatment(MeritMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
-        "it contains only one group, a group's merit is 0, or the rest draws no attention"
+        "it contains only one group, a group's merit is 0, or everyone else has no exposure"
     )
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Divide what a group draws per merit by what the rest does."""
+        """Return the ratio of a group's exposure per merit to that of everyone else."""
         return divide(group.per_merit(), rest.per_merit())
 
 

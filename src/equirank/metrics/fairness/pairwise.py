@@ -1,4 +1,4 @@
-"""xAUC: whether relevant items of one group beat irrelevant ones of another, and the reverse."""
+"""Gaps between groups in pairwise accuracy and cross-group AUC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -31,11 +31,11 @@ class PairCounts:
     total: np.ndarray
 
     def accuracy(self) -> np.ndarray:
-        """Return the share in which the better item stands above, ties half."""
+        """Return the share of pairs in which the better item ranks higher, ties half."""
         return divide(self.total - self.wrong, self.total)
 
     def of(self, group: int) -> np.ndarray:
-        """Return the accuracies of a group against the rest: better, and worse (query x 2)."""
+        """Return a group's accuracies as better and as worse side of pairs with everyone else."""
         others = np.arange(self.total.shape[1]) != group
         sides = [np.s_[:, group, others], np.s_[:, others, group]]
         pairs = np.stack([self.total[side].sum(axis=1) for side in sides], axis=1)
@@ -51,7 +51,13 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AccuracyGap(GroupMetric):
-    """Base of gaps between the pairwise accuracies of two groups."""
+    """Base of gaps between the pairwise accuracies of two groups.
+
+    Parameters
+    ----------
+    protected : label, optional
+        The group to compare with everyone else; without it, the largest gap between two groups.
+    """
 
     exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -59,11 +65,11 @@ class AccuracyGap(GroupMetric):
     why_undefined: ClassVar[str] = "no two groups have pairs to compare in both directions"
 
     def relevance(self, slots: Slots) -> np.ndarray:
-        """Return the relevance by which items are better or worse."""
+        """Return the relevance that decides which item of a pair is better."""
         return slots.y
 
     def values(self, slots: Slots) -> Values:
-        """Return the largest gap of two groups, or that of the protected group to the rest."""
+        """Return the largest gap between two groups, or that of the protected group."""
         codes, labels = slots.groups(self.by)
         counts = count_pairs(slots, codes, len(labels), self.relevance(slots))
         against = np.stack([counts.of(group) for group in range(len(labels))], axis=1)
@@ -159,7 +165,7 @@ class _Matrix(GroupMetric):
     takes_k: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return accuracies and numbers of pairs per query; the value itself says nothing."""
+        """Return accuracies and numbers of pairs per query as groups; the value is 0."""
         codes, labels = slots.groups(self.by)
         counts = count_pairs(slots, codes, len(labels), slots.y)
         others = np.stack([counts.of(group)[:, 0] for group in range(len(labels))], axis=1)
@@ -186,22 +192,22 @@ def pairwise_accuracy_matrix(
     by: str | tuple[str, ...] | None = None,
     ties: Literal["average", "stable"] = "average",
 ) -> Table:
-    """Compute the accuracy of every two groups: the full table behind `GroupPairwiseAccuracy`.
+    """Compute the pairwise accuracy of every two groups, which `GroupPairwiseAccuracy` compares.
 
     Parameters
     ----------
     y_true : array-like
         Relevance, >= 0.
     y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
+        Scores, higher scores rank first; or a `Ranking`.
     sensitive_features : array-like
         The group of each row.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        The query of each row; None makes all rows one list.
     by : str or tuple of str, optional
-        The attribute, or several to cross; may be left out where there is only one.
+        The attribute, or several for their intersection; optional if there is only one.
     ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
+        Treat equal scores as ties, or keep their input order.
 
     Returns
     -------

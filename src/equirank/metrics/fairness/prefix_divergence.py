@@ -1,4 +1,4 @@
-"""What rND, rKL and rRD share: cut points, expected counts in prefixes, and the normaliser."""
+"""rND, rKL and rRD: group shares in prefixes compared with those of the whole list."""
 
 import math
 import warnings
@@ -29,7 +29,7 @@ from ...kernels.segments import divide, segment_sum
 __all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric"]
 
 
-#: Distance of a prefix from the whole list: of (count, cut, n, size).
+#: Distance of a prefix from the whole list, a function of (count, cut, n, size).
 Distance = Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]
 
 
@@ -54,12 +54,14 @@ class PrefixMetric(GroupMetric):
     Parameters
     ----------
     step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+        Prefixes have step, 2 step, ... items; a prefix of one item never counts.
     normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
+        Divisor of the sum: its value for the worst list sorted by group, its true maximum over all
+        lists, its value with the protected group last, or 1.
     discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+        Weight of a prefix: ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its code.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
@@ -79,7 +81,7 @@ class PrefixMetric(GroupMetric):
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        """1 is the most only where the sum is divided by its largest value."""
+        """Bounds of the values; the upper bound is 1 if the sum is divided by its maximum."""
         return (0.0, 1.0) if self.normalizer in ("extremes", "exact") else (0.0, math.inf)
 
     def cuts(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> Cuts:
@@ -125,7 +127,7 @@ class PrefixMetric(GroupMetric):
         return divide(value, worst, defined)
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return each wanted group's value against the rest (query x wanted group)."""
+        """Return each wanted group's value against everyone else (query x wanted group)."""
         cuts = self.cuts(slots, codes, wanted)
         columns = [self.against_rest(cuts, j, self.distance()) for j in range(len(wanted))]
         return np.stack(columns, axis=1)
@@ -155,7 +157,7 @@ class PrefixMetric(GroupMetric):
         )
 
 
-#: Sorted lists are searched over all sets of groups, which doubles with each group.
+#: Largest number of groups: sorted lists are searched over all sets of groups.
 MOST_GROUPS = 10
 
 
@@ -168,6 +170,11 @@ class RKL(PrefixMetric):
     with it, the group and everyone else. Z is the largest value over the lists sorted by group,
     which is the true maximum (verified by brute force). Tied items count with the expected number
     in each prefix. Undefined if a query contains only one group. Over draws: the expected metric.
+
+    Parameters
+    ----------
+    protected : label, optional
+        The group to compare with everyone else; without it, all groups are compared at once.
 
     References
     ----------
@@ -185,7 +192,7 @@ class RKL(PrefixMetric):
     """
 
     def distance(self) -> Distance:
-        """Return the divergence of one group and the rest."""
+        """Return the divergence of a group and everyone else."""
         return two_group_divergence
 
     def values(self, slots: Slots) -> Values:
@@ -278,7 +285,7 @@ class RRD(PrefixMetric):
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        """Expected counts of tied items fall between the counts of lists, and may exceed 1."""
+        """Bounds of the values; none above, since expected counts of tied items may exceed 1."""
         return (0.0, math.inf)
 
     def distance(self) -> Distance:
@@ -286,7 +293,7 @@ class RRD(PrefixMetric):
         return ratio_distance
 
     def check(self, data: RankingData) -> None:
-        """Warn where a group that is looked at is not the minority."""
+        """Warn if a compared group is not the minority."""
         super().check(data)
         attribute = data.attribute(self.by)
         share = np.bincount(attribute.codes, minlength=len(attribute.categories)) / data.n_rows

@@ -1,4 +1,4 @@
-"""Rank calibration error: how often pairs that a group takes part in are misordered."""
+"""Rank parity, equality and calibration errors: shares of a group's pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class RankCalibrationError(GroupMetric):
     denominator: Literal["all", "comparable"] = "all"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of misordered pairs among those each wanted group takes part in."""
+        """Return the share of misordered pairs among those with an item of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
         counts = count_pairs(slots, codes, n_groups, slots.y)
         size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)[:, wanted]
@@ -72,7 +72,7 @@ class RankCalibrationError(GroupMetric):
 
 
 def _with_group(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Add up the pairs that each group takes part in, from pairs by two groups."""
+    """Return the number of pairs with an item of each group, from pairs by two groups."""
     both = table[:, wanted, wanted]
     return table.sum(axis=2)[:, wanted] + table.sum(axis=1)[:, wanted] - both
 
@@ -104,7 +104,7 @@ class RankEqualityError(GroupMetric):
     >>> from equirank.metrics import RankEqualityError, rank_equality_error
     >>> RankEqualityError(protected="f")
     RankEqualityError(protected="f")
-    >>> # a stands wrongly above one of the two better b: 1 of 2 mixed pairs
+    >>> # a ranks above one of the two better b: 1 of 2 mixed pairs
     >>> rank_equality_error([0, 2, 1], [0.5, 0.9, 0.1], ["a", "b", "b"], protected="a")
     0.5
     """
@@ -118,7 +118,7 @@ class RankEqualityError(GroupMetric):
     denominator: Literal["all", "comparable"] = "all"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of each wanted group's mixed pairs that favour it wrongly."""
+        """Return the share of each wanted group's mixed pairs that are misordered in its favour."""
         n_groups = len(slots.groups(self.by)[1])
         counts = count_pairs(slots, codes, n_groups, slots.y)
         columns = []
@@ -167,7 +167,7 @@ class RankParityError(GroupMetric):
     takes_k: ClassVar[bool] = False
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of each wanted group's mixed pairs in which it stands above."""
+        """Return the share of each wanted group's mixed pairs in which its item ranks higher."""
         begin, end = slots.begin(), slots.end()
         last = np.repeat(slots.offsets[1:], slots.sizes)
         columns = []

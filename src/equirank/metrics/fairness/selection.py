@@ -1,4 +1,4 @@
-"""Adverse impact ratio: how often a group is selected, over how often the best-placed group is."""
+"""Adverse impact ratio and selection rates of groups."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -18,7 +18,7 @@ from ...kernels.segments import divide
 __all__ = ["FOUR_FIFTHS", "AdverseImpactRatio", "SelectionRates"]
 
 
-#: Below this ratio the rule of thumb of the US guidelines on employee selection speaks of impact.
+#: Threshold of the ratio in the US guidelines on employee selection (four-fifths rule).
 FOUR_FIFTHS = 0.8
 
 
@@ -29,16 +29,16 @@ class SelectionRates:
     Attributes
     ----------
     queries : ndarray
-        The lists; one entry, None, where they were pooled.
+        The lists; one entry, None, if they were pooled.
     groups : tuple
         The groups.
     people, selected : ndarray
-        How many there are, and how many of them are selected (expected over ties and draws).
+        Number of people and of those selected (expected over ties and draws).
     rate, rate_low, rate_high : ndarray
-        Share selected with its Wilson interval, NaN for a group without people.
+        Share selected with its Wilson interval, NaN for an empty group.
     ratio, ratio_low, ratio_high : ndarray
-        Rate over the highest rate of the list with its log-ratio interval, which takes the lists as
-        samples and the highest group as given; NaN where nobody is selected.
+        Rate divided by the highest rate of the list, with its log-ratio interval, which treats the
+        lists as samples and the highest group as fixed; NaN if nobody is selected.
     level : float
         Level of the intervals.
     """
@@ -57,7 +57,7 @@ class SelectionRates:
 
     @property
     def under_four_fifths(self) -> np.ndarray:
-        """Whether the ratio lies under four fifths: a fact about numbers, not a verdict."""
+        """Whether the ratio is below four fifths: a fact about numbers, not a verdict."""
         return self.ratio < FOUR_FIFTHS - 1e-12
 
     def to_table(self) -> Table:
@@ -86,6 +86,11 @@ class AdverseImpactRatio(GroupMetric):
     expected rates count: a metric of the expectation. Undefined if nobody is selected or a query
     contains only one group.
 
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: positions 1 to k are selected.
+
     References
     ----------
     Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978.
@@ -108,7 +113,7 @@ class AdverseImpactRatio(GroupMetric):
     why_undefined: ClassVar[str] = "it contains only one group, or nobody is selected"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return each wanted group's rate over the highest rate."""
+        """Return each wanted group's rate divided by the highest rate."""
         n_groups = len(slots.groups(self.by)[1])
         people, selected = self._counts(slots, codes, n_groups)
         return _ratios(people, selected)[:, wanted]
@@ -128,12 +133,12 @@ class AdverseImpactRatio(GroupMetric):
         Parameters
         ----------
         ranking : Ranking
-            What was decided.
+            The ranking.
         level : float
             Level of the intervals.
         pooled : bool
-            Add up people and selected over all lists first. The intervals take people as drawn one
-            by one; for the mean over lists `evaluate` resamples lists.
+            Sum people and selected over all lists first. The intervals treat people as independent
+            draws; for the mean over lists, `evaluate` resamples lists.
 
         Returns
         -------

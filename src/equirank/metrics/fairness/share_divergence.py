@@ -1,4 +1,4 @@
-"""AWRF: how far each group's share of the attention lies from its target share."""
+"""AWRF and NDKL: shares of groups compared with target shares."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -42,12 +42,14 @@ class AWRF(ShareMetric):
     Parameters
     ----------
     discount : {"log2", "zipf", "geometric"} or sequence
-        Attention of place j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``, or the
-        weights of places 1, 2, ... (0 behind its end).
+        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``, or the
+        weights of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
     stop : float
-        Share of the attention that goes to the first place, where it is geometric.
+        Share of the exposure of position 1 under the geometric discount.
     distance : {"difference", "js"}
-        How shares are compared.
+        The difference of shares, or the Jensen-Shannon divergence in bits.
 
     References
     ----------
@@ -67,7 +69,7 @@ class AWRF(ShareMetric):
     """
 
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it contains only one group, or draws no attention"
+    why_undefined: ClassVar[str] = "it contains only one group, or has no exposure"
     params: ClassVar[Mapping[str, Constraint]] = {
         "discount": AnyOf(Choice("geometric"), DISCOUNT),
         "stop": Number(0.0, 1.0, open_low=True, open_high=True),
@@ -84,7 +86,7 @@ class AWRF(ShareMetric):
         return discounts(n, (self.stop * (1.0 - self.stop) ** np.arange(n)).tolist(), self.k)
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query and each group's share of attention less its target."""
+        """Return the value of each query and each group's share of exposure minus its target."""
         codes, labels = slots.groups(self.by)
         attention = slots.expect(self._attention(int(slots.sizes.max())))
         drawn = slots.sum_by_group(attention, codes, len(labels))
@@ -122,6 +124,13 @@ class NDKL(ShareMetric):
     orders: a fully tied list has the value 0. Over draws: the expected metric. Undefined if a query
     contains only one group or shows nothing, or if a group with a target of 0 appears.
 
+    Parameters
+    ----------
+    protected : label, optional
+        The group to compare with everyone else; without it, all groups are compared at once.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
+
     References
     ----------
     Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
@@ -147,16 +156,16 @@ class NDKL(ShareMetric):
         sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         target = self.targets(slots, sizes)
         limit = self.limit(slots)
-        query, place, offsets = prefix_places(limit)
-        weight = discounts(int(limit.max()), "log2")[place - 1]
+        query, length, offsets = prefix_places(limit)
+        weight = discounts(int(limit.max()), "log2")[length - 1]
         norm = np.concatenate([[0.0], np.cumsum(discounts(int(limit.max()), "log2"))])[limit]
         mixed = several(target) & (limit > 0)
         first = slots.offsets[:-1][query]
-        slot = first + place - 1
+        slot = first + length - 1
 
         def mean(count: np.ndarray, base: np.ndarray) -> np.ndarray:
-            logs = log_shares(count, place, slots.lo is None)
-            return discounted_divergence(count / place, logs, weight, base, offsets)
+            logs = log_shares(count, length, slots.lo is None)
+            return discounted_divergence(count / length, logs, weight, base, offsets)
 
         code = self.code(slots)
         wanted = list(range(len(labels))) if code is None else [code]
@@ -167,7 +176,7 @@ class NDKL(ShareMetric):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
             own = mean(count, target[:, group])
             if not apart or not single:
-                apart.append(own + mean(place - count, 1.0 - target[:, group]))
+                apart.append(own + mean(length - count, 1.0 - target[:, group]))
             else:
                 apart.append(apart[0])
             together += own

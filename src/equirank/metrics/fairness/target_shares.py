@@ -1,4 +1,4 @@
-"""Infeasible index: in how many prefixes a group has fewer places than its share gives it."""
+"""Infeasible index and skew: counts of groups compared with target shares."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ Proportions = Mapping[Any, float] | tuple[tuple[Any, float], ...]
 
 
 class Shares:
-    """A mapping of group to share that sums to 1, or None."""
+    """Constraint: a mapping of group to share that sums to 1, or None."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value is such a mapping, given as pairs."""
@@ -51,7 +51,7 @@ class ShareMetric(GroupMetric):
     Parameters
     ----------
     proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+        Target share of each group; None takes the shares of the whole list.
     """
 
     why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
@@ -70,7 +70,7 @@ class ShareMetric(GroupMetric):
         super().__post_init__()
 
     def check(self, data: RankingData) -> None:
-        """Raise where the target shares do not name the groups of the data."""
+        """Raise if the target shares do not name the groups of the data."""
         super().check(data)
         attribute = data.attribute(self.by)
         named = self._named(attribute)
@@ -103,13 +103,13 @@ class ShareMetric(GroupMetric):
         return slots.data.attribute(self.by).code(self.protected)
 
     def limit(self, slots: Slots) -> np.ndarray:
-        """Return the length of each query's longest prefix: what is shown, or the cutoff."""
+        """Return the length of each query's longest prefix: all items shown, or the cutoff."""
         shown = slots.sizes if slots.shown is None else slots.shown
         return shown if self.k is None else np.minimum(shown, self.k)
 
 
 def several(targets: np.ndarray) -> np.ndarray:
-    """Say for each query whether at least two groups have a target share."""
+    """Return for each query whether at least two groups have a target share."""
     return (targets > 0).sum(axis=1) > 1
 
 
@@ -132,6 +132,10 @@ class InfeasibleIndex(ShareMetric):
     ----------
     per_group : bool
         Count pairs of a prefix and a group.
+    protected : label, optional
+        The group that is counted; without it, a prefix counts if any group falls short.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
 
     References
     ----------
@@ -143,7 +147,7 @@ class InfeasibleIndex(ShareMetric):
     >>> from equirank.metrics import InfeasibleIndex, infeasible_index
     >>> InfeasibleIndex@25
     InfeasibleIndex@25
-    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # the first two places hold no f
+    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # positions 1 and 2 have no f
     1.0
     >>> infeasible_index([4, 3, 2, 1], list("mfmf"))
     0.0
@@ -161,15 +165,15 @@ class InfeasibleIndex(ShareMetric):
         sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         target = self.targets(slots, sizes)
         limit = self.limit(slots)
-        query, place, offsets = prefix_places(limit)
+        query, length, offsets = prefix_places(limit)
         first = slots.offsets[:-1][query]
-        slot = first + place - 1
+        slot = first + length - 1
         mixed = several(target) & (limit > 0)
         some = np.zeros(len(query), dtype=bool)
         columns = []
         for group in range(len(labels)):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            short = count < np.floor(target[query, group] * place + 1e-9)
+            short = count < np.floor(target[query, group] * length + 1e-9)
             some |= short
             columns.append(segment_sum(short.astype(np.float64), offsets))
         groups = np.where(mixed[:, None], np.stack(columns, axis=1), np.nan)
@@ -201,9 +205,11 @@ class Skew(ShareMetric):
     Parameters
     ----------
     extreme : {"min", "max"}
-        Which group counts where none is protected: MinSkew or MaxSkew.
+        The group that counts without ``protected``: MinSkew or MaxSkew.
     smoothing : float
-        So many more places, filled in proportion, are added before shares are taken.
+        Number of positions, filled in proportion, that are added before shares are taken.
+    protected : label, optional
+        The group to compare with its target; without it, the extreme of all groups counts.
 
     References
     ----------
@@ -239,7 +245,7 @@ class Skew(ShareMetric):
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the options; the largest skew is better the lower it is."""
+        """Check the options; for MaxSkew, lower is better."""
         super().__post_init__()
         if self.extreme == "max" and self.protected is None:
             object.__setattr__(self, "direction", "lower")

@@ -1,4 +1,4 @@
-"""IGF-aggregated: how much of a group's merit above each accepted item is accepted."""
+"""In-group fairness: accepted and rejected merits within each group."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,13 @@ __all__ = ["IGFAggregated", "IGFMetric", "IGFRatio"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFMetric(GroupMetric):
-    """Base of metrics of in-group fairness: accepted and rejected merits of a group."""
+    """Base of metrics of in-group fairness: accepted and rejected merits of a group.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: positions 1 to k are accepted.
+    """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
@@ -48,7 +54,7 @@ class IGFMetric(GroupMetric):
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Make the function that gives the value of one group's members in each query."""
+        """Return a function from the members of a group to its value in each query."""
         raise TypeError(f"{type(self).__name__} must define inside; IGFMetric is abstract")
 
 
@@ -82,7 +88,7 @@ class IGFRatio(IGFMetric):
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Divide the lowest merit that may be accepted by the highest that may be rejected."""
+        """Return the lowest merit that may be accepted over the highest that may be rejected."""
         accepted = np.where(chance > 0, merit, np.inf)
         rejected = np.where(chance < 1, merit, 0.0)
 
@@ -135,7 +141,7 @@ class IGFAggregated(IGFMetric):
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Add up merits from the highest down, and take the lowest ratio of accepted to all."""
+        """Return the lowest ratio of accepted to all merit, summed from the highest merit down."""
         order = sort_within(merit, offsets)
         _, end = tie_blocks(merit[order], offsets)
         last = np.arange(len(order)) if end is None else end - 1
@@ -143,10 +149,15 @@ class IGFAggregated(IGFMetric):
 
         def lowest(member: np.ndarray) -> np.ndarray:
             own = member[order]
-            worth = np.where(own, merit, 0.0)
-            taken, whole = _running(worth * chance, offsets), _running(worth, offsets)
+            merits = np.where(own, merit, 0.0)
+            accepted_sum, total_sum = _running(merits * chance, offsets), _running(merits, offsets)
             ratio = np.full(len(own), np.inf)
-            np.divide(taken[last], whole[last], out=ratio, where=own & (chance > 0) & (merit > 0))
+            np.divide(
+                accepted_sum[last],
+                total_sum[last],
+                out=ratio,
+                where=own & (chance > 0) & (merit > 0),
+            )
             least = np.minimum.reduceat(ratio, offsets[:-1])
             return np.where(np.isinf(least), np.nan, np.minimum(1.0, least))
 
@@ -154,6 +165,6 @@ class IGFAggregated(IGFMetric):
 
 
 def _running(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Add up along each query."""
+    """Return cumulative sums within each query."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     return total[1:] - np.repeat(total[offsets[:-1]], np.diff(offsets))

@@ -1,4 +1,4 @@
-"""CSDCG: discounted gain in which costly items count more, and low ones against the list."""
+"""CSDCG: discounted gain weighted by the costs of items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ class CSDCG(Metric):
     Parameters
     ----------
     cost : optional
-        ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: made from the costs of the two items in the
+        ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: combines the costs of the two items in the
         data. None: every pair costs 1. A square table: ``cost[y_i][y_other]``. A sparse matrix or a
-        mapping: the pair of rows (i, other), others cost nothing. A callable: asked for arrays of
-        rows i and other, in the caller's numbering.
+        mapping: the pair of rows (i, other); other pairs cost 0. A callable: called with arrays of
+        rows i and other, in input order.
     normalized : bool
-        Between the worst order (0) and the best (1) of the same items.
+        Scale between the worst order (0) and the best (1) of the same items.
 
     References
     ----------
@@ -63,14 +63,14 @@ class CSDCG(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    why_undefined: ClassVar[str] = "it contains a single item, or every order is worth the same"
+    why_undefined: ClassVar[str] = "it contains a single item, or every order has the same value"
     params: ClassVar[Mapping[str, Constraint]] = {"cost": PairCost(), "normalized": Flag()}
 
     cost: Any = "product"
     normalized: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options, and say what they need and where the value lies."""
+        """Check the options and set the needs and bounds that follow from them."""
         object.__setattr__(self, "cost", as_pair_cost("CSDCG", self.cost))
         super().__post_init__()
         if not isinstance(self.cost, str):
@@ -104,7 +104,7 @@ class CSDCG(Metric):
         return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
 
     def check(self, data: RankingData) -> None:
-        """Raise where the data lacks what the metric needs."""
+        """Raise if the data lack what the metric needs."""
         super().check(data)
         check_cost(self, self.cost, np.asarray(data.y))
 
@@ -116,18 +116,20 @@ class CSDCG(Metric):
         several = slots.sizes > 1
         if not self.normalized:
             return Values(np.where(several, value, np.nan))
-        place = table[slots.position - 1]
+        discount = table[slots.position - 1]
         if slots.shown is not None:
-            place = place * (slots.position <= np.repeat(slots.shown, slots.sizes))
-        best = segment_sum(sort_values_within(weight, slots.offsets) * place, slots.offsets)
-        worst = -segment_sum(sort_values_within(-weight, slots.offsets) * place, slots.offsets)
-        size = segment_sum(sort_values_within(np.abs(weight), slots.offsets) * place, slots.offsets)
+            discount = discount * (slots.position <= np.repeat(slots.shown, slots.sizes))
+        best = segment_sum(sort_values_within(weight, slots.offsets) * discount, slots.offsets)
+        worst = -segment_sum(sort_values_within(-weight, slots.offsets) * discount, slots.offsets)
+        size = segment_sum(
+            sort_values_within(np.abs(weight), slots.offsets) * discount, slots.offsets
+        )
         defined = several & (best - worst > 1e-12 * size)
         share = divide(value - worst, best - worst, defined)
         return Values(np.clip(share, 0.0, 1.0))
 
     def _mean_costs(self, slots: Slots) -> np.ndarray:
-        """Return each item's mean pair cost with the others of its query."""
+        """Return the mean cost of each item's pairs with the other items of its query."""
         from ...kernels.metric_loops import exclusive_sums
 
         others = np.repeat(np.maximum(slots.sizes - 1, 1), slots.sizes)
@@ -146,7 +148,7 @@ class CSDCG(Metric):
 
 
 def _signs(slots: Slots) -> np.ndarray:
-    """Return +1 in the better half by relevance, -1 in the other, between for ties across."""
+    """Return +1 for the better half by relevance, -1 for the other, the mean for ties across."""
     order, begin, end = truth_order(slots.y, slots.offsets)
     size = end - begin
     half = np.repeat(slots.sizes // 2, slots.sizes)

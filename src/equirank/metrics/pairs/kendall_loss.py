@@ -1,4 +1,4 @@
-"""Kendall loss: the share of pairs in the wrong order, weighed by where they belong."""
+"""Kendall loss: the share of misordered pairs, weighted by their true positions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from ...kernels.segments import divide
 __all__ = ["KendallLoss"]
 
 
-#: How many weights are asked for at once.
+#: Largest number of weights computed at once.
 WEIGHTS = 1 << 21
 
 
@@ -25,7 +25,7 @@ class Weight:
     """A function of two arrays of true positions."""
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value can be called."""
+        """Return whether the value is callable."""
         return callable(value)
 
     def __str__(self) -> str:
@@ -109,24 +109,24 @@ class KendallLoss(Metric):
 
 
 def _weight_rows(weight: Callable[..., Any], n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Ask for the weights of n positions, some rows of their table at a time."""
+    """Yield the weights of n positions in blocks of rows, with the first row of each."""
     rows = max(1, WEIGHTS // n)
     for first in range(0, n, rows):
-        place = np.arange(first + 1, min(first + rows, n) + 1)
-        i, j = np.meshgrid(place, np.arange(1, n + 1), indexing="ij")
-        yield first, _ask(weight, i, j)
+        position = np.arange(first + 1, min(first + rows, n) + 1)
+        i, j = np.meshgrid(position, np.arange(1, n + 1), indexing="ij")
+        yield first, _checked_weights(weight, i, j)
 
 
-def _ask(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Ask for weights; positions with themselves are never used and may be anything."""
+def _checked_weights(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return the weights of pairs of positions; those with i = j are not used and set to 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        answer = np.array(np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), i.shape))
-    answer[i == j] = 0.0
-    bad = ~(np.isfinite(answer) & (answer >= 0))
+        weights = np.array(np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), i.shape))
+    weights[i == j] = 0.0
+    bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise DataError(
-            f"weight must give finite numbers >= 0, got {answer[at].item()!r} for the positions "
+            f"weight must return finite numbers >= 0, got {weights[at].item()!r} for the positions "
             f"{int(i[at])} and {int(j[at])}"
         )
-    return answer
+    return weights

@@ -1,4 +1,4 @@
-"""Pair loss: how often, or by how much, a pair of items stands in the wrong order."""
+"""Pair loss: the share of misordered pairs, or its exponential bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cos
 __all__ = ["PairLoss"]
 
 
-#: What a tied pair counts.
+#: Loss of a tied pair.
 TIED = {"R1": 1.0, "R2": 0.5}
 
 
@@ -44,10 +44,10 @@ class PairLoss(Metric):
     kind : {"R1", "R2", "E1"}
         Which loss.
     cost : optional
-        None: every pair the same. ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: made from the
-        costs of the two items in the data. A square table: ``cost[y_a][y_b]``. A sparse matrix or a
-        mapping: the pair of rows (a, b), others cost nothing. A callable: asked for arrays of rows
-        a and b, in the caller's numbering. Pairs that are not compared may be left out of all.
+        None: equal costs. ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: combines the costs of
+        the two items in the data. A square table: ``cost[y_a][y_b]``. A sparse matrix or a
+        mapping: the pair of rows (a, b); other pairs cost 0. A callable: called with arrays of rows
+        a and b, in input order. Pairs that are not compared may be omitted.
 
     References
     ----------
@@ -83,7 +83,7 @@ class PairLoss(Metric):
     cost: Any = None
 
     def __post_init__(self) -> None:
-        """Check the options, and say what they need and how large the loss may be."""
+        """Check the options and set the needs and bounds that follow from them."""
         object.__setattr__(self, "cost", as_pair_cost("PairLoss", self.cost))
         super().__post_init__()
         needs = {"cost"} if isinstance(self.cost, str) else set()
@@ -117,7 +117,7 @@ class PairLoss(Metric):
         return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
 
     def check(self, data: RankingData) -> None:
-        """Raise where the data lacks what the loss needs."""
+        """Raise if the data lack what the loss needs."""
         super().check(data)
         check_cost(self, self.cost, np.asarray(data.y))
 
@@ -167,7 +167,7 @@ class PairLoss(Metric):
 
     def _listed(self, slots: Slots, item_cost: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         lost, total = np.zeros(slots.n_queries), np.zeros(slots.n_queries)
-        place = slots.begin()
+        position = slots.begin()
         for a, b, cost in blocks(self.cost, slots, item_cost):
             compared = slots.y[a] > slots.y[b]
             a, b, cost = a[compared], b[compared], cost[compared]
@@ -175,7 +175,7 @@ class PairLoss(Metric):
                 loss = np.exp(slots.score[b].astype(np.float64) - slots.score[a])
                 loss = np.where(cost > 0, loss, 0.0)
             else:
-                loss = (place[a] > place[b]) + TIED[self.kind] * (place[a] == place[b])
+                loss = (position[a] > position[b]) + TIED[self.kind] * (position[a] == position[b])
             query = slots.query[a]
             lost += np.bincount(query, weights=cost * loss, minlength=slots.n_queries)
             total += np.bincount(query, weights=cost, minlength=slots.n_queries)

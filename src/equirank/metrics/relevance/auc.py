@@ -1,4 +1,4 @@
-"""AUC: how often a relevant item stands above an irrelevant one."""
+"""AUC and average rank: where the relevant items of a list are ranked."""
 
 import math
 from collections.abc import Mapping
@@ -75,7 +75,7 @@ class AverageRank(Metric):
     threshold : float
         An item is relevant if ``y >= threshold``.
     weights : {"relevance", "none"}
-        Weigh the relevant items by their relevance, or all the same.
+        Weight the relevant items by their relevance, or equally.
 
     References
     ----------
@@ -106,20 +106,20 @@ class AverageRank(Metric):
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
-        weight, place = self._parts(slots)
+        weight, position = self._parts(slots)
         total = segment_sum(weight, slots.offsets)
-        value = segment_sum(weight * place, slots.offsets)
+        value = segment_sum(weight * position, slots.offsets)
         return Values(divide(value, total))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the average rank of each group's own relevant items."""
-        weight, place = self._parts(slots)
+        weight, position = self._parts(slots)
         total = slots.sum_by_group(weight, codes, n_groups)
-        value = slots.sum_by_group(weight * place, codes, n_groups)
+        value = slots.sum_by_group(weight * position, codes, n_groups)
         return divide(value, total)
 
     def _parts(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-        """Return each slot's weight and expected position; rows not shown share the last ones."""
+        """Return the weight and expected position of each slot; rows not shown share the last."""
         relevant = slots.y >= self.threshold
         weight = slots.y * relevant if self.weights == "relevance" else relevant.astype(float)
         return weight, (slots.begin() + slots.end() + 1) / 2.0 - slots.start

@@ -1,4 +1,4 @@
-"""AP: precision at each relevant item, averaged."""
+"""Average precision, ERR and reciprocal rank: exact expectations over tied orders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -76,7 +76,7 @@ class ERR(Metric):
     Parameters
     ----------
     max_grade : float, optional
-        The largest grade there can be; taken from the data where it is not given (logged).
+        The largest possible grade; None takes the largest of the data and logs it.
 
     References
     ----------
@@ -107,7 +107,7 @@ class ERR(Metric):
         return Values(value)
 
     def check(self, data: RankingData) -> None:
-        """Raise where a grade exceeds ``max_grade``; note where it was taken from the data."""
+        """Raise if a grade exceeds ``max_grade``; log a grade taken from the data."""
         super().check(data)
         if self.max_grade is None:
             logger.info("%s takes its largest grade from the data: %g", self, data.max_grade)

@@ -1,4 +1,4 @@
-"""DCG: relevance gained, discounted by how far down it stands."""
+"""DCG and NDCG: relevance gains discounted by position."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def _table(metric: "DCG", slots: Slots) -> np.ndarray:
 
 
 def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-    """Return gain times expected discount of the slots that count, and where each query begins."""
+    """Return gain times expected discount of the slots up to k, and the offsets of queries."""
     table = _table(metric, slots)
     head = slots.head(metric.k)
     return gains(head.y, metric.gain) * head.expect(table), head.offsets
@@ -129,7 +129,7 @@ class NDCG(Metric):
         return Values(divide(gained, best))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Divide each group's gain by the best its items could have in the first places."""
+        """Return each group's gain divided by the maximum for its items in the top positions."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         cell = slots.query * n_groups + codes
         n_cells = slots.n_queries * n_groups
@@ -142,14 +142,14 @@ class NDCG(Metric):
 
 
 def _best(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray, k: int | None) -> np.ndarray:
-    """Return each list's largest sum: the largest gains meet the largest discounts."""
+    """Return the largest sum of each list: largest gains at the largest discounts."""
     if (np.diff(table) > 0).any():
-        place = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
-        weight = sort_values_within(table[place], offsets)
+        index = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
+        weight = sort_values_within(table[index], offsets)
         return segment_sum(sort_values_within(gain, offsets) * weight, offsets)
     if k is None:
         ranked, cuts = sort_values_within(gain, offsets), offsets
     else:
         ranked, cuts = largest_within(gain, offsets, k)
-    place = np.arange(len(ranked)) - np.repeat(cuts[:-1], np.diff(cuts))
-    return segment_sum(ranked * table[place], cuts)
+    index = np.arange(len(ranked)) - np.repeat(cuts[:-1], np.diff(cuts))
+    return segment_sum(ranked * table[index], cuts)

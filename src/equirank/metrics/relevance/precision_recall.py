@@ -1,4 +1,4 @@
-"""P@k: the share of relevant items among the first k."""
+"""Precision and recall in the top k."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Precision(Metric):
     Precision@10
     >>> precision([1, 0, 1], [0.9, 0.5, 0.1], k=2)
     0.5
-    >>> precision([1, 0, 1], [0.9, 0.5, 0.5], k=2)  # the second place is shared
+    >>> precision([1, 0, 1], [0.9, 0.5, 0.5], k=2)  # two items share position 2
     0.75
     """
 
@@ -57,11 +57,11 @@ class Precision(Metric):
         return Values(hits / (slots.sizes if self.k is None else self.k))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Count only the group's relevant items; the parts add up to the whole."""
+        """Return the precision from each group's relevant items; the parts sum to the whole."""
         table = discounts(int(slots.sizes.max()), "flat", self.k)
         hit = slots.expect(table) * (slots.y >= self.threshold)
-        places = slots.sizes if self.k is None else np.full(slots.n_queries, self.k)
-        value = slots.sum_by_group(hit, codes, n_groups) / places[:, None]
+        cutoff = slots.sizes if self.k is None else np.full(slots.n_queries, self.k)
+        value = slots.sum_by_group(hit, codes, n_groups) / cutoff[:, None]
         present = slots.sum_by_group(np.ones(len(hit)), codes, n_groups)
         return np.where(present > 0, value, np.nan)
 
