@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from equirank import datasets
-from equirank import DataError
+from equirank import DataError, datasets
 from equirank.datasets.catalogue import catalogue, dataset
 from equirank.datasets.fetch import look
 
