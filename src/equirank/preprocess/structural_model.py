@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ..core import inputs
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.labels import encode
 from .dag import Dag
 
