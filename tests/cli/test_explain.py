@@ -81,7 +81,7 @@ def test_what_is_printed_and_drawn(work, tmp_path):
     told = done(
         "explain", work / "trees", work / "people.csv", "--a", "p0", "--b", "p6", "--out", out
     )
-    assert told.startswith("p0 stands ")
+    assert told.startswith("p0 ranks ")
     assert "contribution" in told
     assert "Why p0" in out.read_text()
     home = next(line for line in told.splitlines() if line.startswith("home "))

@@ -322,7 +322,7 @@ def test_one_group_alone_is_coded_as_in_training(work, tmp_path):
     men = write(tmp_path / "men.csv", [row for row in people() if row[2] == "m"])
     result = run("predict", model, men, "--out", tmp_path / "s.csv")
     assert result.exit_code == 0, result.output  # also without anybody of the protected group
-    assert "the closest ranking is given" in result.stderr
+    assert "the closest ranking is returned" in result.stderr
 
 
 @pytest.mark.parametrize(

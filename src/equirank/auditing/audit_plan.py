@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..core.data import Attribute, RankingData
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
-from ..core.registry import suggest
 
 __all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
 

@@ -65,22 +65,16 @@ def _is_path(name: str) -> bool:
 
 
 def _load(path: str) -> Any:
-    """Return a user's metric, importable also from the current folder."""
-    import os
-    import sys
-    from pkgutil import resolve_name
+    """Import a user's metric, also from the current folder."""
+    from ..core.environment import load_object
 
     module, _, name = path.partition(":")
-    folder = os.getcwd()
-    sys.path.insert(0, folder)
     try:
-        return resolve_name(path)
+        return load_object(path)
     except ImportError as error:
         raise CommandError(f"metric {path!r} cannot be imported: {error}") from None
     except AttributeError:
-        raise CommandError(f"metric {path!r} not found: {module} has no {name}") from None
-    finally:
-        sys.path.remove(folder)
+        raise CommandError(f"metric {path!r} cannot be found: {module} has no {name}") from None
 
 
 def _wide(found: "Table") -> "Table":

@@ -47,7 +47,7 @@ def method_names() -> list[str]:
 
 def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
     """Return a re-ranker with the given options; unknown options are errors."""
-    from ..core.registry import suggest
+    from ..core.errors import suggest
     from ..rerankers.chooser import methods
 
     known = methods()

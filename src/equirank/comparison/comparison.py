@@ -14,9 +14,8 @@ import numpy as np
 
 from ..core import inference
 from ..core.data import RankingData
-from ..core.errors import DataError, InfeasibleError
+from ..core.errors import DataError, InfeasibleError, suggest
 from ..core.metric import Metric
-from ..core.registry import suggest
 from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
 from ..io.files import replacing

@@ -117,8 +117,9 @@ def tradeoff(
 
     Parameters
     ----------
-    points : Table, data frame or mapping of columns
-        One row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
+    points : Table, data frame, mapping of columns, or result
+        A result with ``tradeoff_points``, as of `TradeoffSearch` or `FairLambdaMART.tradeoff_path`,
+        brings the other arguments but title and size with it. Otherwise one row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
         ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
         True for members of the Pareto front (filled points); ``path``, a label that joins its rows
         by a line, in the order given; ``label``, the text next to a point instead of its name;
@@ -151,6 +152,8 @@ def tradeoff(
     >>> chart.to_dict()["title"]["text"]
     'NDCG@10 against ExposureGap'
     """
+    if hasattr(points, "tradeoff_points"):
+        return tradeoff(**points.tradeoff_points(), title=title, width=width, height=height)
     for argument, better in (("x_better", x_better), ("y_better", y_better)):
         if better not in ("higher", "lower"):
             raise DataError(f"{argument} must be 'higher' or 'lower', got {better!r}")

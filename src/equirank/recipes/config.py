@@ -119,7 +119,7 @@ class Config:
         for entry in self.models:
             if entry.name == name:
                 return entry
-        from ..core.registry import suggest
+        from ..core.errors import suggest
 
         known = [entry.name for entry in self.models]
         words = ", ".join(f'"{word}"' for word in known)

@@ -67,7 +67,7 @@ class ConfigTable:
         self.values, self.location = values, location
         for name in values:
             if name not in known:
-                from ..core.registry import suggest
+                from ..core.errors import suggest
 
                 hint = suggest(name, list(known))
                 hint = "; it must precede the first table" if name == "metrics" else hint
@@ -99,7 +99,7 @@ class ConfigTable:
         """Return the value of a key, one of the choices."""
         value = self.get(name, str, default)
         if value is not default and value not in choices:
-            from ..core.registry import suggest
+            from ..core.errors import suggest
 
             words = ", ".join(f'"{word}"' for word in choices)
             self.location.key(name).fail(
@@ -160,19 +160,12 @@ def make_model(kind: str, params: dict[str, Any], rerank: list[Any], location: L
 @cache
 def public_classes(base: type) -> Kinds:
     """Return the public subclasses of a base, by name."""
-    from .. import allocation, costs, metrics, policies, preprocess, rankers, rerankers, search
+    from ..core import registry
     from ..core.metric import Metric
 
-    found: Kinds = {}
-    packages = [costs, policies, preprocess, rankers, rerankers, allocation, search]
-    if issubclass(base, Metric):
-        packages = [metrics]
-    for package in packages:
-        for name in package.__all__:
-            thing = getattr(package, name)
-            if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
-                found.setdefault(name, thing)
-    return found
+    metrics = issubclass(base, Metric)  # there are many, and all are in one package
+    packages = [each for each in registry.PACKAGES[1:] if each.endswith(".metrics") == metrics]
+    return registry.public_classes(base, packages)
 
 
 def _rankers() -> Kinds:
@@ -212,7 +205,7 @@ def _sklearn_classes() -> Kinds:
 def _look_up(name: str, known: Kinds, what: str, location: Location) -> type:
     if name in known:
         return known[name]
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     rest = f"; known: {', '.join(sorted(known))}" if len(known) <= 40 else ""
     location.fail(
@@ -229,7 +222,7 @@ def _from_table(values: dict[str, Any], location: Location, known: Kinds, what: 
 
 def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
     """Return an object; unknown, missing and invalid parameters are errors of their key."""
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     params_location = location.key("params")
     signature = inspect.signature(kind).parameters

@@ -123,7 +123,7 @@ class DataColumns:
         cells = [MISSING if value is None else str(value) for value in values.tolist()]
         for row, cell in enumerate(cells):
             if cell not in code:
-                from ..core.registry import suggest
+                from ..core.errors import suggest
 
                 words = ", ".join(map(repr, self.categories[name][:10]))
                 more = ", ..." if len(self.categories[name]) > 10 else ""
@@ -241,7 +241,7 @@ def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
 def _check_column(location: Location, file: "TableFile", name: str | None) -> None:
     if name is None or name in file.columns:
         return
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     known = ", ".join(file.columns[:10]) + (", ..." if len(file.columns) > 10 else "")
     location.fail(

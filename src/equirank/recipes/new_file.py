@@ -159,8 +159,8 @@ def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "Rank
     import numpy as np
 
     from ..core.data import Attribute
+    from ..core.errors import suggest
     from ..core.inputs import frozen
-    from ..core.registry import suggest
 
     people: dict[str, Attribute] = {}
     for name, attribute in data.sensitive.items():

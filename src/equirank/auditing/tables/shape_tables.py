@@ -9,7 +9,7 @@ from ...core.inference import holm, interval, permutation_p, query_counts
 from ...core.random import generator
 from ...core.table import Table, make_table
 from ...kernels.resampling import weighted_means
-from ...metrics.properties.property_bench import CHECKS, true_places
+from ...metrics.properties.property_bench import CHECKS, true_positions
 from ..audit_plan import Audited
 from ..measured import Measured
 
@@ -151,7 +151,7 @@ def _lists(
         if mask.all() or not mask.any():
             continue
         position = np.arange(1, len(order) + 1)
-        truth = position if data.y is None else true_places(data.y[order])
+        truth = position if data.y is None else true_positions(data.y[order])
         found.append((position, truth, mask))
     return found
 
