@@ -37,7 +37,7 @@ for constraint in ("parity", "treatment", "item"):
     exposure = shared.policy().exposure()
     print(
         f"{constraint:9}  men {exposure[:3].mean():.3f}  women {exposure[3:].mean():.3f}  "
-        f"rankings {shared.n_draws}  price {shared.price:.4f}"
+        f"rankings {shared.n_draws}  price {shared.report['price'].mean():.4f}"
     )
 
 # %%

@@ -141,7 +141,9 @@ def test_four_groups_can_miss_one_and_say_so():
         result = quietly(DetGreedy(), scores, sensitive_features=groups)
         if not result.holds:
             break
-    with pytest.warns(EquirankWarning, match="DetGreedy misses a share at place .* DetConstSort"):
+    with pytest.warns(
+        EquirankWarning, match="DetGreedy misses a share at position .* DetConstSort"
+    ):
         DetGreedy().rerank(scores, sensitive_features=groups)
     assert DetConstSort().rerank(scores, sensitive_features=groups).holds
     assert infeasible_index(result, None) > 0
@@ -154,7 +156,7 @@ def test_a_group_without_a_share_comes_last():
         result = reranker.rerank([1, 9, 2, 8, 3], sensitive_features=list("ababa"))
         assert result.order().tolist() == [4, 2, 0]
         whole = kind(shares, on_infeasible="best")
-        with pytest.warns(EquirankWarning, match="first 4 places need 4 of group 'a'"):
+        with pytest.warns(EquirankWarning, match="first 4 positions need 4 of group 'a'"):
             order = whole.rerank([1, 9, 2, 8, 3], sensitive_features=list("ababa")).order()
         assert order.tolist() == [4, 2, 0, 1, 3]
 
@@ -163,7 +165,7 @@ def test_a_group_without_a_share_comes_last():
 def test_too_few_of_a_group_names_query_prefix_and_group(kind):
     scores, groups, qid = [3, 2, 1, 3, 2, 1], list("abbabb"), [7, 7, 7, 8, 8, 8]
     reranker = kind({"a": 0.7, "b": 0.3})
-    message = "in query 7: the first 3 places need 2 of group 'a', and the list has 1; lower"
+    message = "in query 7: the first 3 positions need 2 of group 'a', and the list has 1; lower"
     with pytest.raises(InfeasibleError, match=message):
         reranker.rerank(scores, sensitive_features=groups, qid=qid)
     reranker.set_params(on_infeasible="best")
@@ -213,7 +215,9 @@ def test_rows_not_shown_stay_so_and_count_in_the_share():
     assert result.order().tolist() == [0, 2]
     data = as_ranking_data(score=[5, 4, 3, 2, 1], sensitive_features=list("mmmff"))
     before = Ranking.from_positions(data, [1, 2, 3, 4, 0])
-    with pytest.raises(InfeasibleError, match="4 places need 2 of group 'f', and the list has 1"):
+    with pytest.raises(
+        InfeasibleError, match="4 positions need 2 of group 'f', and the list has 1"
+    ):
         DetGreedy({"m": 0.5, "f": 0.5})(before)
 
 

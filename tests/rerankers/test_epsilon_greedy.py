@@ -82,7 +82,7 @@ def test_one_draw_is_a_plain_reranking():
     assert result.n_draws == 1
     assert result.order().tolist() == [1, 0]
     assert result.moves.to_dict()["to"] == [1, 2]
-    assert "No bound holds it there" in str(result.explain(1))
+    assert "No bound requires this" in str(result.explain(1))
 
 
 def test_bad_input_is_named():

@@ -210,7 +210,7 @@ def test_bad_parts_are_refused(parts, message):
 
 
 def test_it_ranks_in_one_draw():
-    with pytest.raises(DataError, match="n_draws must be None"):
+    with pytest.raises(DataError, match=r"n_draws of Reranked\.rank must be None, got"):
         model().fit(X, Y).rank(X, sensitive_features=SEX, n_draws=3)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirank import DataError
-from equirank.theory import margins as margin_loss
+from equirank.theory import margin_loss
 
 GAPS = np.array([2.0, 0.25, -0.25, -2.0, 0.0])
 

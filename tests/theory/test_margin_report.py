@@ -6,8 +6,7 @@ import pytest
 from equirank import DataError
 from equirank.datasets import make_ranking
 from equirank.rankers import PRank, RankBoost, RankSVM
-from equirank.theory import generalization_bounds as margin_report
-from equirank.theory import kernel_bound
+from equirank.theory import kernel_bound, margin_report
 from equirank.theory.generalization_bounds import disjoint_pairs
 
 

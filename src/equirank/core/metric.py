@@ -11,6 +11,7 @@ import numpy as np
 from ..kernels.resampling import weighted_means
 from . import inputs
 from .data import RankingData, as_scored_data, refuse_beside
+from .docstrings import inherit_parameters
 from .errors import DataError, EquirankWarning
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
 from .ranking import Ranking
@@ -89,11 +90,13 @@ class Metric(metaclass=MetricType):
         Whether it has a cutoff.
     why_undefined : str
         Why it can be undefined, for messages.
+    leading_arguments : tuple of str
+        Keyword arguments that its function lists first.
 
     Parameters
     ----------
     k : int, optional
-        Cutoff; also written ``NDCG@10``.
+        Cutoff: only positions 1 to k count; ``NDCG@10`` is ``NDCG(k=10)``.
     undefined : {"skip", "zero", "one", "raise"}
         Treatment of queries where the metric is undefined: skip, 0, 1, or an error.
 
@@ -116,10 +119,15 @@ class Metric(metaclass=MetricType):
     signed: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
+    leading_arguments: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
 
     k: int | None = None
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters of the base classes."""
+        inherit_parameters(cls, without=() if cls.takes_k else ("k",))
 
     def __post_init__(self) -> None:
         """Check the options and make sequences hashable."""
@@ -158,6 +166,21 @@ class Metric(metaclass=MetricType):
     def options(cls) -> list[str]:
         """Return the names of the options."""
         return [f.name for f in fields(cls) if f.name != "k" or cls.takes_k]
+
+    @classmethod
+    def from_arrays(cls, *args: Any, **arguments: Any) -> tuple["Metric", dict[str, Any]]:
+        """Split the arguments of the metric function into the metric and what it measures.
+
+        A metric whose function has other arguments overrides this. Positional parameters replace
+        the arrays that ``needs`` implies; a new keyword follows the one declared before it.
+
+        Returns
+        -------
+        metric, arguments : Metric, dict
+            The arguments are those of `score_arrays`.
+        """
+        options = {name: arguments.pop(name) for name in cls.options() if name in arguments}
+        return cls(**options), arguments
 
     @classmethod
     def summary(cls) -> str:
@@ -274,7 +297,7 @@ class GroupMetric(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
-    why_undefined: ClassVar[str] = "it holds one group only"
+    why_undefined: ClassVar[str] = "it contains only one group"
 
     by: str | tuple[str, ...] | None = None
     protected: Any = None

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import DataError, suggest
 
@@ -35,6 +35,7 @@ PACKAGES = (
     "equirank.costs",
     "equirank.search",
 )
+T = TypeVar("T")
 _SOURCE = Path(__file__).parents[1]
 
 
@@ -55,7 +56,7 @@ def public_names(package: str) -> dict[str, str]:
     if not stub.is_file():
         module = import_module(package)
         return dict.fromkeys(module.__all__, package)
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.parse(stub.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
             module_name = f"{package}.{node.module}" if node.module else package
@@ -88,9 +89,9 @@ def public_class(name: str) -> type:
     return found
 
 
-def public_classes(base: type, packages: Iterable[str] = PACKAGES) -> dict[str, type]:
+def public_classes(base: type[T], packages: Iterable[str] = PACKAGES) -> dict[str, type[T]]:
     """Return the public subclasses of a class by name, sorted; all of the packages is loaded."""
-    found: dict[str, type] = {}
+    found: dict[str, type[T]] = {}
     for package in packages:
         for name in public_names(package):
             thing = find(name, [package]) if name[0].isupper() else None

@@ -57,7 +57,7 @@ def test_worse_than_guessing_counts_as_well():
     """The held-out rows contradict the others, so the accuracy is 0 and the gap the share."""
     groups = np.array(["a", "b"] * 10)
     Z = (groups == "a").astype(float)[:, None]
-    from equirank.preprocess import representation_leakage as module
+    from equirank.preprocess import leakage as module
 
     held_out = module._held_out(np.array([0, 1] * 10), ("a", "b"), 0.2, 0)
     Z[held_out] = 1 - Z[held_out]
@@ -65,7 +65,7 @@ def test_worse_than_guessing_counts_as_well():
 
 
 def test_held_out_rows_are_drawn_from_each_group_in_proportion():
-    from equirank.preprocess import representation_leakage as module
+    from equirank.preprocess import leakage as module
 
     codes = np.repeat([0, 1, 2], [50, 30, 2])
     for size, wanted in ((0.2, [10, 6, 1]), (0.5, [25, 15, 1]), (0.001, [1, 1, 1])):
@@ -124,7 +124,7 @@ def test_scales_of_columns_do_not_matter_to_the_linear_model():
 
 
 def test_one_group_only():
-    with pytest.warns(EquirankWarning, match="one group only"):
+    with pytest.warns(EquirankWarning, match="one group"):
         assert isnan(representation_leakage([[1.0], [2.0]], ["a", "a"]))
 
 
@@ -133,8 +133,8 @@ def test_one_group_only():
     [
         ([[1.0], [2.0], [3.0]], "aab", {}, "at least two rows of each group.*'b'"),
         ([[1.0], [2.0]], "aab", {}, "sensitive"),
-        ([[1.0], [np.nan]], "ab", {}, "Z must be finite"),
-        (None, "ab", {}, "Z must be given"),
+        ([[1.0], [np.nan]], "ab", {}, "Z must hold finite"),
+        (None, "ab", {}, "Z must be an array"),
         ([[1.0], [2.0]], "ab", {"model": "tree"}, "model of representation_leakage"),
         ([[1.0], [2.0]], "ab", {"test_size": 1.0}, "test_size of representation_leakage"),
         ([[1.0], [2.0]], "ab", {"test_size": 0}, "test_size of representation_leakage"),
@@ -146,5 +146,5 @@ def test_refuses(Z, groups, options, words):
 
 
 def test_scikit_learn_is_imported_only_when_called():
-    module = sys.modules["equirank.preprocess.representation_leakage"]
+    module = sys.modules["equirank.preprocess.leakage"]
     assert "sklearn" not in vars(module)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from equirank.kernels import fa_star_ir_regions as fa_star_ir_groups
-from equirank.rerankers import fa_star_ir_table as table_cache
-from equirank.rerankers.fa_star_ir_table import stored_region
+from equirank.rerankers import fa_star_ir_tables as table_cache
+from equirank.rerankers.fa_star_ir_tables import stored_region
 
 KEY = (8, (0.2, 0.3), 0.1, True)
 

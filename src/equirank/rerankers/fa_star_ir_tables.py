@@ -1,4 +1,4 @@
-"""The tables of FA*IR, the level that gives them, and the chance that a fair list fails them."""
+"""Minimum counts of FA*IR for every prefix, their corrected level, and a cache of them on disk."""
 
 import json
 import os
@@ -9,12 +9,11 @@ from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
 
-from ..core import inputs as door
 from ..core.environment import cache_folder
 from ..core.errors import DataError, logger
 from ..core.params import Flag, Integer, Number, Optional, check_params
@@ -22,22 +21,16 @@ from ..core.params import Flag, Integer, Number, Optional, check_params
 if TYPE_CHECKING:
     from ..kernels.fa_star_ir_regions import Region
 
-__all__ = [
-    "CorrectedAlpha",
-    "fa_star_ir_alpha",
-    "fa_star_ir_fail_probability",
-    "fa_star_ir_table",
-    "stored_region",
-]
+__all__ = ["CorrectedAlpha", "FAStarIRTable", "fa_star_ir_table", "stored_region"]
 
 
 OPEN = Number(0, 1, open_low=True, open_high=True)
 
 
 class CorrectedAlpha(float):
-    """A level of single prefixes, with the interval ``low <= level < high`` that does the same.
+    """A level of single prefixes, and the interval ``low <= level < high`` with the same table.
 
-    It is a float inside the interval, and unpacks into its ends: ``low, high = corrected``.
+    It is a float inside the interval and unpacks into its ends: ``low, high = corrected``.
 
     Examples
     --------
@@ -50,7 +43,7 @@ class CorrectedAlpha(float):
     high: float
 
     def __new__(cls, low: float, high: float, asked: float | None = None) -> "CorrectedAlpha":
-        """Take the level asked for where it lies in the interval, else the middle."""
+        """Take the level asked for if the interval contains it, else the middle."""
         middle = (low + high) / 2.0
         inside = asked is not None and low <= asked < high
         level = super().__new__(cls, (asked if inside else None) or middle)
@@ -58,12 +51,71 @@ class CorrectedAlpha(float):
         return level
 
     def __iter__(self) -> Iterator[float]:
-        """Return the ends of the interval."""
+        """Iterate over the ends of the interval."""
         return iter((self.low, self.high))
+
+    def __getnewargs__(self) -> tuple[float, float, float]:  # type: ignore[override]
+        """Return the arguments that make an equal level, for copies and pickles."""
+        return self.low, self.high, float(self)
+
+
+class FAStarIRTable(np.ndarray):
+    """Minimum counts of every prefix: an integer array with its level and fail probability.
+
+    Attributes
+    ----------
+    alpha : CorrectedAlpha
+        The level at which each prefix is tested.
+    """
+
+    alpha: CorrectedAlpha
+    _law: tuple[np.ndarray, int | None]
+
+    def __new__(
+        cls, counts: np.ndarray, alpha: CorrectedAlpha, law: tuple[np.ndarray, int | None]
+    ) -> Self:
+        """Copy the counts; ``law`` holds the shares (or sizes in the pool) and the pool's size."""
+        table = np.array(counts).view(cls)
+        table.alpha, table._law = alpha, law
+        return table
+
+    def __array_finalize__(self, source: Any) -> None:
+        """Copy the attributes to a copy of the table."""
+        if isinstance(source, FAStarIRTable):
+            self.__dict__.update(source.__dict__)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """Return results of arithmetic as plain arrays."""
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return elements and slices as of a plain array."""
+        return self.view(np.ndarray)[key]
+
+    def __repr__(self) -> str:
+        """Show the counts as a plain array."""
+        return repr(self.view(np.ndarray))
+
+    def __reduce__(self) -> Any:
+        """Return the arguments that make an equal table, for copies and pickles."""
+        return FAStarIRTable, (np.asarray(self), self.alpha, self._law)
+
+    @property
+    def fail_probability(self) -> float:
+        """The exact probability that a fair list misses a minimum count in any prefix."""
+        from ..kernels.fa_star_ir_minimums import fail_probability, pool_fail_probability
+        from ..kernels.fa_star_ir_regions import group_fail_probability
+
+        counts, (sizes, pool) = np.asarray(self).astype(np.int64), self._law
+        if len(sizes) > 1:
+            return group_fail_probability(counts, sizes, pool or 0)
+        if pool is not None:
+            return pool_fail_probability(counts, int(pool), int(sizes[0]))
+        return fail_probability(counts, float(sizes[0]))
 
 
 def _shares(owner: str, p: Any) -> np.ndarray:
-    """Check a share, or the shares of several protected groups."""
+    """Check the share of one protected group, or of several, and return them."""
     if not isinstance(p, (Mapping, list, tuple, np.ndarray)):
         check_params(owner, {"p": p}, {"p": OPEN})
         return np.array([float(p)])
@@ -73,13 +125,13 @@ def _shares(owner: str, p: Any) -> np.ndarray:
     if not values or sum(values) >= 1.0 - 1e-12:
         raise DataError(
             f"p of {owner} must be shares of the protected groups that sum to less than 1 "
-            f"(the others have the rest), got {values}"
+            f"(everyone else has the remainder), got {values}"
         )
     return np.array(values, dtype=np.float64)
 
 
 def _sizes(owner: str, shares: np.ndarray, k: int, pool: int | None) -> np.ndarray:
-    """Return the sizes of the protected groups in a pool."""
+    """Return the sizes of the protected groups in a pool, or their shares without one."""
     check_params(owner, {"pool": pool}, {"pool": Optional(Integer(1))})
     if pool is None:
         return shares
@@ -90,33 +142,36 @@ def _sizes(owner: str, shares: np.ndarray, k: int, pool: int | None) -> np.ndarr
 
 def fa_star_ir_table(
     k: int, p: Any, alpha: float, adjusted: bool = True, *, pool: int | None = None
-) -> np.ndarray:
-    """Return how many of the protected each prefix of 1 to k places must hold at least.
+) -> FAStarIRTable:
+    """Return the minimum number of protected items in each prefix of 1 to k positions.
 
-    The smallest m with ``F(m; j, p) > alpha'``, F the binomial distribution function. Since every
-    prefix is a test, alpha' is lowered until the exact chance that a fair list fails anywhere is at
-    most alpha: the largest table of this family for which that holds.
+    The minimum is the smallest m with ``F(m; j, p) > alpha'``, where F is the binomial distribution
+    function. Every prefix is a test, so alpha' is lowered until the exact probability that a fair
+    list fails anywhere is at most alpha. The result is the largest such table.
 
     Parameters
     ----------
     k : int
-        Longest prefix.
+        Length of the longest prefix.
     p : float, or mapping or sequence of float
-        Chance of a protected item at every place. With several groups, one for each protected one;
-        the rest belongs to the others.
+        Probability of a protected item at every position. With several protected groups, one
+        probability for each; everyone else has the remainder.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
     pool : int, optional
-        Draw without replacement from so many items, of which a share p (to the nearest whole
+        Draw without replacement from this many items, of which a share p (rounded to a whole
         number) is protected: F is then hypergeometric.
 
     Returns
     -------
     ndarray of int
-        Of length k. With several groups of shape (k, k + 1, ...): for the counts of all groups but
-        the first, how many of the first are needed; ``k + 1`` where no number is enough.
+        Array of length k. With several groups its shape is (k, k + 1, ...): for the counts of all
+        groups but the first, the number needed of the first; ``k + 1`` if no number suffices.
+        It has two further attributes. ``alpha`` is the level of single prefixes: a float with the
+        ends ``low`` and ``high`` of the interval of levels that give this table.
+        ``fail_probability`` is the exact probability that a fair list fails in any prefix.
 
     References
     ----------
@@ -127,42 +182,20 @@ def fa_star_ir_table(
     Examples
     --------
     >>> from equirank.rerankers import fa_star_ir_table
-    >>> fa_star_ir_table(20, 0.25, 0.1, adjusted=False)
+    >>> plain = fa_star_ir_table(20, 0.25, 0.1, adjusted=False)
+    >>> plain
     array([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3], dtype=int32)
-    >>> fa_star_ir_table(20, 0.25, 0.1)
+    >>> round(plain.fail_probability, 6)
+    0.146887
+    >>> table = fa_star_ir_table(20, 0.25, 0.1)
+    >>> table
     array([0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2], dtype=int32)
-    """
-    return _made("fa_star_ir_table", k, p, alpha, adjusted, pool)[0].copy()
-
-
-def fa_star_ir_alpha(k: int, p: Any, alpha: float, *, pool: int | None = None) -> CorrectedAlpha:
-    """Return the level of single prefixes at which a fair list fails anywhere at most at alpha.
-
-    All levels of an interval give the same table; what comes back is a float inside it with the
-    ends as ``low`` and ``high``.
-
-    Parameters
-    ----------
-    k, p, alpha, pool
-        As in `fa_star_ir_table`.
-
-    Examples
-    --------
-    >>> from equirank.rerankers import fa_star_ir_alpha
-    >>> level = fa_star_ir_alpha(20, 0.25, 0.1)
-    >>> round(level.low, 6), round(level, 6), round(level.high, 6)
+    >>> round(table.alpha.low, 6), round(table.alpha, 6), round(table.alpha.high, 6)
     (0.063476, 0.069281, 0.075085)
     """
-    _, low, high = _made("fa_star_ir_alpha", k, p, alpha, True, pool)
-    return CorrectedAlpha(low, high, alpha)
-
-
-def _made(
-    owner: str, k: int, p: Any, alpha: float, adjusted: bool, pool: int | None
-) -> tuple[np.ndarray, float, float]:
-    """Check the arguments; give the table and the interval of levels."""
     from ..kernels import fa_star_ir_minimums as kernel
 
+    owner = "fa_star_ir_table"
     check_params(
         owner,
         {"k": k, "alpha": alpha, "adjusted": adjusted},
@@ -173,56 +206,17 @@ def _made(
     k, alpha = int(k), float(alpha)
     if len(shares) > 1:
         region = stored_region(k, tuple(sizes.tolist()), alpha, bool(adjusted), pool or 0)
-        return region.need, region.low, region.high
-    if pool is not None:
+        counts, low, high = region.need, region.low, region.high
+    elif pool is not None:
         make = kernel.pool_adjusted_table if adjusted else kernel.pool_table
-        found = make(k, int(pool), int(sizes[0]), alpha)
+        counts, low, high = make(k, int(pool), int(sizes[0]), alpha)
     else:
-        found = (kernel.adjusted_table if adjusted else kernel.table)(k, float(shares[0]), alpha)
-    return found.counts, found.low, found.high
+        make_table = kernel.adjusted_table if adjusted else kernel.table
+        counts, low, high = make_table(k, float(shares[0]), alpha)
+    return FAStarIRTable(counts, CorrectedAlpha(low, high, alpha), (sizes, pool))
 
 
-def fa_star_ir_fail_probability(table: Any, p: Any, *, pool: int | None = None) -> float:
-    """Return the exact chance that a fair list misses a minimum count of a table somewhere.
-
-    Parameters
-    ----------
-    table : array-like of int
-        Minimum counts of prefixes 1, 2, ...; or what `fa_star_ir_table` gives for several groups.
-    p, pool
-        As in `fa_star_ir_table`.
-
-    Examples
-    --------
-    >>> from equirank.rerankers import fa_star_ir_fail_probability, fa_star_ir_table
-    >>> table = fa_star_ir_table(20, 0.25, 0.1, adjusted=False)
-    >>> round(fa_star_ir_fail_probability(table, 0.25), 6)
-    0.146887
-    """
-    from ..kernels.fa_star_ir_minimums import fail_probability, pool_fail_probability
-    from ..kernels.fa_star_ir_regions import group_fail_probability
-
-    owner = "fa_star_ir_fail_probability"
-    shares = _shares(owner, p)
-    counts = np.asarray(table)
-    if counts.ndim != len(shares) or counts.size == 0:
-        raise DataError(
-            f"table must have {len(shares)} dimension(s), one more than there are protected groups "
-            f"beside the first, got shape {counts.shape}"
-        )
-    if counts.ndim == 1:
-        counts = np.asarray(door.numbers("table", counts))
-    if (counts < 0).any() or (counts != np.floor(counts)).any():
-        raise DataError("table must hold whole numbers >= 0")
-    sizes = _sizes(owner, shares, len(counts), pool)
-    if len(shares) > 1:
-        return group_fail_probability(counts.astype(np.int64), sizes, pool or 0)
-    if pool is not None:
-        return pool_fail_probability(counts.astype(np.int64), int(pool), int(sizes[0]))
-    return fail_probability(counts.astype(np.int64), float(shares[0]))
-
-
-#: Rises whenever a table for the same key could change.
+#: Incremented whenever a table for the same key could change.
 VERSION = 1
 
 
@@ -230,10 +224,10 @@ VERSION = 1
 def stored_region(
     k: int, shares: tuple[float, ...], alpha: float, adjusted: bool, pool: int = 0
 ) -> "Region":
-    """Return the region of passing counts: from memory, from disk, else computed and kept.
+    """Return the region of passing counts: from memory, from disk, else computed and stored.
 
-    A file that is damaged, or that is not ours, is computed anew and replaced. Where the cache
-    cannot be written nothing is kept.
+    A file that is damaged or has another origin is computed again and replaced. If the cache is
+    not writable, nothing is stored.
     """
     from ..kernels.fa_star_ir_regions import group_region, group_search
 
@@ -250,7 +244,7 @@ def stored_region(
 
 
 def _seal(key: str, need: np.ndarray, numbers: np.ndarray) -> bytes:
-    """Return a digest of everything in the file."""
+    """Return a digest of the contents of the file."""
     digest = blake2b(key.encode(), digest_size=32)
     digest.update(repr((need.shape, need.dtype.str)).encode())
     digest.update(need.tobytes())
@@ -267,14 +261,14 @@ def _read(path: Path, key: str) -> "Region | None":
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, TypeError) as error:
-        logger.debug("%s is damaged (%s) and is computed anew", path, error)
+        logger.debug("%s is damaged (%s) and is computed again", path, error)
         return None
     if (
         need.dtype != np.int32
         or numbers.shape != (3,)
         or seal.tobytes() != _seal(key, need, numbers)
     ):
-        logger.debug("%s is not what it says and is computed anew", path)
+        logger.debug("%s does not match its digest and is computed again", path)
         return None
     low, high, fail = numbers.tolist()
     return Region(need, low, high, fail)
@@ -290,7 +284,7 @@ def _write(path: Path, key: str, region: "Region") -> None:
             np.savez_compressed(file, need=region.need, numbers=numbers, seal=seal)
         os.replace(partial, path)
     except OSError as error:
-        logger.debug("%s cannot be written (%s); the table is not kept", path, error)
+        logger.debug("%s cannot be written (%s); the table is not stored", path, error)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
