@@ -159,19 +159,19 @@ def cell_pair_counts(
     tied = np.zeros(shape, dtype=np.int64)
     total = np.zeros(shape, dtype=np.int64)
     seen, in_block = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
-    behind = np.zeros((n_cells, n_cells), dtype=np.int64)
-    beside = np.zeros((n_cells, n_cells), dtype=np.int64)
+    above_counts = np.zeros((n_cells, n_cells), dtype=np.int64)
+    tied_counts = np.zeros((n_cells, n_cells), dtype=np.int64)
     for q in range(n_lists):
         seen[:] = 0
-        behind[:] = 0
-        beside[:] = 0
+        above_counts[:] = 0
+        tied_counts[:] = 0
         i = offsets[q]
         while i < offsets[q + 1]:
             j = end[i]
             for a in range(i, j):
                 row = cell[a]
                 for c in range(n_cells):
-                    behind[row, c] += seen[c]
+                    above_counts[row, c] += seen[c]
             if j - i > 1:
                 in_block[:] = 0
                 for b in range(i, j):
@@ -179,7 +179,7 @@ def cell_pair_counts(
                 for a in range(i, j):
                     row = cell[a]
                     for c in range(n_cells):
-                        beside[row, c] += in_block[c]
+                        tied_counts[row, c] += in_block[c]
             for b in range(i, j):
                 seen[cell[b]] += 1
             i = j
@@ -188,9 +188,9 @@ def cell_pair_counts(
                 for a in range(n_grades):
                     better = g * n_grades + a
                     for worse in range(h * n_grades, h * n_grades + a):
-                        above[q, g, h] += behind[better, worse]
+                        above[q, g, h] += above_counts[better, worse]
                         total[q, g, h] += seen[better] * seen[worse]
-                        tied[q, g, h] += beside[better, worse]
+                        tied[q, g, h] += tied_counts[better, worse]
     return above, tied, total
 
 

@@ -117,7 +117,7 @@ def largest_with_others(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
     order = sort_within(values, offsets)
     ranked = values[order]
-    behind = np.repeat(offsets[1:], np.diff(offsets)) - 1 - np.arange(len(values))
+    n_after = np.repeat(offsets[1:], np.diff(offsets)) - 1 - np.arange(len(values))
     result = np.empty(len(values))
-    result[order] = running_sums(ranked, offsets) + ranked * behind
+    result[order] = running_sums(ranked, offsets) + ranked * n_after
     return result

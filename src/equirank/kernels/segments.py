@@ -39,14 +39,14 @@ def segment_sum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def segment_cumprod(factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Multiply up within each segment: along the list, or across lists, whichever is shorter."""
+    """Return the cumulative product within each segment, along or across lists."""
     result = factors.astype(np.float64)
     starts, sizes = offsets[:-1], np.diff(offsets)
     alive = np.flatnonzero(sizes > 1)
     column = 1
     while len(alive) > max(column, 8):
-        here = starts[alive] + column
-        result[here] *= result[here - 1]
+        rows = starts[alive] + column
+        result[rows] *= result[rows - 1]
         column += 1
         alive = alive[sizes[alive] > column]
     for segment in alive.tolist():
@@ -56,11 +56,11 @@ def segment_cumprod(factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def chunks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Cut the segments into rectangles of similar length.
+    """Yield rectangular blocks of segments of similar length.
 
-    Gives the segments, the index of their rows (segment x place) and a mask of what is real.
+    A block is the segments, the index of their rows (segment x column) and the mask of real rows.
 
-    Segments are taken by length in steps of a quarter, so at most a fifth is padding.
+    Segments are grouped by length in steps of a quarter, so at most a fifth is padding.
     """
     sizes = np.diff(offsets)
     order = np.argsort(sizes, kind="stable")

@@ -57,7 +57,7 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         multiply it.
     calibration : {"sigmoid", "isotonic"} or None
         How `predict_proba` maps scores to probabilities: Platt's sigmoid or an isotonic curve,
-        fitted to out-of-fold scores; None takes ``1 / (1 + exp(-2F))``, which is not calibrated.
+        fitted to out-of-fold scores; None uses ``1 / (1 + exp(-2F))``, which is not calibrated.
         The decision of AdaMEC uses the calibrated probabilities.
     calibration_folds : int
         Number of folds, each of which costs one further fit.

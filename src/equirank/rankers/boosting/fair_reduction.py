@@ -113,8 +113,8 @@ class ReductionSteps:
         """Return whether the mixture and the best single ranker are optimal within tolerance."""
         if not self.within().any():
             return False
-        behind = self.errors[self.best()] - self.history[-1][2]
-        return len(self.members) == 1 or (self.gap <= tol and behind <= NEARLY * tol)
+        excess = self.errors[self.best()] - self.history[-1][2]
+        return len(self.members) == 1 or (self.gap <= tol and excess <= NEARLY * tol)
 
     def best(self) -> int:
         """Return the ranker of least error within eps, or the one of least violation."""

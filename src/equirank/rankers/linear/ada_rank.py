@@ -204,7 +204,7 @@ class _Weak:
     def choose(self, share: np.ndarray, barred: int | None) -> tuple[int, float] | None:
         """Return the best feature under these weights and its weighted metric.
 
-        Indices from n_features on stand for features that rank lowest first. ``barred`` excludes
+        Indices from n_features on are features that rank lowest first. ``barred`` excludes
         a feature, both ways.
         """
         merit = np.where(self.usable, self.table @ share, -1.0)

@@ -295,12 +295,12 @@ def order_by_preference(
     }  # fmt: skip
     check_params("order_by_preference", given, DECLARED)
     prefer, size = _function(preference, n_rows)
-    ask = Comparisons(prefer, batch_size, consistent)
+    compare = Comparisons(prefer, batch_size, consistent)
     offsets = np.array([0, size])
     if order == "degree":
-        return sort_by_degree(ask, offsets)
+        return sort_by_degree(compare, offsets)
     keys = label_keys(random_state, [0])
-    return sort_by_quicksort(ask, offsets, keys, k, pivoting == "deterministic")
+    return sort_by_quicksort(compare, offsets, keys, k, pivoting == "deterministic")
 
 
 def _function(preference: Any, n_rows: int | None) -> tuple[Callable[..., Any], int]:

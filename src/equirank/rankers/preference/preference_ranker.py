@@ -177,8 +177,8 @@ class PreferenceRanker(PairRanker):
                 f"first and second must have one row per pair, got {u.n_rows} and {v.n_rows}"
             )
         X = np.concatenate([as_dense(u.X), as_dense(v.X)])
-        ask = self._comparisons(X)
-        return ask(np.arange(u.n_rows), np.arange(u.n_rows, len(X)))
+        compare = self._comparisons(X)
+        return compare(np.arange(u.n_rows), np.arange(u.n_rows, len(X)))
 
     def order_lists(self, X: Any, *, qid: Any = None) -> PreferenceOrder:
         """Return the order of the rows of each query, with the number of pairs and calls.
@@ -256,11 +256,13 @@ class PreferenceRanker(PairRanker):
         if self.order == "degree":
             found = sort_by_degree(self._comparisons(X), data.offsets)
         else:
-            ask = self._comparisons(X)
+            compare = self._comparisons(X)
             starts = np.arange(len(draws))[:, None] * n_rows + data.offsets[:-1]
             offsets = np.append(starts.ravel(), len(draws) * n_rows)
             keys = draw_keys(label_keys(self.seed_, data.qids.tolist()), draws)
-            found = sort_by_quicksort(ask, offsets, keys, self.k, self.pivoting == "deterministic")
+            found = sort_by_quicksort(
+                compare, offsets, keys, self.k, self.pivoting == "deterministic"
+            )
         stored = (np.arange(len(draws))[:, None] * n_rows + rows).ravel()
         scores = np.empty(len(stored))
         scores[stored] = found.scores

@@ -1,9 +1,36 @@
-"""Choosing as people arrive against a plain version, and the secretary's known chance."""
+"""Random swaps and online selection against plain loops."""
 
 import numpy as np
 import pytest
 
-from equirank.kernels.drawn_lists import select_online
+from equirank.kernels.compiled import key_of, uniform
+from equirank.kernels.drawn_lists import epsilon_swaps, select_online
+
+
+def plain(n, k, key, draw, eps):
+    people = list(range(n))
+    key = np.uint64(key_of(np.uint64(key), np.uint64(draw)))
+    for j in range(min(k, n - 1)):
+        if uniform(key, np.uint64(2 * j)) < eps:
+            at = j + 1 + int(uniform(key, np.uint64(2 * j + 1)) * (n - 1 - j))
+            people[j], people[at] = people[at], people[j]
+    place = [0] * n
+    for j, person in enumerate(people[:k]):
+        place[person] = j + 1
+    return place
+
+
+def test_against_a_plain_loop():
+    sizes, limits, keys = [1, 5, 4, 7], [1, 5, 2, 3], [9, 8, 7, 6]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    places = epsilon_swaps(
+        offsets, np.array(sizes), np.array(limits), np.array(keys, dtype=np.uint64), 0.6, 20
+    )
+    for q, (n, k, key) in enumerate(zip(sizes, limits, keys, strict=True)):
+        for draw in range(20):
+            mine = places[offsets[q] : offsets[q + 1], draw].tolist()
+            assert mine == plain(n, k, key, draw, 0.6)
+
 
 RANDOM = np.zeros(0, dtype=np.int64)
 
@@ -27,7 +54,7 @@ def run(
     )
 
 
-def plain(codes, k, floor, ceiling, arrival, warm_up, deferred):
+def plain_selection(codes, k, floor, ceiling, arrival, warm_up, deferred):
     """Decide one by one, with lists and sets; ranks are the indices, 0 the best."""
     groups = range(len(floor))
     to_come = {g: [r for r in arrival if codes[r] == g] for g in groups}
@@ -97,7 +124,7 @@ def test_against_a_plain_version(deferred):
         arrival, warm_up = rng.permutation(len(codes)), float(rng.choice([0, 0.2, 1 / np.e, 0.7]))
         given = {"arrival": arrival, "warm_up": warm_up, "deferred": deferred}
         places = run(codes, k, floor, ceiling, **given)[:, 0]
-        expected = plain(
+        expected = plain_selection(
             codes.tolist(), k, floor.tolist(), ceiling.tolist(), arrival.tolist(), warm_up, deferred
         )
         assert set(np.flatnonzero(places).tolist()) == expected
