@@ -92,7 +92,7 @@ def test_lists_of_a_ranking_are_a_stream():
     [
         (lambda e: e.rank_next([0.1, -1.0]), "row 1"),
         (lambda e: e.rank_next([]), "one number per item"),
-        (lambda e: e.rank_next([0.1, 0.2], ids=["a", "a"]), "once"),
+        (lambda e: e.rank_next([0.1, 0.2], ids=["a", "a"]), "unique"),
         (lambda e: e.rank_next([0.1, 0.2], ids=["a"]), "one per item"),
         (lambda e: e(as_ranking_data(score=[1.0]).ranking()), "ids and scores"),
         (lambda e: e.set_params(theta=2.0).rank_next([0.1]), "theta of EquityOfAttention"),

@@ -131,10 +131,10 @@ def test_items_relevant_to_nobody_are_named():
     [
         (NashAllocation(), [[0.1, -1.0]], r"must be finite numbers >= 0, got -1.0 at \(0, 1\)"),
         (NashAllocation(), [0.1], "users x items"),
-        (NashAllocation(), [[0.0, 0.0]], "positive somewhere"),
+        (NashAllocation(), [[0.0, 0.0]], "must include a number > 0"),
         (NashAllocation(k=3), [[0.1, 0.2]], "at most the number of items"),
         (NashAllocation(alpha=-1), [[0.1, 0.2]], "alpha of NashAllocation must be"),
-        (NashAllocation(discount=[0.1, 0.5]), [[0.1, 0.2]], "must not rise"),
+        (NashAllocation(discount=[0.1, 0.5]), [[0.1, 0.2]], "must not increase"),
     ],
 )
 def test_bad_input(model, relevance, words):
@@ -143,7 +143,7 @@ def test_bad_input(model, relevance, words):
 
 
 def test_too_few_rounds_are_said():
-    with pytest.warns(EquirankWarning, match="stopped after 2 rounds"):
+    with pytest.warns(EquirankWarning, match="stopped after 2 iterations"):
         NashAllocation(k=2, tol=1e-9, max_iter=2).fit_policy(
             np.random.default_rng(0).random((9, 8))
         )

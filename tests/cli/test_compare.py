@@ -63,7 +63,7 @@ def test_tables_tests_and_sentences(folder):
     assert "80 items in 8 lists, 2 features" in done.stdout
     assert "comparing boost, fair" in done.stdout
     assert "Held-out values, by queries" in done.stdout
-    assert "Against boost" in done.stdout
+    assert "Compared with boost" in done.stdout
     assert "- 2 methods were compared on 8 lists (80 rows): 2 folds, 2 seeds." in done.stdout
     assert "add --out FOLDER" in done.stdout
 

@@ -50,9 +50,9 @@ def test_nothing_is_replaced_without_force(tmp_path):
     assert run(target).exit_code == 0  # the same data beside it is no obstacle
     target.unlink()
     (tmp_path / "hiring.csv").write_text("mine")
-    assert "hiring.csv: is already there" in run(target).stderr
+    assert "hiring.csv: already exists" in run(target).stderr
     assert not target.exists()
-    assert "there is no folder" in run(tmp_path / "none" / "c.toml").stderr
+    assert "none not found" in run(tmp_path / "none" / "c.toml").stderr
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_what_no_column_looks_like_is_left_to_say(tmp_path):
     assert values["data"] == {"path": "d.csv", "features": ['a "b"', "x"]}
     assert values["split"]["by"] == "item"
     assert "sensitive" not in values["data"]
-    assert "no such file" in run(tmp_path / "e.toml", "--data", tmp_path / "none.csv").stderr
+    assert "file not found" in run(tmp_path / "e.toml", "--data", tmp_path / "none.csv").stderr
 
 
 def test_letor_needs_no_columns(tmp_path):

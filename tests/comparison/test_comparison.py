@@ -120,7 +120,7 @@ def test_the_picture_draws_line_front_and_intervals():
 def test_a_picture_needs_chance_and_two_metrics(result):
     found = made(POINTS)
     found.chance.pop(BAD)
-    with pytest.raises(DataError, match="RND@50 has no value for a random order"):
+    with pytest.raises(DataError, match="RND@50 is undefined for a random order"):
         found.plot()
     with pytest.raises(DataError, match="x and y must be given"):
         compare({"a": Weights()}, small_data(), "NDCG@5", cv=2).plot()

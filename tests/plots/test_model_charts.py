@@ -21,12 +21,12 @@ def model():
 def test_sectors_and_both_directions_are_drawn(model):
     spec = fair_angles(model).to_dict()
     kinds = [layer["data"]["values"][0]["kind"] for layer in spec["layer"]]
-    assert kinds == ["not fair", *["fair"] * len(model.intervals_), "asked for", "nearest fair"]
+    assert kinds == ["not fair", *["fair"] * len(model.intervals_), "requested", "nearest fair"]
     ray = spec["layer"][-1]["data"]["values"][1]
     assert np.arctan2(ray["y"], ray["x"]) == pytest.approx(np.arctan2(*model.weights_[::-1]))
     sector = spec["layer"][1]["data"]["values"]
     assert np.arctan2(sector[1]["y"], sector[1]["x"]) == pytest.approx(model.intervals_[0, 0])
-    assert f"{100 * model.fair_share_:.1f} %" in spec["title"]["text"]
+    assert f"{100 * model.fair_share_:.1f}%" in spec["title"]["text"]
 
 
 def test_fair_angles_can_be_drawn(model):
@@ -115,14 +115,14 @@ def test_bars_hold_the_contributions_and_their_sides():
         "x0 (0 against 0)",
     ]
     assert [row["contribution"] for row in found] == [-2.0, 1.0, 0.5]
-    assert [row["side"] for row in found] == ["lifts bob", "lifts <ann>", "lifts <ann>"]
-    assert chart.to_dict()["title"]["text"] == "Why <ann> stands below bob"
+    assert [row["side"] for row in found] == ["raises bob", "raises <ann>", "raises <ann>"]
+    assert chart.to_dict()["title"]["text"] == "Why <ann> ranks below bob"
     assert len(chart.to_dict()["layer"]) == 4
 
 
 def test_what_is_left_has_one_bar_together():
     found = rows(pair_explanation(explained([6, 5, 4, -3, 2], "sampled"), max_features=3))
-    assert found[-1]["feature"] == "2 others"
+    assert found[-1]["feature"] == "2 more"
     assert found[-1]["contribution"] == -1.0
     assert found[-1]["standard_error"] == pytest.approx(0.1 * 2**0.5)
     assert sum(row["contribution"] for row in found) == 14.0
@@ -137,4 +137,4 @@ def test_estimates_have_their_interval():
 
 @pytest.mark.parametrize("contribution", [[2.0, -1.0], [1.0], [0.0, 0.0]])
 def test_an_explanation_can_be_drawn(contribution):
-    assert "Why" in vl_convert.vegalite_to_svg(explained(contribution).plot().to_json())
+    assert "Why" in vl_convert.vegalite_to_svg(pair_explanation(explained(contribution)).to_json())

@@ -62,7 +62,7 @@ def test_what_is_no_dag_is_refused(dag):
         (EDGES, {"resolving": "score"}, "'score' is the score"),
         (EDGES, {"outcome": "points"}, "outcome must be a node"),
         (EDGES, {"outcome": "test"}, "'test' has effects"),
-        ([("a", "b"), ("a", "c")], {}, "several ends, got \\['b', 'c'\\]"),
+        ([("a", "b"), ("a", "c")], {}, "ends of the dag, got None for \\['b', 'c'\\]"),
     ],
     ids=str,
 )

@@ -124,7 +124,7 @@ def test_scales_of_columns_do_not_matter_to_the_linear_model():
 
 
 def test_one_group_only():
-    with pytest.warns(EquirankWarning, match="one group only"):
+    with pytest.warns(EquirankWarning, match="one group"):
         assert isnan(representation_leakage([[1.0], [2.0]], ["a", "a"]))
 
 
@@ -133,8 +133,8 @@ def test_one_group_only():
     [
         ([[1.0], [2.0], [3.0]], "aab", {}, "at least two rows of each group.*'b'"),
         ([[1.0], [2.0]], "aab", {}, "sensitive"),
-        ([[1.0], [np.nan]], "ab", {}, "Z must be finite"),
-        (None, "ab", {}, "Z must be given"),
+        ([[1.0], [np.nan]], "ab", {}, "Z must hold finite"),
+        (None, "ab", {}, "Z must be an array"),
         ([[1.0], [2.0]], "ab", {"model": "tree"}, "model of representation_leakage"),
         ([[1.0], [2.0]], "ab", {"test_size": 1.0}, "test_size of representation_leakage"),
         ([[1.0], [2.0]], "ab", {"test_size": 0}, "test_size of representation_leakage"),

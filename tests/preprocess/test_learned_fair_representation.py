@@ -107,7 +107,7 @@ def test_without_a_target_nothing_is_predicted(people):
 def test_bad_input(people):
     X, y, sex = people
     model = LearnedFairRepresentation(3, n_init=1, max_iter=5)
-    with pytest.raises(DataError, match="sensitive_features must be given to fit"):
+    with pytest.raises(DataError, match="sensitive_features must be passed to fit"):
         model.fit(X, y)
     with pytest.raises(DataError, match=r"at least two groups.*'f' only"):
         model.fit(X, y, sensitive_features=["f"] * 200)

@@ -43,5 +43,5 @@ def test_all_pairs_of_unequal_relevance_are_equally_likely():
 
 
 def test_no_pair_is_an_error():
-    with pytest.raises(DataError, match="no list has two grades"):
+    with pytest.raises(DataError, match="two different grades in a list"):
         disjoint_pairs(as_ranking_data(None, [1, 1, 0], qid=[0, 0, 1]), 0)

@@ -103,7 +103,7 @@ def test_what_is_missing_is_named():
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = (X[:, 0] > 0).astype(float)
     model = Stump().fit(X, y)
-    with pytest.raises(DataError, match="y must be given"):
+    with pytest.raises(DataError, match="y must be an array"):
         model.generalization_bounds(X)
     with pytest.raises(DataError, match="delta of generalization_bounds must be"):
         model.generalization_bounds(X, y, delta=1.0)

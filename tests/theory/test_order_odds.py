@@ -84,7 +84,7 @@ def test_preferences_are_made_consistent():
         ([[0, np.nan], [0, 0]], "got nan in row 0, column 1"),
         ([0.5, 0.5], "must be a square matrix"),
         (np.zeros((0, 0)), "must be a square matrix"),
-        (np.full((13, 13), 0.5), "12 rows at most, got 13"),
+        (np.full((13, 13), 0.5), "at most 12 rows, got 13"),
     ],
 )
 def test_bad_preferences_are_refused(given, message):

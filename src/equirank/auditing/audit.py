@@ -145,7 +145,7 @@ def audit(
     level : float
         Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
-        The same seed gives the same result.
+        Seed of the bootstrap and the permutations.
     title, against_title, created : str, optional
         Names of the two rankings and a date, for the report.
 

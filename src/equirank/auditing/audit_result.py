@@ -133,8 +133,8 @@ class AuditResult:
             raise FormatError(f"{name} must be JSON written by an audit") from None
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise FormatError(
-                f"schema_version of {name} must be at most {SCHEMA_VERSION}, got {version!r}: a newer "
-                "equirank is needed"
+                f"schema_version of {name} must be at most {SCHEMA_VERSION}, got {version!r}: a "
+                "newer equirank is needed"
             )
         try:
             tables = {key: table_from_json(part) for key, part in document["tables"].items()}

@@ -17,7 +17,7 @@ __all__ = ["GroupDifferences", "GroupTotals", "PositionDifference", "Totals", "s
 
 
 def slot_positions(slots: Slots) -> np.ndarray:
-    """Return each slot's position: tied items have the mean of their block, hidden ones come last."""
+    """Return each slot's position; ties have the mean of their block, hidden items come last."""
     if slots.lo is None:
         return slots.position.astype(np.float64)
     return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0
@@ -131,8 +131,8 @@ class GroupDifferences(GroupMetric):
 def _differences(total: np.ndarray, people: np.ndarray) -> np.ndarray:
     """Return each group's mean minus that of everyone else."""
     rest = total.sum(axis=1, keepdims=True) - total
-    others = people.sum(axis=1, keepdims=True) - people
-    return divide(total, people) - divide(rest, others)
+    rest_people = people.sum(axis=1, keepdims=True) - people
+    return divide(total, people) - divide(rest, rest_people)
 
 
 #: The sums before those of the selections at each k.

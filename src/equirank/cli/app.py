@@ -31,8 +31,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         from .. import __version__
 
         typer.echo(f"equirank {__version__}")

@@ -43,6 +43,7 @@ __all__ = ["audit"]
 MOST_GROUPS = 20
 
 
+# Long, since every option is a parameter.
 def audit(
     file: FileArgument,
     query: QueryOption = None,
@@ -98,7 +99,7 @@ def audit(
     The exit code is 0 if the audit succeeds, 1 if a --fail-on rule holds (the report and JSON are
     still written), and 2 for bad input.
     """
-    held: list[str] = []
+    failures: list[str] = []
     with errors_in_one_line():
         from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_expression
@@ -132,10 +133,10 @@ def audit(
             write_json(json, result.to_json())
         if json != "-":
             _show(result, out)
-        held = [line for rule in rules for line in result.failures(rule.text)]
-    for line in held:
+        failures = [line for rule in rules for line in result.failures(rule.text)]
+    for line in failures:
         typer.echo(f"equirank: --fail-on holds: {printable(line)}", err=True)
-    if held:
+    if failures:
         raise typer.Exit(1)
 
 

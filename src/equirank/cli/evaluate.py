@@ -54,6 +54,7 @@ def _complete_metrics(incomplete: str) -> list[str]:
     return [start + name for name in metric_names() if name.startswith(last)]
 
 
+# Long, since every option is a parameter.
 def evaluate(
     file: FileArgument,
     query: QueryOption = None,

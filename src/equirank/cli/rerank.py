@@ -115,6 +115,7 @@ def _pairs(text: str | None) -> Any:
     return None if text is None else parse_value(text)
 
 
+# Long, since every option is a parameter.
 def rerank(
     file: Annotated[
         str | None,

@@ -163,14 +163,14 @@ def _announce(
     entry: "ModelEntry",
     data: "RankingData",
     columns: "DataColumns",
-    asked: str | None,
+    requested: str | None,
 ) -> None:
     """Print what will be trained."""
     typer.echo(f"{printable(settings.data.path)}: {counted(data)}, {data.n_features} features")
     steps = "".join(f", re-ranked with {step['class']}" for step in entry.rerank)
     typer.echo(f"training {printable(entry.name)}: {entry.class_name}{steps}")
     others = [repr(printable(each.name)) for each in settings.models if each is not entry]
-    if others and asked is None:
+    if others and requested is None:
         typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
     for note in columns.notes:
         typer.echo(f"note: {printable(note)}")

@@ -151,8 +151,8 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     return dress(
         chart,
         f"Side by side{words}",
-        "Each metric of the audited ranking and of the ranking it is compared with, each with its own "
-        "scale.",
+        "Each metric of the audited ranking and of the ranking it is compared with, each with its "
+        "own scale.",
     )
 
 

@@ -237,8 +237,8 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
     return dress(
         chart.properties(width=width, height=height),
         f"Selection rates, by {shorten(attribute, 40)}",
-        f"Share of each group of {shorten(attribute)} in the top k, with its confidence interval, for "
-        "each k.",
+        f"Share of each group of {shorten(attribute)} in the top k, with its confidence interval, "
+        "for each k.",
     )
 
 
@@ -303,8 +303,8 @@ def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> 
     return dress(
         chart.properties(width=width, height=34 * len(rows)),
         f"Share of exposure, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of all "
-        "people.",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
+        "all people.",
     )
 
 
@@ -336,6 +336,6 @@ def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 64
     return dress(
         chart.properties(width=width, height=34 * len(rows)),
         f"Exposure and merit, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of all "
-        "relevance.",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
+        "all relevance.",
     )

@@ -167,11 +167,12 @@ def margin_bounds(
         .encode(x=x, y=y, color=hue, tooltip=tips),
     ]
     chart = alt.layer(*layers, data=data(rows)).properties(width=width, height=height)
+    rankers = ", ".join(shorten(name, 40) for name in names)
     return dress(
         chart,
         title or "Margin bounds on unseen pairs",
-        "Share of pairs below a margin, and the resulting bound on the share of unseen pairs ranked "
-        f"wrongly, for growing margins, of {', '.join(shorten(name, 40) for name in names)}.",
+        "Share of pairs below a margin, and the resulting bound on the share of unseen pairs "
+        f"ranked wrongly, for growing margins, of {rankers}.",
     )
 
 
@@ -304,7 +305,7 @@ def _term_rows(
         rows.append(_row(shorten(words, 60), float(part[at]), explanation["standard_error"][at]))
     if len(left):
         error = float(np.sqrt((explanation["standard_error"][left] ** 2).sum()))
-        rows.append(_row(f"{len(left)} others", float(part[left].sum()), error))
+        rows.append(_row(f"{len(left)} more", float(part[left].sum()), error))
     for row in rows:
         row["side"] = sides[0] if row["contribution"] >= 0 else sides[1]
     return rows

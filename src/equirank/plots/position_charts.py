@@ -174,8 +174,8 @@ def prefix_shares(
     return dress(
         _overlaid_or_faceted(chart, scale, width, height),
         f"Share in the top k, by {shorten(attribute, 40)}",
-        f"Share of each group of {shorten(attribute)} in the top k, for growing k, with its share of "
-        "all people as a thin line and the band of chance shaded.",
+        f"Share of each group of {shorten(attribute)} in the top k, for growing k, with its share "
+        "of all people as a thin line and the band of chance shaded.",
     )
 
 

@@ -75,10 +75,9 @@ def audit_chart(tables: str) -> Callable[[Chart], Chart]:
             f"    result : AuditResult\n        Provides {tables}.\n"
             "    attribute : str, optional\n        Whose groups; by default the first attribute.\n"
         )
-        text = (function.__doc__ or "").replace(
-            "    Returns\n", f"{shared}{size}\n    Returns\n", 1
-        )
-        function.__doc__ = text
+        returns = "    Returns\n"
+        text = function.__doc__ or ""
+        function.__doc__ = text.replace(returns, f"{shared}{size}\n{returns}", 1)
         return function
 
     return documented

@@ -75,10 +75,10 @@ def draw_lines(alt: Any, lines: list[dict[str, Any]], axes: dict[str, Any]) -> I
             .mark_line(strokeDash=line["dash"], strokeWidth=1.5, color=INK, opacity=0.75)
             .encode(**axes)
         )
-        end, place, text = line_name(line)
+        end, offset, text = line_name(line)
         yield (
             alt.Chart(data([end]))
-            .mark_text(**place, color=INK, fontStyle="italic")
+            .mark_text(**offset, color=INK, fontStyle="italic")
             .encode(**axes, text=alt.value(text))
         )
 
@@ -187,7 +187,7 @@ def tradeoff(
             [*rows, *line, *(end for at in lines for end in at["ends"])], width, height
         )
         texts = [(*_mixture_name(line), "random mixture"), *map(line_name, lines)]
-        taken = [box(sheet.at(at), **place, text=text) for at, place, text in texts]
+        taken = [box(sheet.at(at), **offset, text=text) for at, offset, text in texts]
         layers += draw_labels(alt, rows, sheet, taken, axes)
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
@@ -330,10 +330,10 @@ def _mixture(
         .mark_line(strokeDash=dash, strokeWidth=1.5, color=MUTED)
         .encode(**axes)
     )
-    middle, place = _mixture_name(line)
+    middle, offset = _mixture_name(line)
     yield (
         alt.Chart(data([middle]))
-        .mark_text(**place, color=MUTED, fontStyle="italic")
+        .mark_text(**offset, color=MUTED, fontStyle="italic")
         .encode(**axes, text=alt.value("random mixture"))
     )
 

@@ -1,4 +1,4 @@
-"""The public list of this room."""
+"""Public names of equirank.preprocess."""
 
 from .causal_fair_scores import CausalFairScores as CausalFairScores
 from .fair_scoring_weights import FairScoringWeights as FairScoringWeights

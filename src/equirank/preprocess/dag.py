@@ -1,4 +1,4 @@
-"""Reading a DAG: causes before effects, and the role of every node."""
+"""A causal DAG: its nodes in causal order, with their causes and roles."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,18 +26,18 @@ class Edges:
 
 @dataclass(frozen=True)
 class Dag:
-    """Nodes, causes first, with their causes and roles.
+    """Nodes in causal order, with their causes and roles.
 
     Attributes
     ----------
     causes : dict of str to tuple of str
-        The causes of every node, in an order in which causes come first.
+        The causes of every node, in causal order.
     protected : tuple of str
         The protected attributes.
     resolving : frozenset of str
         The mediators whose effect is accepted.
     score : str
-        What is ranked by.
+        The score that people are ranked by.
     """
 
     causes: dict[str, tuple[str, ...]]
@@ -51,7 +51,7 @@ class Dag:
         return tuple(n for n in self.causes if n not in self.protected and n != self.score)
 
     def role(self, node: str) -> str:
-        """Return a word for what the node is."""
+        """Return the role of a node."""
         if node in self.protected:
             return "protected"
         if node == self.score:
@@ -61,7 +61,7 @@ class Dag:
         return "mediator" if self.causes[node] else "given"
 
     def layers(self) -> dict[str, int]:
-        """Return how many steps each node lies behind the first causes."""
+        """Return the number of steps from the first causes to each node."""
         layer: dict[str, int] = {}
         for node, causes in self.causes.items():
             layer[node] = 1 + max((layer[cause] for cause in causes), default=-1)
@@ -71,7 +71,7 @@ class Dag:
 def read_dag(
     dag: Any, protected: Sequence[str] | str | None, resolving: Any, outcome: str | None
 ) -> Dag:
-    """Read a DAG and check it.
+    """Read and check a DAG.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def _names(given: Any) -> list[str]:
 
 
 def _sorted(causes: dict[str, tuple[str, ...]]) -> list[str]:
-    """Put causes first, or name a cycle."""
+    """Return the nodes in causal order; raise for a cycle."""
     done: list[str] = []
     path: list[str] = []
 
@@ -161,7 +161,7 @@ def _score(causes: dict[str, tuple[str, ...]], outcome: str | None) -> str:
     ends = [node for node in causes if node not in inner]
     if outcome is None:
         if len(ends) > 1:
-            raise DataError(f"outcome must be named where the dag has several ends, got {ends}")
+            raise DataError(f"outcome must name one of the ends of the dag, got None for {ends}")
         return ends[0]
     if outcome not in causes:
         hint = suggest(outcome, list(causes))

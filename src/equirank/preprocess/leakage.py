@@ -1,4 +1,4 @@
-"""Representation leakage: how much a representation tells about a sensitive attribute."""
+"""Representation leakage: how well a model predicts a sensitive attribute from features."""
 
 import warnings
 from typing import Any, Literal
@@ -22,13 +22,12 @@ def representation_leakage(
     test_size: float = 0.2,
     random_state: Any = 0,
 ) -> float:
-    """Compute how much better than guessing a model tells the groups apart: ADRG.
+    """Compute how much better than guessing a model predicts the groups: ADRG.
 
     ``| accuracy of predicting the group from Z - share of the largest group |``, the absolute
-    difference to a random guess, both on a held-out part of the rows, drawn from each group in
-    proportion. In [0, 1]; 0 is best: the representation tells nothing that guessing the largest
-    group does not. Any number of groups. With one group only there is nothing to tell: NaN, with a
-    warning.
+    difference to a random guess, both on held-out rows, stratified by group. In [0, 1]; 0 is best:
+    a prediction is no better than guessing the largest group. Any number of groups is allowed. With
+    one group the result is NaN, with a warning.
 
     Parameters
     ----------
@@ -37,13 +36,13 @@ def representation_leakage(
     sensitive_features : array-like, data frame or dict
         The group of each row.
     model : {"linear", "forest"}
-        What predicts: logistic regression on standardised columns, or a random forest.
+        The classifier: logistic regression on standardised columns, or a random forest.
     by : str or tuple of str, optional
-        The attribute, or several to cross, where ``sensitive_features`` holds several.
+        The attribute, or several to cross, if ``sensitive_features`` has several.
     test_size : float
-        The share of each group that is held out (at least one row).
+        Held-out share of each group (at least one row).
     random_state : int, Generator, RandomState or None
-        Draws the held-out rows and the forest; the same seed gives the same result.
+        Seed of the held-out rows and the forest.
 
     Returns
     -------
@@ -72,14 +71,14 @@ def representation_leakage(
     )
     data = as_ranking_data(Z, sensitive_features=sensitive_features)
     if data.X is None:
-        raise DataError("Z must be given: one row of the representation per item")
+        raise DataError("Z must be an array with one row per item, got None")
     stored = data.X.data if hasattr(data.X, "tocsr") else data.X
     if not np.isfinite(stored).all():
-        raise DataError("Z must be finite numbers, to learn from, and is not")
+        raise DataError("Z must hold finite numbers, got NaN or infinity")
     groups = data.attribute(by)
     if len(np.unique(groups.codes)) < 2:
         warnings.warn(
-            "representation_leakage is undefined with one group only: the result is NaN",
+            "representation_leakage is undefined with one group: the result is NaN",
             EquirankWarning,
             stacklevel=2,
         )
@@ -96,14 +95,14 @@ def representation_leakage(
 def _held_out(
     codes: np.ndarray, labels: tuple[Any, ...], test_size: float, seed: int
 ) -> np.ndarray:
-    """Mark the rows that are held out: the same share of every group, at least one row."""
+    """Return a mask of the held-out rows: the same share of every group, at least one row."""
     mask = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         rows = np.flatnonzero(codes == code)
         if len(rows) < 2:
             raise DataError(
-                "sensitive_features must have at least two rows of each group, to train on one and "
-                f"test on another; {labels[code]!r} has one"
+                "sensitive_features must have at least two rows of each group, for training and "
+                f"testing, and {labels[code]!r} has one"
             )
         n = min(max(1, round(test_size * len(rows))), len(rows) - 1)
         mask[generator(seed, int(code)).permutation(rows)[:n]] = True

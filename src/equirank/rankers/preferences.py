@@ -122,7 +122,7 @@ def checked_preferences(
     cost = np.abs(sign) * extra
     kept = cost > 0
     if not kept.any():
-        raise DataError("preference and weight must leave a pair of weight > 0, got none")
+        raise DataError("preference and weight must leave at least one pair of weight > 0")
     return first[kept], second[kept], cost[kept].astype(np.float64)
 
 

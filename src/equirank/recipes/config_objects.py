@@ -7,7 +7,7 @@ from typing import Any, Never
 
 from ..core.errors import DataError
 
-__all__ = ["ConfigError", "ConfigTable", "Place", "make_model", "public_classes"]
+__all__ = ["ConfigError", "ConfigTable", "Location", "make_model", "public_classes"]
 
 
 class ConfigError(DataError):
@@ -18,12 +18,12 @@ WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or
 WORDS |= {dict: "a table", list: "an array"}
 
 
-class Place:
+class Location:
     """A location in a configuration: file, table and key.
 
     Examples
     --------
-    >>> Place("c.toml", "[data]").key("path").fail("must be a text, got 3")
+    >>> Location("c.toml", "[data]").key("path").fail("must be a text, got 3")
     Traceback (most recent call last):
     ...
     equirank.recipes.config_objects.ConfigError: c.toml: [data] path: must be a text, got 3
@@ -32,13 +32,13 @@ class Place:
     def __init__(self, file: str, table: str = "", path: str = "") -> None:
         self.file, self.table, self.path = file, table, path
 
-    def key(self, name: str) -> "Place":
+    def key(self, name: str) -> "Location":
         """Return the location of a key in this one."""
-        return Place(self.file, self.table, f"{self.path}.{name}" if self.path else name)
+        return Location(self.file, self.table, f"{self.path}.{name}" if self.path else name)
 
-    def item(self, index: int) -> "Place":
+    def item(self, index: int) -> "Location":
         """Return the location of an element of an array, counted from 1."""
-        return Place(self.file, self.table, f"{self.path}[{index + 1}]")
+        return Location(self.file, self.table, f"{self.path}[{index + 1}]")
 
     def __str__(self) -> str:
         """Return file, table and key."""
@@ -57,21 +57,21 @@ class ConfigTable:
     ----------
     values : mapping
         The table.
-    place : Place
+    location : Location
         Its location.
     known : sequence of str
         The allowed keys.
     """
 
-    def __init__(self, values: Mapping[str, Any], place: Place, known: Sequence[str]) -> None:
-        self.values, self.place = values, place
+    def __init__(self, values: Mapping[str, Any], location: Location, known: Sequence[str]) -> None:
+        self.values, self.location = values, location
         for name in values:
             if name not in known:
                 from ..core.errors import suggest
 
                 hint = suggest(name, list(known))
                 hint = "; it must precede the first table" if name == "metrics" else hint
-                place.key(name).fail(f"is not a known key{hint} (known: {', '.join(known)})")
+                location.key(name).fail(f"is not a known key{hint} (known: {', '.join(known)})")
 
     def has(self, name: str) -> bool:
         """Return whether the key is present."""
@@ -80,7 +80,7 @@ class ConfigTable:
     def need(self, name: str, kind: type) -> Any:
         """Return the value of a required key."""
         if name not in self.values:
-            self.place.key(name).fail(f"is missing; it must be {WORDS[kind]}")
+            self.location.key(name).fail(f"is missing; it must be {WORDS[kind]}")
         return self.get(name, kind)
 
     def get(self, name: str, kind: type, default: Any = None) -> Any:
@@ -90,9 +90,9 @@ class ConfigTable:
             return default
         right = isinstance(value, kind) or (kind is float and isinstance(value, int))
         if not right or (isinstance(value, bool) and kind is not bool):
-            self.place.key(name).fail(f"must be {WORDS[kind]}, got {shown(value)}")
+            self.location.key(name).fail(f"must be {WORDS[kind]}, got {shown(value)}")
         if kind is str and not value:
-            self.place.key(name).fail("must not be empty")
+            self.location.key(name).fail("must not be empty")
         return value
 
     def choice(self, name: str, choices: Sequence[str], default: str | None = None) -> Any:
@@ -102,7 +102,7 @@ class ConfigTable:
             from ..core.errors import suggest
 
             words = ", ".join(f'"{word}"' for word in choices)
-            self.place.key(name).fail(
+            self.location.key(name).fail(
                 f"must be one of {words}, got {shown(value)}{suggest(value, list(choices))}"
             )
         return value
@@ -113,14 +113,14 @@ class ConfigTable:
         if value is None:
             return None
         listed = [value] if isinstance(value, str) else value
-        place = self.place.key(name)
+        location = self.location.key(name)
         if not isinstance(listed, list):
-            place.fail(f"must be a text or an array of texts, got {shown(value)}")
+            location.fail(f"must be a text or an array of texts, got {shown(value)}")
         for at, each in enumerate(listed):
             if not isinstance(each, str) or not each:
-                place.item(at).fail(f"must be a text, got {shown(each)}")
+                location.item(at).fail(f"must be a text, got {shown(each)}")
             if each in listed[:at]:
-                place.item(at).fail(f"must be unique, got {shown(each)} again")
+                location.item(at).fail(f"must be unique, got {shown(each)} again")
         return tuple(listed)
 
 
@@ -143,13 +143,13 @@ def shown(value: Any) -> str:
 Kinds = dict[str, type]
 
 
-def make_model(kind: str, params: dict[str, Any], rerank: list[Any], place: Place) -> Any:
+def make_model(kind: str, params: dict[str, Any], rerank: list[Any], location: Location) -> Any:
     """Return the ranker of a ``[[models]]`` entry, wrapped in its re-rankers in order."""
-    model = _make(_look_up(kind, _rankers(), "a ranker", place.key("class")), params, place)
+    model = _make(_look_up(kind, _rankers(), "a ranker", location.key("class")), params, location)
     for at, step in enumerate(rerank):
         from ..rerankers import Reranked
 
-        key = place.key("rerank") if len(rerank) == 1 else place.key("rerank").item(at)
+        key = location.key("rerank") if len(rerank) == 1 else location.key("rerank").item(at)
         values = {"class": step} if isinstance(step, str) else step
         if not isinstance(values, dict):
             key.fail(f"must be the name of a re-ranker or a table, got {shown(step)}")
@@ -202,32 +202,34 @@ def _sklearn_classes() -> Kinds:
     return dict(all_estimators())
 
 
-def _look_up(name: str, known: Kinds, what: str, place: Place) -> type:
+def _look_up(name: str, known: Kinds, what: str, location: Location) -> type:
     if name in known:
         return known[name]
     from ..core.errors import suggest
 
     rest = f"; known: {', '.join(sorted(known))}" if len(known) <= 40 else ""
-    place.fail(f"must be the name of {what}, got {shown(name)}{suggest(name, sorted(known))}{rest}")
+    location.fail(
+        f"must be the name of {what}, got {shown(name)}{suggest(name, sorted(known))}{rest}"
+    )
 
 
-def _from_table(values: dict[str, Any], place: Place, known: Kinds, what: str) -> Any:
+def _from_table(values: dict[str, Any], location: Location, known: Kinds, what: str) -> Any:
     """Return the object of ``{class = "...", params = {...}}``."""
-    table = ConfigTable(values, place, ("class", "params"))
-    kind = _look_up(table.need("class", str), known, what, place.key("class"))
-    return _make(kind, table.get("params", dict, {}), place)
+    table = ConfigTable(values, location, ("class", "params"))
+    kind = _look_up(table.need("class", str), known, what, location.key("class"))
+    return _make(kind, table.get("params", dict, {}), location)
 
 
-def _make(kind: type, params: dict[str, Any], place: Place) -> Any:
+def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
     """Return an object; unknown, missing and invalid parameters are errors of their key."""
     from ..core.errors import suggest
 
-    location = place.key("params")
+    params_location = location.key("params")
     signature = inspect.signature(kind).parameters
     allowed = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
     for name in params:
         if name not in allowed:
-            location.key(name).fail(
+            params_location.key(name).fail(
                 f"{kind.__name__} has no parameter {name!r}{suggest(name, allowed)} "
                 f"(it has {', '.join(allowed)})"
             )
@@ -238,29 +240,29 @@ def _make(kind: type, params: dict[str, Any], place: Place) -> Any:
             and each.default is each.empty
             and each.kind is not each.VAR_POSITIONAL
         ):
-            location.key(name).fail(f"is missing; {kind.__name__} needs it")
-    values = {name: _object(value, location.key(name)) for name, value in params.items()}
+            params_location.key(name).fail(f"is missing; {kind.__name__} needs it")
+    values = {name: _object(value, params_location.key(name)) for name, value in params.items()}
     try:
         made = kind(**values)
     except (DataError, TypeError, ValueError) as error:
-        location.fail(str(error))
+        params_location.fail(str(error))
     if hasattr(made, "get_params"):
-        _check(made, location)
+        _check(made, params_location)
     return made
 
 
-def _object(value: Any, place: Place) -> Any:
+def _object(value: Any, location: Location) -> Any:
     """Return a value with its tables that have a ``class`` replaced by objects, recursively."""
     if isinstance(value, list):
-        return [_object(part, place.item(at)) for at, part in enumerate(value)]
+        return [_object(part, location.item(at)) for at, part in enumerate(value)]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("class"), str) and set(value) <= {"class", "params"}:
-        return _from_table(value, place, _parts(value["class"]), "a class")
-    return {name: _object(part, place.key(name)) for name, part in value.items()}
+        return _from_table(value, location, _parts(value["class"]), "a class")
+    return {name: _object(part, location.key(name)) for name, part in value.items()}
 
 
-def _check(made: Any, place: Place) -> None:
+def _check(made: Any, location: Location) -> None:
     """Check the parameters against the constraints of the class."""
     from ..core.params import check_params
 
@@ -270,4 +272,4 @@ def _check(made: Any, place: Place) -> None:
             try:
                 check_params(type(made).__name__, {name: value}, {name: declared[name]})
             except DataError as error:
-                place.key(name).fail(str(error))
+                location.key(name).fail(str(error))

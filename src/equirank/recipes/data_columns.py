@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .config_objects import ConfigError, Place, shown
+from .config_objects import ConfigError, Location, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -143,7 +143,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
     try:
         kind = table.format or format_of(table.path)
     except DataError:
-        table.place.key("format").fail(
+        table.location.key("format").fail(
             f"is missing, and the extension of {table.path} is not known"
         )
     try:
@@ -153,7 +153,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
     except ConfigError:
         raise
     except DataError as error:
-        raise ConfigError(f"{table.place}: {error}") from None
+        raise ConfigError(f"{table.location}: {error}") from None
 
 
 def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumns]":
@@ -174,7 +174,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
     labels = file.labels(texts) if table.features else {}
     features = tuple(name for name in wanted if name in labels or name not in texts)
     if not features:
-        table.place.key("features").fail(
+        table.location.key("features").fail(
             f"is missing, and no other column of {table.path} contains numbers"
         )
     columns = DataColumns(
@@ -186,7 +186,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         sensitive=table.sensitive,
         features=features,
         categories={
-            name: _categories(values, table.place.key("features"), name)
+            name: _categories(values, table.location.key("features"), name)
             for name, values in labels.items()
         },
         encoding=table.encoding,
@@ -203,10 +203,10 @@ def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple
 
     named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
     for key, name in (named | {"id": table.id}).items():
-        _check_column(table.place.key(key), file, name)
+        _check_column(table.location.key(key), file, name)
     for key, names in {"sensitive": table.sensitive, "features": table.features or ()}.items():
         for name in names:
-            _check_column(table.place.key(key), file, name)
+            _check_column(table.location.key(key), file, name)
     single: dict[str, Any] = dict(named)
     roles = assign(
         table.path,
@@ -218,11 +218,11 @@ def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple
     )
     found = dict(roles.single)
     if "relevance" not in found:
-        table.place.key("relevance").fail(
+        table.location.key("relevance").fail(
             f"is missing: no column of {table.path} is called {', '.join(RECOGNISED['relevance'])}"
         )
     if table.features and found["relevance"] in table.features:
-        table.place.key("features").fail(
+        table.location.key("features").fail(
             f"must not contain the relevance {shown(found['relevance'])}"
         )
     return found, roles.features
@@ -238,21 +238,21 @@ def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
     return {name: [plain(group) for group in a.categories] for name, a in data.sensitive.items()}
 
 
-def _check_column(place: Place, file: "TableFile", name: str | None) -> None:
+def _check_column(location: Location, file: "TableFile", name: str | None) -> None:
     if name is None or name in file.columns:
         return
     from ..core.errors import suggest
 
     known = ", ".join(file.columns[:10]) + (", ..." if len(file.columns) > 10 else "")
-    place.fail(
+    location.fail(
         f"{file.path} has no column {shown(name)}{suggest(name, file.columns)} (it has {known})"
     )
 
 
-def _categories(values: "np.ndarray", place: Place, name: str) -> tuple[str, ...]:
+def _categories(values: "np.ndarray", location: Location, name: str) -> tuple[str, ...]:
     seen = sorted({MISSING if value is None else str(value) for value in values.tolist()})
     if len(seen) > MOST_CATEGORIES:
-        place.fail(
+        location.fail(
             f"{shown(name)} must contain numbers or at most {MOST_CATEGORIES} categories, "
             f"got {len(seen)} different texts"
         )
@@ -278,18 +278,20 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
 
     for key in ("query", "relevance", "id"):
         if getattr(table, key) is not None:
-            table.place.key(key).fail("must be omitted for LETOR, whose lines begin with it")
+            table.location.key(key).fail("must be omitted for LETOR, whose lines begin with it")
     data = read_letor(table.path)
     every = [str(number + 1) for number in range(data.n_features)]
-    cost = None if table.cost is None else _column(data, table.cost, table.place.key("cost"))
-    people = {name: _column(data, name, table.place.key("sensitive")) for name in table.sensitive}
+    cost = None if table.cost is None else _column(data, table.cost, table.location.key("cost"))
+    people = {
+        name: _column(data, name, table.location.key("sensitive")) for name in table.sensitive
+    }
     if table.features is None:
         other = {*table.sensitive, table.cost}
         features = tuple(name for name in every if name not in other)
     else:
         features = table.features
         for name in features:
-            _column(data, name, table.place.key("features"))
+            _column(data, name, table.location.key("features"))
     data = _with_columns(data, features, people, cost, table.missing_sensitive)
     columns = DataColumns(
         format="letor",
@@ -316,14 +318,14 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
     least = max(int(name) for name in needed)
     if data.n_features < least:
         data = read_letor(path, n_features=least)
-    place = Place(path)
-    people = {name: _column(data, name, place) for name in columns.sensitive if sensitive}
+    location = Location(path)
+    people = {name: _column(data, name, location) for name in columns.sensitive if sensitive}
     return _with_columns(data, columns.features, people, None, columns.missing_sensitive)
 
 
-def _column(data: "RankingData", number: str, place: Place) -> Any:
+def _column(data: "RankingData", number: str, location: Location) -> Any:
     if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
-        place.fail(
+        location.fail(
             f"must be the number of a feature from 1 to {data.n_features} for LETOR, "
             f"got {shown(number)}"
         )

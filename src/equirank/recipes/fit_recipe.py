@@ -57,7 +57,7 @@ def train_model(
         keys = {"sensitive_features": "sensitive", "cost": "cost"}
         hint = [f"; [data] {key} names it" for word, key in keys.items() if f"{word} must be" in
                 str(error)]  # fmt: skip
-        raise ConfigError(f"{entry.place}: {error}{hint[0] if hint else ''}") from None
+        raise ConfigError(f"{entry.location}: {error}{hint[0] if hint else ''}") from None
     return _measured(config, model, ranking, fitted_on, how, n_boot)
 
 
@@ -117,7 +117,7 @@ def _in_folds(
         ranking = clone(entry.estimator).fit(train).rank(test)
         if ranking.n_draws > 1:
             raise ConfigError(
-                f"{entry.place}: must return one draw to be evaluated in folds, got "
+                f"{entry.location}: must return one draw to be evaluated in folds, got "
                 f"{ranking.n_draws}; [split] test holds out a share instead"
             )
         position[held], fold[held] = ranking.position, number

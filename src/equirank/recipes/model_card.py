@@ -288,7 +288,8 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
         )
     if sees_groups(trained.model):
         limits.append(
-            f"The model needs {', '.join(columns.sensitive)} for prediction and uses them to rank people."
+            f"The model needs {', '.join(columns.sensitive)} for prediction and uses them to rank "
+            "people."
         )
     if not columns.sensitive:
         limits.append("No sensitive attributes were named, so its treatment of groups is unknown.")
@@ -301,8 +302,8 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
         ]
         if few:
             limits.append(
-                f"Few held-out items belong to these groups of {name}: {', '.join(few)}. Their numbers are "
-                "uncertain."
+                f"Few held-out items belong to these groups of {name}: {', '.join(few)}. Their "
+                "numbers are uncertain."
             )
     if columns.categories:
         limits.append(

@@ -114,8 +114,8 @@ def _read_letor(
 
     if kind != columns.format:
         raise ConfigError(
-            f"{path}: must be {columns.format}, as in training, got {kind}: LETOR has only numbers of "
-            "features"
+            f"{path}: must be {columns.format}, as in training, got {kind}: LETOR has only feature "
+            "numbers"
         )
     if query or keep:
         raise ConfigError("--query and --keep must be omitted for LETOR, which has no columns")

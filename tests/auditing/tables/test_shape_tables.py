@@ -33,7 +33,7 @@ def test_the_bad_version_is_caught_and_the_fair_one_is_not(scenario, check):
     assert "than expected by chance" in caught["reading"]
     assert caught["value"] > caught["expected"]
     assert calm["p_holm"] >= 0.05
-    assert calm["reading"] == "no more than chance gives"
+    assert calm["reading"] == "no more than expected by chance"
 
 
 def test_one_list_by_hand():

@@ -198,8 +198,8 @@ BEST = selection_row("m", 0.24, reference=True)
 def test_selection():
     rows = [selection_row("f", 0.13, 0.54, 0.44, 0.64), BEST]
     assert selected(rows) == [
-        '13% of the people in group "f" (sex) and 24% of those in group "m" are in the top 10: 0.54 '
-        "times as often (95% confidence interval 0.44 to 0.64)."
+        '13% of the people in group "f" (sex) and 24% of those in group "m" are in the top 10: '
+        "0.54 times as often (95% confidence interval 0.44 to 0.64)."
     ]
     unclear = [selection_row("f", 0.2, 0.83, 0.6, 1.1), BEST]
     assert selected(unclear)[0].endswith("The data do not show whether that is less often.")
@@ -238,8 +238,8 @@ def test_pairs():
         return rule_pairs(findings([attribute()], tables=tables))
 
     assert said(0.001) == [
-        'More relevant people in group "f" (sex) rank above less relevant people in other groups in '
-        '70% of the pairs, those in group "m" in 89% (permutation test p = 0.001).'
+        'More relevant people in group "f" (sex) rank above less relevant people in other groups '
+        'in 70% of the pairs, those in group "m" in 89% (permutation test p = 0.001).'
     ]
     assert said(0.3)[0].endswith("do not show whether that difference is more than chance.")
     assert said(NAN)[0].endswith("do not show whether that difference is more than chance.")
@@ -271,8 +271,8 @@ def test_warnings_are_repeated_and_other_notes_are_not():
 def test_small_groups_are_named():
     rows = [selection_row("f", 0.1), selection_row("m", 0.1, small_cell=True)]
     assert rule_small(findings(tables={"selection": rows})) == [
-        'Group "m" (sex) is too small for a reliable selection rate; the tables show the counts but '
-        "do not compare them."
+        'Group "m" (sex) is too small for a reliable selection rate; the tables show the counts '
+        "but do not compare them."
     ]
     large_elsewhere = [*rows, selection_row("m", 0.5, k=50)]
     assert rule_small(findings(tables={"selection": large_elsewhere})) == []
@@ -285,9 +285,9 @@ def test_shapes():
     rows = [row("clustering.z", 0.01), row("noisy_ranking.ratio", 0.03)]
     rows += [row("bimodality.coefficient", 0.5), row("smoothness.ks", 0.001)]
     assert rule_shapes(findings(tables={"checks": rows})) == [
-        'By the distribution of their positions, people in group "f" (sex) are clustered more often '
-        "and farther from the position of their merit than expected by chance (permutation tests "
-        "on 40 lists, p = 0.03 or less)."
+        'By the distribution of their positions, people in group "f" (sex) are clustered more '
+        "often and farther from the position of their merit than expected by chance (permutation "
+        "tests on 40 lists, p = 0.03 or less)."
     ]
     assert rule_shapes(findings(tables={"checks": rows[2:]})) == []
 

@@ -370,7 +370,7 @@ def test_explicit_preferences_give_the_model_of_their_grades(kind):
             r"preference must have one value per pair \(1\)",
         ),
         ({"pairs": [[0, 1]], "weight": [-1.0]}, "weight must be a number >= 0, got -1.0 in pair 0"),
-        ({"pairs": [[0, 1]], "preference": [0.0]}, "leave a pair of weight > 0"),
+        ({"pairs": [[0, 1]], "preference": [0.0]}, "at least one pair of weight > 0"),
     ],
 )
 def test_bad_preferences_are_refused(given, sentence):

@@ -40,13 +40,13 @@ class PairErrors:
         self.plain = [(weight, one[0])]
         self.uniform, self.known = rule.uniform, rule.separable and not rule.equal_grades
         self.costly: list[tuple[np.ndarray, np.ndarray]] = []
-        self.turned: list[tuple[np.ndarray, np.ndarray]] = []
+        self.reversed: list[tuple[np.ndarray, np.ndarray]] = []
         for u, v in zip(*(rule.terms() or (one, one)), strict=True):
             for k, row in enumerate(rule.matrix):
-                mine = u * weight * (rule.cells == k)
-                self.costly.append((mine, v * np.maximum(row, 0.0)[rule.cells]))
+                left = u * weight * (rule.cells == k)
+                self.costly.append((left, v * np.maximum(row, 0.0)[rule.cells]))
                 if (row < 0.0).any():
-                    self.turned.append((mine, v * np.maximum(-row, 0.0)[rule.cells]))
+                    self.reversed.append((left, v * np.maximum(-row, 0.0)[rule.cells]))
 
     def __call__(self, score: np.ndarray) -> tuple[float, float]:
         """Return R2 without and with costs, given one score per stored row."""
@@ -57,7 +57,7 @@ class PairErrors:
         if self.uniform or not self.known:
             return plain, plain if self.uniform else float("nan")
         wrong, total = self._sum(self.costly, order, end)
-        against, other = self._sum(self.turned, order, end)
+        against, other = self._sum(self.reversed, order, end)
         whole = total + other
         return plain, (wrong + other - against) / whole if whole > 0 else 0.0
 
@@ -317,7 +317,7 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
         raise TypeError(f"{type(self).__name__} must define _alpha; Booster is abstract")
 
     def _keep(self, rounds: Rounds, weak: WeakRankers, watch: Watch | None) -> None:
-        """Keep the rounds up to the best one on the validation data."""
+        """Store the rounds up to the best one on the validation data."""
         kept = len(rounds.rankers)
         if watch is not None and self.early_stopping is not None and watch.values:
             kept = watch.best + 1
