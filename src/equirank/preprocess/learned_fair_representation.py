@@ -1,13 +1,13 @@
 """LFR: representations by prototypes with equal memberships in all groups."""
 
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
-from ..core.params import Number, Optional
+from ..core.params import Choice, Number, Optional
 from ..kernels.soft_prototypes import representations, through_memberships
 from .fair_transformer import Columns, check_groups, check_varying
 from .prototype_transformer import PrototypeTransformer
@@ -131,7 +131,7 @@ class LearnedFairRepresentation(PrototypeTransformer):
     parity: Annotated[float, Number(0)] = 10.0
     reconstruction: Annotated[float, Number(0)] = 0.1
     prediction: Annotated[float, Number(0)] = 1.0
-    distance = "squared"
+    distance: Annotated[Literal["euclidean", "squared"], Choice("euclidean", "squared")] = "squared"
 
     def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
         """Learn prototypes, weights and predictions of the prototypes.

@@ -17,7 +17,7 @@ def methods() -> dict[str, type[ListedReranker]]:
     >>> methods()["DetGreedy"].__name__
     'DetGreedy'
     """
-    known = {name: getattr(rerankers, name) for name in sorted(rerankers.__all__)}
+    known = {name: getattr(rerankers, name) for name in dir(rerankers)}
     return {
         name: kind
         for name, kind in known.items()
