@@ -228,7 +228,7 @@ OVERLAP = [
     ("ir-measures", "RR", "reciprocal_rank", ir_measure("RR")),
     ("ir-measures", "ERR", "err", ir_measure("ERR")),
     ("fairlearn", "demographic_parity_ratio", "adverse_impact_ratio", fairlearn_ratio),
-    ("fairlearn", "equal_opportunity_difference and kin", "recall_gap", fairlearn_gap),
+    ("fairlearn", "equal_opportunity_difference and others", "recall_gap", fairlearn_gap),
     ("FairRankTune", "NDKL", "ndkl", tuned("NDKL", None)),
     ("FairRankTune", "EXP, lowest group", "exposure_by_group", tuned("EXP", lowest)),
     ("FairRankTune", "EXP (MaxMinDiff)", "exposure_gap", tuned("EXP", difference)),
@@ -325,17 +325,17 @@ def rows():
 
 def markdown(found):
     heads = ("package", "version", "theirs", "ours", "no ties", "ties averaged", "ties by order")
-    heads = (*heads, "where undefined it gives", "first difference without ties", "largest")
+    heads = (*heads, "result if undefined", "first difference without ties", "largest")
     lines = [
         "# Other packages and the vectors",
         "",
-        "Made by `python benchmarks/conformance_others.py --write`: every list of the",
-        "[vectors](conformance.md) whose options a package has, computed with it one at a time.",
-        f"A number agrees when it differs by at most {SAME:g}, relatively above 1. Lists are",
-        "counted by whether scores are tied and what the vectors do then: average over the",
-        "orders, or keep that of the rows. Packages that break ties by an order of their own agree",
-        "there only by chance. Lists on which our metric is undefined are counted apart, with what",
-        "the package gives for them.",
+        "Written by `python benchmarks/conformance_others.py --write`: every list of the",
+        "[vectors](conformance.md) whose options a package has, computed with that package.",
+        f"Two numbers agree if they differ by at most {SAME:g}, relatively above 1. Lists are",
+        "counted separately by ties: none, averaged over the orders, or broken by",
+        "the order of the rows. Packages with another rule for ties agree there only",
+        "by chance. Lists on which our metric is undefined are counted separately, with the",
+        "result of the package.",
         "",
         "| " + " | ".join(heads) + " |",
         "|" + " --- |" * len(heads),

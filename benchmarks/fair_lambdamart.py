@@ -160,7 +160,7 @@ def main():
         begin = time.perf_counter()
         runs = [measure(make, seed, args.jobs) for seed in range(args.seeds)]
         print(f"\n## {name} ({time.perf_counter() - begin:.0f} s)\n")
-        print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 less plain's |")
+        print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 minus plain |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for key in runs[0]:
             row = 100 * np.mean([run[key] for run in runs], axis=0)

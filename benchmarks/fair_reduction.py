@@ -103,8 +103,7 @@ def print_floor(data, kind, eps, args):
 
 
 def mixed_with_random(plain, rule, test):
-    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share.
-    """
+    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share."""
     chance = rule.measure(test, np.zeros(test.n_rows))[1]
     found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
     return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)

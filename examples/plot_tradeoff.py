@@ -7,6 +7,7 @@ shows what fairness costs, and a rule picks one ranker from it.
 """
 
 from equirank.datasets import make_ranking
+from equirank.plots import tradeoff
 from equirank.rankers import FairLambdaMART
 
 data = make_ranking(n_queries=80, n_items=30, feature_bias=0.8, label_bias=0.4, random_state=0)
@@ -29,7 +30,7 @@ fair.alpha
 # Every ranker of the path, beside the line of what a random order in some of the lists would give.
 # Points above the line are worth their price.
 
-path.plot()
+tradeoff(path)
 
 # %%
 # Why does one item stand above another? The difference of their SHAP values says it.

@@ -167,7 +167,7 @@ def test_bad_input(given, said):
 
 
 def test_a_metric_of_groups_nobody_audits():
-    with pytest.raises(DataError, match="must look at an attribute that is audited"):
+    with pytest.raises(DataError, match="must be an audited attribute"):
         audit(COLUMNS, sensitive=["sex", "age"], cross=False, metrics='RND(by=("sex", "age"))')
 
 

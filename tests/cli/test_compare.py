@@ -62,8 +62,8 @@ def test_tables_tests_and_sentences(folder):
     assert done.stderr == ""
     assert "80 items in 8 lists, 2 features" in done.stdout
     assert "comparing boost, fair" in done.stdout
-    assert "Held out, counted by queries" in done.stdout
-    assert "Against boost" in done.stdout
+    assert "Held-out values, by queries" in done.stdout
+    assert "Compared with boost" in done.stdout
     assert "- 2 methods were compared on 8 lists (80 rows): 2 folds, 2 seeds." in done.stdout
     assert "add --out FOLDER" in done.stdout
 
@@ -135,7 +135,7 @@ def test_a_share_held_out_and_one_list(folder):
     path.write_text(text.replace("[split]", '[split]\nby = "item"'))
     done = run(path)
     assert done.exit_code == 0, done.output
-    assert "counted by folds" in done.stdout
+    assert "Held-out values, by folds" in done.stdout
 
 
 def test_without_metrics_some_are_chosen(folder):

@@ -238,7 +238,7 @@ def test_ids_name_the_items():
     data = as_ranking_data(X, qid=QID, ids=[f"p{at}" for at in range(12)])
     explanation = fitted(Linear).explain_pair(data, 1, 0)
     assert (explanation.a, explanation.b) == ("p1", "p0")
-    assert str(explanation).startswith("p1 stands ")
+    assert str(explanation).startswith("p1 ranks ")
 
 
 @pytest.mark.parametrize(

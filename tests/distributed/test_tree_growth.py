@@ -1,4 +1,4 @@
-"""Watching the workers: the client waits for news instead of asking all the time."""
+"""Watching the workers: the client waits for events instead of polling without pause."""
 
 import distributed
 import pytest
@@ -29,7 +29,7 @@ class Workers:
 
 
 @pytest.mark.parametrize("error", [None, TimeoutError, distributed.CancelledError])
-def test_between_two_looks_it_waits_for_those_that_still_run(monkeypatch, error):
+def test_between_two_checks_it_waits_for_running_tasks(monkeypatch, error):
     tasks, waits = {"a": Task(ended=True), "b": Task()}, []
 
     def wait(futures, timeout, return_when):
@@ -40,4 +40,4 @@ def test_between_two_looks_it_waits_for_those_that_still_run(monkeypatch, error)
 
     monkeypatch.setattr(distributed, "wait", wait)
     assert training.watch(Workers(), tasks, []) == [True, True]
-    assert waits == 2 * [([tasks["b"]], training.LOOK, "FIRST_COMPLETED")]
+    assert waits == 2 * [([tasks["b"]], training.CHECK_SECONDS, "FIRST_COMPLETED")]

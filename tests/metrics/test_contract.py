@@ -25,8 +25,7 @@ MORE = [
 
 
 def variants():
-    """Return each metric as it comes, with a cutoff, with short steps, and with a protected group.
-    """
+    """Return each metric with its defaults, a cutoff, short steps, and a protected group."""
     for kind in KINDS.values():
         yield kind()
         if kind.takes_k:

@@ -1,7 +1,10 @@
 """What the plain functions have in common: arguments, what comes back, and what is refused."""
 
 import inspect
+from importlib import import_module
 from math import isnan, log2
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 import equirank.metrics
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data
 from equirank.core.metric import GroupMetric
+from equirank.core.metric_function import function_name
 from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import (
     AUC,
@@ -27,17 +31,24 @@ from equirank.metrics import (
 
 from .cases import make_batch, same
 
-#: Functions with arguments or results of their own kind; their own files test them.
-ODD = {"fa_star_ir_test", "expected_exposure_loss", "individual_amortised_attention"}
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def pairs():
-    """Return each metric's class with its function."""
+    """Return each metric's class with its function, if that takes scores and returns a value."""
     for name in metric_names():
-        kind = getattr(equirank.metrics, name)
-        for word in equirank.metrics.__all__:
-            if word.replace("_", "") == name.lower() and word not in {name, *ODD}:
-                yield pytest.param(kind, getattr(equirank.metrics, word), id=word)
+        word = function_name(name)
+        function = getattr(equirank.metrics, word)
+        signature = inspect.signature(function)
+        if "y_score" in signature.parameters and signature.return_annotation is Any:
+            yield pytest.param(getattr(equirank.metrics, name), function, id=word)
+
+
+def test_stubs_are_those_the_script_writes(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    for path, text in import_module("metric_stubs").stub_files().items():
+        kept = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert kept == text, f"{path.name}: run make generate"
 
 
 def columns(batch):

@@ -68,5 +68,5 @@ def test_it_can_be_drawn(effects):
 
 
 def test_other_things_are_refused():
-    with pytest.raises(DataError, match=r"CausalFairScores\.effects gives, got int"):
+    with pytest.raises(DataError, match=r"CausalFairScores\.effects, got int"):
         causal_dag(3)

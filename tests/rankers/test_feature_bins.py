@@ -57,9 +57,8 @@ def test_a_sample_gives_quantiles_but_never_hides_a_rare_value(monkeypatch):
     bins = bin_features(X, np.arange(1000), 10, 3, ONE)
     assert bins.n_edges[0] == 1
     assert bins.codes[0].sum() == bins.codes[0][7] == 1
-    two = Workers(2)
-    again = bin_features(X, np.arange(1000), 10, 3, two)
-    two.close()
+    with Workers(2) as two:
+        again = bin_features(X, np.arange(1000), 10, 3, two)
     assert np.array_equal(bins.edges, again.edges)
     assert (np.bincount(bins.codes[1], minlength=10)[:10] > 30).all()
 

@@ -1,5 +1,7 @@
 """Rankers of one shape train as one stack, and each comes out as its own fit would leave it."""
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -18,8 +20,9 @@ from equirank.rankers import (
     SoftRank,
 )
 from equirank.search import fit_together
-from equirank.search import fit_together as room
 from equirank.search.fit_together import fit_all, stacks
+
+MODULE = sys.modules["equirank.search.fit_together"]  # the package lists the function by this name
 
 DATA = make_ranking(n_queries=12, n_items=(5, 9), feature_bias=1.0, random_state=0)
 SMALL = {"layers": (4, 3), "n_epochs": 3, "batch_size": 16, "precision": "float64"}
@@ -84,9 +87,9 @@ def test_single_precision_differs_in_the_last_digits_only():
 
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 def test_step_counts_are_checkpoints_of_one_run(schedule, monkeypatch):
-    runs, train = [], room.train
+    runs, train = [], MODULE.train
     monkeypatch.setattr(
-        room, "train", lambda *a, **k: runs.append(len(a[0].weights)) or train(*a, **k)
+        MODULE, "train", lambda *a, **k: runs.append(len(a[0].weights)) or train(*a, **k)
     )
     counts = [{"max_steps": steps} for steps in (0, 1, 4, 7, 100)]
     if schedule == "constant":
@@ -105,7 +108,7 @@ def test_another_schedule_is_another_run():
 
 
 def test_very_many_are_cut_into_several_runs(monkeypatch):
-    monkeypatch.setattr(room, "MOST", 2)
+    monkeypatch.setattr(MODULE, "MAX_TRACKS", 2)
     given = SMALL | {"random_state": 0}
     check([DirectRanker("flipped", gamma, **given) for gamma in (0.0, 0.1, 0.2, 0.3, 0.4)], 1)
 

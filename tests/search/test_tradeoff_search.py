@@ -12,9 +12,10 @@ from sklearn.model_selection import GridSearchCV, ParameterSampler
 
 from equirank import DataError, EquirankWarning, QueryKFold, Ranker, as_ranking_data, evaluate
 from equirank.datasets import make_ranking
+from equirank.plots import tradeoff
 from equirank.rankers import DirectRanker
 from equirank.search import TradeoffScorer, TradeoffSearch
-from equirank.search import tradeoff_search as room
+from equirank.search import tradeoff_search as module
 
 DATA = make_ranking(n_queries=16, n_items=12, feature_bias=1.0, random_state=0)
 OTHER = make_ranking(n_queries=8, n_items=12, feature_bias=1.0, random_state=1)
@@ -82,8 +83,8 @@ def test_it_agrees_with_scikit_learn_s_search_fold_by_fold():
 
 def test_each_split_trains_all_points_at_once(monkeypatch):
     runs = []
-    fit_all = room.fit_all
-    monkeypatch.setattr(room, "fit_all", lambda *a: runs.append(len(a[0])) or fit_all(*a))
+    fit_all = module.fit_all
+    monkeypatch.setattr(module, "fit_all", lambda *a: runs.append(len(a[0])) or fit_all(*a))
     TradeoffSearch(RANKER, GRID, cv=2, random_state=0, **BY).fit(DATA)
     assert runs == [4, 4]
 
@@ -161,7 +162,7 @@ def test_bad_input_is_refused():
 def test_the_picture_has_all_points_and_the_best_one_s_line():
     pytest.importorskip("altair")
     search = TradeoffSearch(ByColumn(), {"column": range(10)}, cv=OTHER, **BY).fit(DATA)
-    spec = search.plot().to_dict()
+    spec = tradeoff(search).to_dict()
     points = [
         row
         for layer in spec["layer"]

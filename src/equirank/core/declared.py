@@ -12,7 +12,27 @@ __all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring", "documented"]
 
 #: Descriptions of parameters that many classes share: what follows the colon, and the text.
 SHARED_PARAMETERS: dict[str, tuple[str, str]] = {
+    "by": (
+        "str or sequence of str, optional",
+        "The sensitive attribute, or several to cross; may be omitted if there is only one.",
+    ),
+    "cost_combination": (
+        '{"product", "sum", "mean"}',
+        "How the item costs given to `fit` are combined into the cost of a pair.",
+    ),
+    "early_stopping": (
+        "int, optional",
+        "Stop after this many rounds without improvement on the validation data.",
+    ),
+    "max_bins": (
+        "int or None",
+        "Features with more distinct values are cut at their quantiles; None: every threshold.",
+    ),
     "n_jobs": ("int", "Number of threads, -1 for all cores. It does not change the result."),
+    "pair_cost": (
+        "PairCost, optional",
+        "Costs of pairs, multiplied by the item costs if both are given.",
+    ),
     "random_state": ("int, Generator, RandomState or None", "Seed."),
 }
 
@@ -22,11 +42,12 @@ class Declared:
 
     A field is an annotation without ``ClassVar`` whose name neither begins nor ends with an
     underscore. ``Annotated[int, Integer(1)]`` states the constraint, and the value in the class
-    body is the default; a field without one is required. A subclass inherits fields, and changes a
+    body is the default; a field without one is required. A subclass inherits fields and changes a
     default by assigning to the name. Parameters are keyword-only except those in ``positional``.
+    A constructor written by hand stays in use, in its class and in the subclasses.
 
-    The descriptions in the docstring are inherited, too: a parameter that the class does not
-    describe takes its text from the nearest base class that does, or from `SHARED_PARAMETERS`.
+    Descriptions are inherited as well: a parameter that the docstring of the class does not
+    describe takes the text of the nearest base class that does, or of `SHARED_PARAMETERS`.
 
     Attributes
     ----------
@@ -51,32 +72,29 @@ class Declared:
     __fields__: ClassVar[Mapping[str, inspect.Parameter]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Collect the fields and write the constructor, unless the class writes its own."""
+        """Collect the fields, and make the constructor unless one is written or inherited."""
         super().__init_subclass__(**kwargs)
         own = _own_fields(cls)
-        inherited = _inherited_fields(cls)
         fields = {name: parameter for name, (parameter, _) in own.items()}
-        fields |= {name: each for name, each in inherited.items() if name not in fields}
-        for name, parameter in fields.items():
-            if name in cls.__dict__ and name not in own:
-                fields[name] = parameter.replace(default=cls.__dict__[name])
-        constraints = {name: rule for name, (_, rule) in own.items() if rule is not None}
+        for name, parameter in _merged(cls, "__fields__").items():
+            default = cls.__dict__.get(name, parameter.default)
+            fields.setdefault(name, parameter.replace(default=default))
         cls.__fields__ = fields
         cls.params = {
-            **_inherited_params(cls, own),
+            **_merged(cls, "params"),
             **cls.__dict__.get("params", {}),
-            **constraints,
+            **{name: constraint for name, (_, constraint) in own.items() if constraint is not None},
         }
-        if fields and "__init__" not in cls.__dict__:
-            cls.__init__ = _constructor(cls, fields)  # type: ignore[misc]
+        if fields and not _writes_constructor(cls):
+            cls.__init__ = _constructor(cls, fields)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
 
 
 def _own_fields(cls: type) -> dict[str, tuple[inspect.Parameter, Constraint | None]]:
     found: dict[str, tuple[inspect.Parameter, Constraint | None]] = {}
-    for name, annotation in inspect.get_annotations(cls).items():
+    for name, annotation in _annotations(cls).items():
         text = annotation if isinstance(annotation, str) else ""
-        is_class_variable = get_origin(annotation) is ClassVar or text.startswith("ClassVar")
+        is_class_variable = get_origin(annotation) is ClassVar or "ClassVar" in text
         if is_class_variable or name.startswith("_") or name.endswith("_"):
             continue
         constraint = None
@@ -89,21 +107,27 @@ def _own_fields(cls: type) -> dict[str, tuple[inspect.Parameter, Constraint | No
     return found
 
 
-def _inherited_fields(cls: type) -> dict[str, inspect.Parameter]:
-    found: dict[str, inspect.Parameter] = {}
+def _annotations(cls: type) -> dict[str, Any]:
+    """Return the annotations of a class, evaluated if the names in them are known."""
+    try:
+        return inspect.get_annotations(cls, eval_str=True)
+    except NameError:  # a name that is imported for type checkers only
+        return inspect.get_annotations(cls)
+
+
+def _merged(cls: type, attribute: str) -> dict[str, Any]:
+    """Merge a mapping that the base classes hold; the nearest class decides."""
+    found: dict[str, Any] = {}
     for base in cls.__mro__[1:]:
-        for name, parameter in base.__dict__.get("__fields__", {}).items():
-            found.setdefault(name, parameter)
+        for name, value in base.__dict__.get(attribute, {}).items():
+            found.setdefault(name, value)
     return found
 
 
-def _inherited_params(cls: type, own: Mapping[str, Any]) -> dict[str, Constraint]:
-    found: dict[str, Constraint] = {}
-    for base in cls.__mro__[1:]:
-        for name, constraint in base.__dict__.get("params", {}).items():
-            if name not in own:
-                found.setdefault(name, constraint)
-    return found
+def _writes_constructor(cls: type) -> bool:
+    """Return whether the constructor that the class would use is written by hand."""
+    init = cls.__init__  # type: ignore[misc]
+    return init is not object.__init__ and not hasattr(init, "_from_fields")
 
 
 def _constructor(cls: type, fields: Mapping[str, inspect.Parameter]) -> Any:
@@ -111,11 +135,11 @@ def _constructor(cls: type, fields: Mapping[str, inspect.Parameter]) -> Any:
     first = [
         fields[name].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional
     ]
-    rest = [parameter for name, parameter in fields.items() if name not in positional]
-    # Keyword-only parameters may come in any order, but required ones read better first.
-    rest.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
+    keyword = [parameter for name, parameter in fields.items() if name not in positional]
+    # Python allows keyword-only parameters in any order; required ones are listed first.
+    keyword.sort(key=lambda parameter: parameter.default is not inspect.Parameter.empty)
     this = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature([this, *first, *rest])
+    signature = inspect.Signature([this, *first, *keyword])
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
@@ -128,6 +152,7 @@ def _constructor(cls: type, fields: Mapping[str, inspect.Parameter]) -> Any:
                 setattr(self, name, value)
 
     __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__._from_fields = True  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{cls.__qualname__}.__init__"
     __init__.__module__ = cls.__module__
     return __init__
@@ -162,17 +187,20 @@ def complete_docstring(cls: type) -> str | None:
     known = dict(SHARED_PARAMETERS)
     for each in reversed(cls.__mro__):
         known |= documented(each.__dict__.get("__doc__"))
-    text = inspect.cleandoc(doc)
-    signature = inspect.signature(cls)
+    names = [
+        f"**{each.name}" if each.kind is inspect.Parameter.VAR_KEYWORD else each.name
+        for each in inspect.signature(cls).parameters.values()
+    ]
+    names += [name for name in documented(doc) if name not in names]
     entries = [
-        f"{name} : {known[name][0]}\n{textwrap.indent(known[name][1], '    ')}"
-        if known[name][0]
-        else f"{name}\n{textwrap.indent(known[name][1], '    ')}"
-        for name in signature.parameters
+        f"{name}{' : ' if known[name][0] else ''}{known[name][0]}\n"
+        + textwrap.indent(known[name][1], "    ")
+        for name in names
         if name in known
     ]
     if not entries:
         return doc
+    text = inspect.cleandoc(doc)
     section = "Parameters\n----------\n" + "\n".join(entries) + "\n\n"
     if _SECTION.search(text):
         return _SECTION.sub(lambda _: section, text, count=1).rstrip() + "\n"

@@ -7,9 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core.data import Attribute, RankingData, as_ranking_data
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.inputs import choose, frozen
-from ..core.registry import suggest
 from ..core.table import Table
 
 __all__ = [

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..core.errors import DataError
-from ..core.registry import suggest
+from ..core.errors import DataError, suggest
 
 __all__ = ["DataFile", "DataSet", "catalogue", "dataset"]
 

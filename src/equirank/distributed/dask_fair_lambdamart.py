@@ -1,4 +1,4 @@
-"""DaskFairLambdaMART: FairLambdaMART on data that lie in many parts, on the workers of Dask."""
+"""DaskFairLambdaMART: FairLambdaMART trained on partitioned data by the workers of Dask."""
 
 import os
 from dataclasses import replace
@@ -29,50 +29,49 @@ from .workers import network_params
 __all__ = ["DaskFairLambdaMART"]
 
 
-#: Rows that LightGBM is shown to set up bins whose edges are known.
+#: Rows from which LightGBM makes bins whose edges are known.
 ROWS_SHOWN = 1000
-#: Rows that edges are found from by default: 200 for each of 255 bins.
+#: Rows from which edges are found by default: 200 for each of 255 bins.
 ROWS_BINNED = 50_000
 
 
 class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
-    """FairLambdaMART trained where the data lie: one task on each worker of a Dask cluster.
+    """FairLambdaMART trained on partitioned data: one task on each worker of a Dask cluster.
 
     Each worker holds whole queries, computes the exact gradient of its own lists, groups and costs,
     and grows the same trees as the others over LightGBM's network. Bin edges are found once, from
-    rows of all partitions. So the model is that of one machine with the same edges, up to rounding,
-    but for small leaves: across machines LightGBM estimates the rows of a leaf from its curvature
-    (see Notes). Queries that lie in several partitions are brought together first; ties and lists
-    of one group are treated as in `FairLambdaMART`.
+    rows of all partitions. The model equals that of one machine with the same edges up to rounding,
+    except for small leaves: across machines LightGBM estimates the rows of a leaf from its Hessian
+    (see Notes). The rows of a query in several partitions are brought together first. Ties and
+    lists of one group are treated as in `FairLambdaMART`.
 
     Parameters
     ----------
     client : distributed.Client, optional
         The cluster; by default the current client.
     **params
-        Those of `FairLambdaMART`, and any other parameter of LightGBM: ``time_out`` (minutes) and
-        ``bin_construct_sample_cnt`` (rows that edges are found from, by default 50,000) are the
-        ones to know here.
-        ``n_jobs`` is per worker, by default the threads Dask gave it. ``validation`` lists are
-        copied to every worker. ``base`` must be a fitted model or None.
+        Parameters of `FairLambdaMART` and of LightGBM. Useful ones here are ``time_out`` (minutes)
+        and ``bin_construct_sample_cnt`` (rows from which edges are found, by default 50,000).
+        ``n_jobs`` is per worker, by default the worker's number of threads. ``validation`` lists
+        are copied to every worker. ``base`` must be a fitted model or None.
 
     Attributes
     ----------
     model_ : FairLambdaMART
-        The fitted ranker, as one machine has it.
+        The fitted ranker of one machine.
     bin_edges_ : list of ndarray or None
-        The upper bounds of each feature's bins but the last; None where ``forcedbins_filename``
+        The upper bounds of each feature's bins except the last; None if ``forcedbins_filename``
         was given.
     notes_ : list of str
-        What was done with the data: queries brought together, rows of each worker.
+        How the data were distributed: queries brought together, rows of each worker.
 
     Notes
     -----
-    LightGBM asks of a split that both sides have ``min_child_samples`` rows (or, with 0, no fewer
-    than none) by an estimate, which rounds in every bin. No estimate decides, and the model is that
-    of one machine to 1e-12, where ``min_child_samples=0`` and ``min_sum_hessian_in_leaf`` is at
-    least ``max_bin / 2`` times the mean curvature of a row, which is about as much as to ask for
-    leaves of ``max_bin / 2`` rows.
+    LightGBM requires ``min_child_samples`` rows on both sides of a split (with 0, at least none),
+    by an estimate that rounds in every bin. With ``min_child_samples=0`` and
+    ``min_sum_hessian_in_leaf`` at least ``max_bin / 2`` times the mean Hessian of a row, no
+    estimate has an effect, and the model equals that of one machine to 1e-12. This is similar to a
+    minimum of ``max_bin / 2`` rows per leaf.
 
     References
     ----------
@@ -87,7 +86,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
 
     With ``client = distributed.Client(n_workers=2)`` running and a folder of Parquet files,
     ``ranker.fit("applications/", query="job", relevance="grade", sensitive="sex")`` trains on both
-    workers, and ``ranker.to_local().save("model/")`` keeps the ranker for one machine.
+    workers, and ``ranker.to_local().save("model/")`` saves the ranker for one machine.
     """
 
     def __init__(self, *args: Any, client: Any = None, **params: Any) -> None:
@@ -102,7 +101,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return getattr(ranker, name, ranker.get_params(deep=False)[name])
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set a parameter of the ranker there, anything else here."""
+        """Set a parameter of the ranker, or any other attribute."""
         ranker = self.__dict__.get("_ranker")
         if ranker is not None and name in ranker.get_params(deep=False):
             ranker.set_params(**{name: value})
@@ -114,7 +113,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return repr(self._ranker).replace("FairLambdaMART(", "DaskFairLambdaMART(", 1)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters: those of the ranker, and the client."""
+        """Return the parameters of the ranker, and the client."""
         return {**self._ranker.get_params(deep=deep), "client": self.client}
 
     def set_params(self, **params: Any) -> Self:
@@ -140,19 +139,19 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         data : dask.dataframe.DataFrame or path
-            The rows, or a folder of Parquet files with them.
+            The rows, or a folder of Parquet files.
         query, relevance : str, optional
-            Names of columns, recognised as in `read_csv` where left out; ``query=False`` makes all
+            Names of columns, recognised as in `read_csv` if omitted; ``query=False`` makes all
             rows one list, which a single worker must hold.
         sensitive : str or list of str
-            The attributes of people.
+            The sensitive attributes.
         cost : str, optional
-            The column of the costs, which is used only where it is named.
+            The column of the costs; no costs if omitted.
         query_weight : str, optional
-            The column of the queries' weights, equal within a query.
+            The column of the query weights, equal within a query.
         features : list of str, optional
-            The columns to learn from; by default all others that hold numbers. Columns of text
-            must be named, and are taken as categories.
+            The columns to learn from; by default all other numeric columns. Columns of text must
+            be named, and are treated as categories.
         """
         model = self._checked()
         client = current_client(self.client)
@@ -169,14 +168,14 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             weight=query_weight,
         )
         if "relevance" not in roles.single:
-            raise DataError("relevance must name the column of the relevance, and none is known")
+            raise DataError("relevance must name the column of the relevance, and none was found")
         if not roles.sensitive:
             raise DataError("sensitive must be given: FairLambdaMART needs it to fit")
         if not roles.features:
             raise DataError("features must name at least one column, and none is left")
         by = [model.by] if isinstance(model.by, (list, tuple)) else []
         lists = Lists(roles, weight=query_weight)
-        parts = client.compute(parts_of(frame, lists.columns))  # read once, kept on the workers
+        parts = client.compute(parts_of(frame, lists.columns))  # read once, stored on the workers
         seen = survey(parts, lists, client, ranges=True, cross=by)
         model.n_features_in_ = len(roles.features)
         model.feature_names_in_ = np.asarray(roles.features, dtype=object)
@@ -186,16 +185,15 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         plan = make_plan(model, parts, seen, client)
         bins = self._bins(model, parts, seen, client)
         self._train(model, plan, seen, bins, client)
-        model.is_fitted_ = True
         self.model_, self.bin_edges_ = model, bins.edges
         self._bin_params = {**bins.params, "bin_construct_sample_cnt": seen.n_rows}
         return self
 
     def _checked(self) -> FairLambdaMART:
-        """Return a ranker of one machine with our parameters, checked."""
+        """Return a ranker of one machine with these parameters, after checking them."""
         model = FairLambdaMART(**self._ranker.get_params(deep=False))
         check_params(type(self).__name__, model.get_params(deep=False), FairLambdaMART.params)
-        model._lightgbm_params()
+        model.lightgbm_params()
         if model.early_stopping is not None and model.validation is None:
             raise DataError(
                 "validation of DaskFairLambdaMART must be given with early_stopping: a share of "
@@ -204,14 +202,14 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         whole = isinstance(model.pair_cost, (ClassImbalanceCost, ListedPairCost))
         if whole or str(getattr(model.pair_cost, "matrix", "")) == "centroid":
             raise DataError(
-                "pair_cost of DaskFairLambdaMART must be known from the two items alone: "
+                "pair_cost of DaskFairLambdaMART must depend on the two items alone: "
                 f"{model.pair_cost!r} looks at all rows, which no worker has"
             )
         if model.base is not None:
             if not hasattr(model.base, "predict"):
                 raise DataError(
                     "base of DaskFairLambdaMART must be a fitted model or None: scores cannot be "
-                    "matched with rows that lie in parts"
+                    "matched with the rows of partitions"
                 )
             try:
                 check_is_fitted(model.base)
@@ -220,13 +218,13 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return model
 
     def _bins(self, model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Bins:
-        """Find the bin edges, from a sample of the rows of all partitions.
+        """Return the bin edges, found from a sample of the rows of all partitions.
 
-        Edges of numbers are found column by column, on all workers. Categories, and a file with
-        forced bins, are left to LightGBM, which must see the rows of the sample in one place.
+        Edges of numbers are found column by column, on all workers. LightGBM itself bins categories
+        and applies a file with forced bins, for which one task needs the whole sample.
         """
         delayed = require("dask", "dask").delayed
-        given = dict(getattr(model, "_more", {}))
+        given = model.options
         seed = 0 if model.random_state is None else as_seed(model.random_state)
 
         def sampled(n_rows: int, columns: Any = None) -> list[Any]:
@@ -241,10 +239,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         wanted = int(next((given[n] for n in names if n in given), ROWS_BINNED))
         forced = given.pop("forcedbins_filename", None)
         n = len(seen.low)
-        columns = model._categorical(as_ranking_data(np.zeros((1, n)), [0]))
-        ranges = Ranges(
-            seen.low, seen.high, seen.missing, () if isinstance(columns, str) else tuple(columns)
-        )
+        columns = model.categorical_columns(as_ranking_data(np.zeros((1, n)), [0]))
+        ranges = Ranges(seen.low, seen.high, seen.missing, tuple(columns))
         make = delayed(make_bins, pure=False)
         if forced is not None or ranges.categorical:
             text = None if forced is None else Path(forced).read_text("utf-8")
@@ -265,7 +261,6 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
     def _train(
         self, model: FairLambdaMART, plan: Plan, seen: Survey, bins: Bins, client: Any
     ) -> None:
-        lightgbm = require("lightgbm", "lightgbm")
         plan.wait()
         shipped, workers = replace(bins, edges=None), list(plan.ready)
         futures = {
@@ -277,26 +272,19 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             for rank, address in enumerate(workers)
         }  # fmt: skip
         grown = watch(client, futures, plan.ports)
-        model.booster_ = lightgbm.Booster(model_str=grown[0].trees)
-        model.best_iteration_ = grown[0].best_iteration
-        if grown[0].validation_scores is not None:
-            model.validation_scores_ = grown[0].validation_scores
-        if model.base is not None:
-            model.base_ = model.base
         digest = blake2b("".join(part.fingerprint for part in grown).encode(), digest_size=16)
-        model.data_fingerprint_ = digest.hexdigest()
+        first = grown[0]
+        model.finish(first.trees, first.best_iteration, first.validation_scores, digest.hexdigest())
         self.notes_ = [
-            f"{seen.n_torn} of {seen.n_queries} queries lay in more than one partition, and were "
+            f"{seen.n_torn} of {seen.n_queries} queries were in more than one partition, and were "
             "brought together",
             f"{len(workers)} workers held {', '.join(str(part.n_rows) for part in grown)} rows",
         ]
         if len(workers) > 1 and model.min_child_samples > 0:
             self.notes_.append(
-                f"min_child_samples = {model.min_child_samples} is kept by estimate: across "
-                "machines LightGBM counts the rows of a leaf by its curvature"
+                f"min_child_samples = {model.min_child_samples} holds approximately: across "
+                "machines LightGBM estimates the rows of a leaf from its Hessian"
             )
-
-    # the fitted ranker
 
     def to_local(self) -> FairLambdaMART:
         """Return the fitted ranker of one machine, which predicts, explains, saves and loads."""
@@ -304,12 +292,12 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return self.model_
 
     def predict(self, X: Any) -> Any:
-        """Return scores: an array for rows at hand, a Dask Series for a Dask DataFrame.
+        """Return scores: a Dask Series for a Dask DataFrame, else an array.
 
         Parameters
         ----------
         X : array-like, data frame, RankingData or dask.dataframe.DataFrame
-            Features; a Dask frame may hold other columns beside them.
+            Features; a Dask frame may contain other columns.
         """
         model = self.to_local()
         frames = require("dask.dataframe", "dask")
@@ -319,34 +307,37 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         return model.predict(X)
 
     def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
-        """Rank rows at hand, as `FairLambdaMART.rank` does."""
+        """Rank rows in memory, as `FairLambdaMART.rank` does."""
         return self.to_local().rank(X, y, **given)
 
     def explain_pair(self, X: Any, a: int, b: int, **given: Any) -> PairExplanation:
-        """Say why row a stands above row b, of rows at hand, as `FairLambdaMART.explain_pair`."""
+        """Explain why row a ranks above row b, as `FairLambdaMART.explain_pair` does."""
         return self.to_local().explain_pair(X, a, b, **given)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Save the ranker of one machine into a folder that `equirank.load` reads."""
+        """Save the ranker of one machine to a folder that `equirank.load` reads."""
         self.to_local().save(Path(folder))
 
     def bin_params(self, path: str | os.PathLike[str]) -> dict[str, Any]:
-        """Write the bin edges to a file, and give the parameters for the same edges elsewhere.
+        """Write the bin edges to a file, and return the parameters that apply them elsewhere.
 
         Parameters
         ----------
         path : path
-            A JSON file, as LightGBM reads it.
+            A JSON file in LightGBM's format.
 
         Returns
         -------
         dict
             For `FairLambdaMART`, which then grows the same trees on one machine, up to rounding.
-            They make LightGBM look at all rows, since a rare sign or missing value decides bins.
+            They make LightGBM read all rows, since a rare sign or missing value changes bins.
         """
         check_is_fitted(self, "model_")
         if self.bin_edges_ is None:
-            raise DataError("forcedbins_filename was given to fit: give the same to the other")
+            raise DataError(
+                "bin_edges_ must be known, but forcedbins_filename was given to fit: give the "
+                "same file to the other ranker"
+            )
         write_edges(path, self.bin_edges_)
         return {"forcedbins_filename": os.fspath(path), **self._bin_params}
 

@@ -107,8 +107,7 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
 
 
 def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
-    """Return smallest, largest and whether missing of each feature; NaN where there is no number.
-    """
+    """Return smallest, largest and whether missing of each feature; NaN where there is no number."""
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)

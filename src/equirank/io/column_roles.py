@@ -9,8 +9,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
-from ..core.errors import DataError, EquirankWarning
-from ..core.registry import suggest
+from ..core.errors import DataError, EquirankWarning, suggest
 from .files import shorten
 from .growing_arrays import GrowingArray
 

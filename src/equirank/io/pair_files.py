@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.environment import require
-from ..core.errors import DataError
-from ..core.registry import suggest
+from ..core.errors import DataError, suggest
 from .column_roles import CellError, Chunk, Roles
 from .delimited import _records
 from .files import shorten

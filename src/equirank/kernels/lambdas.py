@@ -1,10 +1,9 @@
-"""Gradients of LambdaMART with a performance and a fairness part, compiled, query by query.
+"""Gradients and Hessians of LambdaMART with an NDCG part and a fairness part, query by query.
 
-Every pair of a query is looked at once, from the one that stands higher. Two signed weights say how
-much the pair matters: positive where the higher one should stay above, negative where it should
-not. The sigmoid of a difference of scores is a ratio of two exponentials, so that a query of n
-items takes n exponentials and each pair one division. Loops over pairs count in unsigned numbers,
-which need no check for a negative index, so that they use vector instructions.
+Each pair of a query is visited once, from its higher-ranked item i. Two signed weights of the pair
+are positive if i should stay above j and negative if not. The sigmoid of a difference of scores is
+a ratio of two exponentials, so a query of n items takes n exponentials and each pair one division.
+Loops over pairs use unsigned indices, which need no check for negative values and vectorise.
 """
 
 from typing import NamedTuple
@@ -30,6 +29,9 @@ __all__ = [
     "PAIR_COST",
     "PRODUCT_COST",
     "SUM_COST",
+    "GroupSteps",
+    "Lists",
+    "Loss",
     "Performance",
     "pair_gradients",
 ]
@@ -38,17 +40,17 @@ __all__ = [
 NO_COST, PRODUCT_COST, SUM_COST, CELL_COST, PAIR_COST = 0, 1, 2, 3, 4
 
 _DAMPING = 0.01
-_WIDEST = 300.0  # beyond it exponentials are taken row by row
-_PULL, _RELEASE = 2.0, 1.05  # how much a brake is pulled or let go at a time
-_TIGHTEST = 200.0
+_WIDEST = 300.0  # for a larger spread of scores, exponentials are computed row by row
+_SHRINK, _RELAX = 2.0, 1.05  # factors on the divisor of a list's fairness gradient
+_MAX_DIVISOR = 200.0
 
 
 class Performance(NamedTuple):
-    """What the performance part reads: gains, discounts, ideal values and costs of pairs."""
+    """Inputs of the NDCG part: gains, discounts, ideal values and costs of pairs."""
 
     gain: np.ndarray  # per row
-    discount: np.ndarray  # per place
-    inverse_ideal: np.ndarray  # per query, 0 where nothing is relevant
+    discount: np.ndarray  # per position
+    inverse_ideal: np.ndarray  # per query, 0 if no item is relevant
     truncation: int
     cost_kind: int
     cost: np.ndarray  # per row
@@ -58,14 +60,84 @@ class Performance(NamedTuple):
     pair_cost: np.ndarray  # n x n per query, the better item first
 
 
+class Lists(NamedTuple):
+    """Queries and their rows."""
+
+    offsets: np.ndarray
+    order: np.ndarray  # rows of each query, counted from its first, as ranked by the last call
+    weight: np.ndarray  # per query
+
+
+class Loss(NamedTuple):
+    """Parameters of the loss."""
+
+    alpha: float  # share of the NDCG part
+    sigma: float
+    normalize: bool
+
+
+class GroupSteps(NamedTuple):
+    """Step control of the fairness part; ``last_grad`` without columns switches it off."""
+
+    divisor: np.ndarray  # per query: the fairness gradient is divided by it
+    last_grad: np.ndarray  # query x column: gradient between groups in the last call
+
+
+class _Work(NamedTuple):
+    """Work space of one call, for the longest query; arrays per position unless noted."""
+
+    spare: np.ndarray
+    counter: np.ndarray
+    more: np.ndarray  # column x cut
+    fewer: np.ndarray  # column x cut
+    drawn: np.ndarray  # per column
+    value: np.ndarray  # per column
+    group_grad: np.ndarray  # per column
+    score: np.ndarray
+    exp_score: np.ndarray
+    gain: np.ndarray
+    cost: np.ndarray
+    delta_ndcg: np.ndarray  # weight of pair (i, j) in the NDCG part
+    delta_fair: np.ndarray  # weight of pair (i, j) in the fairness part
+    keep: np.ndarray
+    reverse: np.ndarray
+    weight: np.ndarray
+    grad: np.ndarray
+    hess: np.ndarray
+    block: np.ndarray
+    effect_in: np.ndarray
+    effect_out: np.ndarray
+    counted: np.ndarray
+    uncounted: np.ndarray
+
+
+@compiled
+def _work_space(begin: int, end: int, offsets: np.ndarray, fair: Fairness) -> _Work:
+    """Allocate the work space for the queries ``begin:end``."""
+    longest, most_cuts = 1, 0
+    for q in range(begin, end):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+        most_cuts = max(most_cuts, fair.n_cuts[q])
+    n_columns = fair.start.shape[1]
+    return _Work(
+        np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int64),
+        np.zeros((n_columns, most_cuts + 1)), np.zeros((n_columns, most_cuts + 1)),
+        np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns),
+        np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
+        np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
+        np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
+        np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
+    )  # fmt: skip
+
+
 @compiled(reordered=True)
-def _performance_row(
-    i: int, n: int, scale: float, gain: np.ndarray, discount: np.ndarray, weight: np.ndarray
+def _ndcg_row(
+    i: int, n: int, scale: float, gain: np.ndarray, discount: np.ndarray, delta_ndcg: np.ndarray
 ) -> None:
-    """Write the performance weights of place i's pairs."""
-    own, here = gain[i], discount[i]
+    """Write the signed change in NDCG from swapping position i with each later position."""
+    gain_i, discount_i = gain[i], discount[i]
     for j in range(np.uint64(i + 1), np.uint64(n)):
-        weight[j] = scale * (own - gain[j]) * (here - discount[j])
+        delta_ndcg[j] = scale * (gain_i - gain[j]) * (discount_i - discount[j])
 
 
 @compiled
@@ -76,106 +148,169 @@ def _cost_row(
     order: np.ndarray,
     perf: Performance,
     cost: np.ndarray,
-    weight: np.ndarray,
+    delta_ndcg: np.ndarray,
 ) -> None:
-    """Multiply the performance weights of place i's pairs by what the pairs cost."""
+    """Multiply the NDCG weights of position i's pairs by the costs of the pairs."""
     n = len(order)
     if perf.cost_kind == PRODUCT_COST:
         for j in range(i + 1, n):
-            weight[j] *= cost[i] * cost[j]
+            delta_ndcg[j] *= cost[i] * cost[j]
     elif perf.cost_kind == SUM_COST:
         for j in range(i + 1, n):
-            weight[j] *= cost[i] + cost[j]
+            delta_ndcg[j] *= cost[i] + cost[j]
     else:
         for j in range(i + 1, n):
-            high, low = (order[i], order[j]) if weight[j] > 0.0 else (order[j], order[i])
+            high, low = (order[i], order[j]) if delta_ndcg[j] > 0.0 else (order[j], order[i])
             if perf.cost_kind == CELL_COST:
-                weight[j] *= perf.cell_cost[perf.cell[first + high], perf.cell[first + low]]
+                delta_ndcg[j] *= perf.cell_cost[perf.cell[first + high], perf.cell[first + low]]
             else:
-                weight[j] *= perf.pair_cost[perf.pair_start[q] + high * n + low]
+                delta_ndcg[j] *= perf.pair_cost[perf.pair_start[q] + high * n + low]
 
 
 @compiled(reordered=True)
-def _sides(
+def _pair_weights(
     begin: int,
     n: int,
-    eased: float,
-    first_weight: np.ndarray,
-    second_weight: np.ndarray,
+    fair_step: float,
+    delta_ndcg: np.ndarray,
+    delta_fair: np.ndarray,
     keep: np.ndarray,
-    turn: np.ndarray,
-    mass: np.ndarray,
+    reverse: np.ndarray,
+    weight: np.ndarray,
 ) -> None:
-    """Add up the weights that want a pair kept, those that want it turned round, and all.
+    """Sum the weights for keeping each pair, for reversing it, and their absolute values.
 
-    In the first two, which are for the gradient, the second weights count ``eased`` times.
+    The first two, which the gradient uses, contain the fairness weights times ``fair_step``.
     """
     for j in range(np.uint64(begin), np.uint64(n)):
-        x, z = first_weight[j], second_weight[j]
-        mass[j] = (x if x > 0.0 else -x) + (z if z > 0.0 else -z)
-        z *= eased
+        x, z = delta_ndcg[j], delta_fair[j]
+        weight[j] = (x if x > 0.0 else -x) + (z if z > 0.0 else -z)
+        z *= fair_step
         keep[j] = (x if x > 0.0 else 0.0) + (z if z > 0.0 else 0.0)
-        turn[j] = (-x if x < 0.0 else 0.0) + (-z if z < 0.0 else 0.0)
+        reverse[j] = (-x if x < 0.0 else 0.0) + (-z if z < 0.0 else 0.0)
 
 
 @compiled(reordered=True)
-def _pulls(
+def _pair_derivatives(
     begin: int,
     n: int,
-    here: float,
-    own: float,
+    score_i: float,
+    exp_i: float,
     damping: float,
     distance: float,
     score: np.ndarray,
-    power: np.ndarray,
+    exp_score: np.ndarray,
     keep: np.ndarray,
-    turn: np.ndarray,
-    mass: np.ndarray,
+    reverse: np.ndarray,
+    weight: np.ndarray,
 ) -> tuple[float, float, float]:
-    """Turn the weights of one place's pairs into gradients (in ``keep``) and curvatures (``mass``).
+    """Replace ``keep`` by the gradients and ``weight`` by the Hessians of one position's pairs.
 
-    ``own`` and ``power`` are the exponentials of the scores up to a common factor, so that the
-    chance that j stands above is ``power[j] / (own + power[j])``. Gives the sums of gradients, of
-    curvatures and of the gradients' sizes.
+    ``exp_i`` and ``exp_score`` are the exponentials of the scores up to a common factor, so the
+    probability that j beats i is ``exp_score[j] / (exp_i + exp_score[j])``. Returns the sums of
+    the gradients, of the Hessians and of the absolute gradients.
     """
-    slope, bend, size = 0.0, 0.0, 0.0
+    grad_sum, hess_sum, abs_sum = 0.0, 0.0, 0.0
     for j in range(np.uint64(begin), np.uint64(n)):
-        theirs = power[j]
-        damped = damping + distance * (here - score[j])
-        part = 1.0 / ((own + theirs) * damped)
-        kept, turned = theirs * keep[j] * part, own * turn[j] * part
-        bow = own * theirs * mass[j] * part * part * damped
-        slope += kept - turned
-        bend += bow
-        size += kept + turned
-        keep[j] = kept - turned
-        mass[j] = bow
-    return slope, bend, size
+        exp_j = exp_score[j]
+        damped = damping + distance * (score_i - score[j])
+        factor = 1.0 / ((exp_i + exp_j) * damped)
+        up, down = exp_j * keep[j] * factor, exp_i * reverse[j] * factor
+        hess_ij = exp_i * exp_j * weight[j] * factor * factor * damped
+        grad_sum += up - down
+        hess_sum += hess_ij
+        abs_sum += up + down
+        keep[j] = up - down
+        weight[j] = hess_ij
+    return grad_sum, hess_sum, abs_sum
 
 
 @compiled(reordered=True)
 def _add(
-    begin: int, n: int, pull: np.ndarray, bow: np.ndarray, slope: np.ndarray, bend: np.ndarray
+    begin: int,
+    n: int,
+    lambda_ij: np.ndarray,
+    hess_ij: np.ndarray,
+    grad: np.ndarray,
+    hess: np.ndarray,
 ) -> None:
-    """Add one place's pairs to the others' sums."""
+    """Add the derivatives of one position's pairs to those of the later positions."""
     for j in range(np.uint64(begin), np.uint64(n)):
-        slope[j] += pull[j]
-        bend[j] += bow[j]
+        grad[j] += lambda_ij[j]
+        hess[j] += hess_ij[j]
 
 
 @compiled
-def _hold(q: int, pull: np.ndarray, pull_before: np.ndarray, brake: np.ndarray) -> None:
-    """Brake a list whose pull between groups turned round since the last call, else let go."""
-    if pull_before.shape[1] == 0:
+def _adapt_step(q: int, group_grad: np.ndarray, steps: GroupSteps) -> None:
+    """Shrink the fairness step of a list whose group gradient changed sign; otherwise relax it."""
+    if steps.last_grad.shape[1] == 0:
         return
     same = 0.0
-    for c in range(len(pull)):
-        same += pull[c] * pull_before[q, c]
-        pull_before[q, c] = pull[c]
+    for c in range(len(group_grad)):
+        same += group_grad[c] * steps.last_grad[q, c]
+        steps.last_grad[q, c] = group_grad[c]
     if same < 0.0:
-        brake[q] = min(brake[q] * _PULL, _TIGHTEST)
+        steps.divisor[q] = min(steps.divisor[q] * _SHRINK, _MAX_DIVISOR)
     elif same > 0.0:
-        brake[q] = max(brake[q] / _RELEASE, 1.0)
+        steps.divisor[q] = max(steps.divisor[q] / _RELAX, 1.0)
+
+
+@compiled
+def _load_list(
+    first: int,
+    rows: np.ndarray,
+    values: np.ndarray,
+    sigma: float,
+    wide: bool,
+    perf: Performance,
+    work: _Work,
+) -> None:
+    """Write scores, exponentials, gains and costs by position, and reset the sums."""
+    n = len(rows)
+    middle = 0.5 * (values[rows[0]] + values[rows[n - 1]])
+    for at in range(n):
+        work.score[at] = values[rows[at]]
+        work.gain[at] = perf.gain[first + rows[at]]
+        work.grad[at] = 0.0
+        work.hess[at] = 0.0
+        work.delta_ndcg[at] = 0.0
+        work.delta_fair[at] = 0.0
+        work.exp_score[at] = 0.0 if wide else np.exp(sigma * (work.score[at] - middle))
+    if perf.cost_kind == PRODUCT_COST or perf.cost_kind == SUM_COST:
+        for at in range(n):
+            work.cost[at] = perf.cost[first + rows[at]]
+
+
+@compiled
+def _load_groups(
+    q: int, first: int, rows: np.ndarray, fair: Fairness, steps: GroupSteps, work: _Work
+) -> None:
+    """Compute the effects of swaps between groups at each cut, and adapt the step of the list."""
+    n, n_cuts = len(rows), fair.n_cuts[q]
+    swap_effects(
+        q, n, rows, first, fair, work.more, work.fewer, work.drawn, work.value, work.group_grad
+    )
+    _adapt_step(q, work.group_grad, steps)
+    if fair.targeted:
+        target_places(first, rows, fair, work.counter, work.block)
+    if fair.kind == PREFIXES and fair.start.shape[1] == 1:
+        for at in range(n):
+            cut = cut_of(at, fair, n_cuts)
+            in_group = fair.bucket[first + rows[at]] == 0
+            work.counted[at] = 1.0 if in_group else 0.0
+            work.uncounted[at] = 0.0 if in_group else 1.0
+            work.effect_in[at] = work.fewer[0, cut]
+            work.effect_out[at] = work.more[0, cut]
+
+
+@compiled
+def _last_fair_position(q: int, n: int, alpha: float, fair: Fairness) -> int:
+    """Return the number of positions whose pairs have a fairness part."""
+    if not 1.0 - alpha > 0.0 or fair.kind == NO_FAIRNESS:
+        return 0
+    if fair.kind != PREFIXES:
+        return n
+    return 0 if fair.n_cuts[q] == 0 else fair.first_cut + (fair.n_cuts[q] - 1) * fair.step
 
 
 @compiled
@@ -183,110 +318,65 @@ def pair_gradients(
     begin: int,
     end: int,
     score: np.ndarray,
-    offsets: np.ndarray,
-    order: np.ndarray,
-    alpha: float,
-    sigma: float,
-    normalize: bool,
-    query_weight: np.ndarray,
+    lists: Lists,
+    loss: Loss,
     perf: Performance,
     fair: Fairness,
-    brake: np.ndarray,
-    pull_before: np.ndarray,
-    gradient: np.ndarray,
-    curvature: np.ndarray,
+    steps: GroupSteps,
+    grad: np.ndarray,
+    hess: np.ndarray,
 ) -> None:
-    """Write gradient and curvature of the rows of the queries ``begin:end``.
+    """Write gradient and Hessian of the rows of the queries ``begin:end``.
 
-    ``order`` holds the rows of each query, counted from its first, in the order of an earlier call
-    (any permutation at first), and is brought up to date. Work space is taken once per call.
+    ``lists.order`` holds any permutation of the rows of each query at first, and the order by score
+    after the call. Work space is allocated once per call.
 
-    All pairs between two groups may ask for the same swap, and all of them then overshoot. Where
-    the pull between the groups of a list turned round since the last call, the gradient (not the
-    curvature) of its fairness part is divided by a growing ``brake``, which makes the next step
-    smaller; else the brake is let go, down to 1. A ``pull_before`` without columns switches it off.
-    Beside a performance part, pairs of equal score have no pull of fairness unless a target list
-    says which should be above: their order is that of the rows, and a swap changes nothing.
+    All pairs between two groups may have gradients of one sign, and a common step then overshoots.
+    If the gradient between the groups of a list changed sign since the last call, the fairness part
+    of its gradient (not of its Hessian) is divided by a growing divisor; otherwise the divisor
+    falls, down to 1. In the fairness part of a combined loss without target lists, pairs of tied
+    items have no gradient: their order is that of the rows, so a swap changes nothing.
     """
-    longest, most_cuts = 1, 0
+    # The loop over pairs is not a function of its own: that took 25% longer on lists of 100 items.
+    work = _work_space(begin, end, lists.offsets, fair)
+    ranked, exp_score, gain, cost = work.score, work.exp_score, work.gain, work.cost
+    delta_ndcg, delta_fair, block = work.delta_ndcg, work.delta_fair, work.block
+    keep, reverse, weight = work.keep, work.reverse, work.weight
+    grad_q, hess_q, counted, uncounted = work.grad, work.hess, work.counted, work.uncounted
+    effect_in, effect_out = work.effect_in, work.effect_out
+    sigma, share = loss.sigma, 1.0 - loss.alpha
+    one_column = fair.kind == PREFIXES and fair.start.shape[1] == 1
+    skip_ties = loss.alpha > 0.0 and not fair.targeted
     for q in range(begin, end):
-        longest = max(longest, offsets[q + 1] - offsets[q])
-        most_cuts = max(most_cuts, fair.n_cuts[q])
-    n_columns = fair.start.shape[1]
-    spare = np.empty(longest, dtype=np.int32)
-    counter = np.empty(longest, dtype=np.int64)
-    more, fewer = np.zeros((n_columns, most_cuts + 1)), np.zeros((n_columns, most_cuts + 1))
-    drawn, value, pull = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns)
-    ranked, power, gain = np.zeros(longest), np.zeros(longest), np.zeros(longest)
-    cost, first_weight, second_weight = np.zeros(longest), np.zeros(longest), np.zeros(longest)
-    keep, turn, mass = np.zeros(longest), np.zeros(longest), np.zeros(longest)
-    slope, bend, block = np.zeros(longest), np.zeros(longest), np.zeros(longest)
-    effect, effect_other = np.zeros(longest), np.zeros(longest)
-    counted, uncounted = np.zeros(longest), np.zeros(longest)
-    two = fair.kind == PREFIXES and n_columns == 1
-    share = 1.0 - alpha
-    for q in range(begin, end):
-        first = offsets[q]
-        n = offsets[q + 1] - first
-        rows, values = order[first : first + n], score[first : first + n]
-        sort_rows(values, rows, spare)
-        middle = 0.5 * (values[rows[0]] + values[rows[n - 1]])
-        reach = values[rows[0]] - values[rows[n - 1]]
-        wide = sigma * reach > _WIDEST
-        for at in range(n):
-            row = first + rows[at]
-            ranked[at] = values[rows[at]]
-            gain[at] = perf.gain[row]
-            slope[at] = 0.0
-            bend[at] = 0.0
-            first_weight[at] = 0.0
-            second_weight[at] = 0.0
-            power[at] = 0.0 if wide else np.exp(sigma * (ranked[at] - middle))
-        if perf.cost_kind == PRODUCT_COST or perf.cost_kind == SUM_COST:
-            for at in range(n):
-                cost[at] = perf.cost[first + rows[at]]
-        compared = alpha > 0.0 and perf.inverse_ideal[q] > 0.0
-        watched = share > 0.0 and fair.kind != NO_FAIRNESS
-        n_cuts = fair.n_cuts[q]
-        if watched:
-            swap_effects(q, n, rows, first, fair, more, fewer, drawn, value, pull)
-            _hold(q, pull, pull_before, brake)
-            if fair.targeted:
-                target_places(first, rows, fair, counter, block)
-            if two:
-                for at in range(n):
-                    cut = cut_of(at, fair, n_cuts)
-                    first_group = fair.bucket[first + rows[at]] == 0
-                    counted[at] = 1.0 if first_group else 0.0
-                    uncounted[at] = 0.0 if first_group else 1.0
-                    effect[at] = fewer[0, cut]
-                    effect_other[at] = more[0, cut]
-        near = perf.truncation if compared else 0
-        far = n
-        if not watched:
-            far = 0
-        elif fair.kind == PREFIXES:
-            far = 0 if n_cuts == 0 else fair.first_cut + (n_cuts - 1) * fair.step
+        first, n_cuts = lists.offsets[q], fair.n_cuts[q]
+        n = lists.offsets[q + 1] - first
+        rows, values = lists.order[first : first + n], score[first : first + n]
+        sort_rows(values, rows, work.spare)
+        spread = values[rows[0]] - values[rows[n - 1]]
+        wide = sigma * spread > _WIDEST
+        _load_list(first, rows, values, sigma, wide, perf, work)
+        if share > 0.0 and fair.kind != NO_FAIRNESS:
+            _load_groups(q, first, rows, fair, steps, work)
+        near = perf.truncation if loss.alpha > 0.0 and perf.inverse_ideal[q] > 0.0 else 0
+        far = _last_fair_position(q, n, loss.alpha, fair)
         damping, distance = 1.0, 0.0
-        if normalize and reach > 0.0:
+        if loss.normalize and spread > 0.0:
             damping, distance = _DAMPING, 1.0
-        chance, tied = alpha > 0.0 and not fair.targeted, 0
-        size = 0.0
+        tied, total = 0, 0.0
         for i in range(min(n - 1, max(near, far))):
             start = i + 1
             if i < near:
-                scale = alpha * perf.inverse_ideal[q]
-                _performance_row(i, n, scale, gain, perf.discount, first_weight)
+                scale = loss.alpha * perf.inverse_ideal[q]
+                _ndcg_row(i, n, scale, gain, perf.discount, delta_ndcg)
                 if perf.cost_kind != NO_COST:
-                    _cost_row(q, i, first, rows, perf, cost, first_weight)
+                    _cost_row(q, i, first, rows, perf, cost, delta_ndcg)
             elif i == near:
-                for j in range(n):
-                    first_weight[j] = 0.0
+                delta_ndcg[:n] = 0.0
             if i < far:
                 lowest = i + 1
                 if fair.kind == PREFIXES:
                     lowest = fair.first_cut + cut_of(i, fair, n_cuts) * fair.step
-                if chance:  # which of two tied items stands first: their swap says nothing
+                if skip_ties:
                     tied = max(tied, i + 1)
                     while tied < n and ranked[tied] == ranked[i]:
                         tied += 1
@@ -294,39 +384,40 @@ def pair_gradients(
                 if i >= near:
                     start = lowest
                 else:
-                    for j in range(start, min(lowest, n)):
-                        second_weight[j] = 0.0
-                if two:
-                    inside = counted[i] > 0.0
+                    delta_fair[start : min(lowest, n)] = 0.0
+                if one_column:
+                    in_group = counted[i] > 0.0
                     two_group_row(
-                        i, lowest, n, share, fair.targeted, effect if inside else effect_other,
-                        uncounted if inside else counted, block, second_weight,
+                        i, lowest, n, share, fair.targeted, effect_in if in_group else effect_out,
+                        uncounted if in_group else counted, block, delta_fair,
                     )  # fmt: skip
                 else:
                     any_group_row(
-                        q, i, lowest, first, rows, share, fair, block, more, fewer, drawn, value,
-                        second_weight,
+                        q, i, lowest, first, rows, share, fair, block, work.more, work.fewer,
+                        work.drawn, work.value, delta_fair,
                     )  # fmt: skip
             elif i == far:
-                for j in range(n):
-                    second_weight[j] = 0.0
-            own = power[i]
+                delta_fair[:n] = 0.0
+            exp_i = exp_score[i]
             if wide:
-                own = 1.0
+                exp_i = 1.0
                 for j in range(start, n):
-                    power[j] = np.exp(sigma * (ranked[j] - ranked[i]))
-            _sides(start, n, 1.0 / brake[q], first_weight, second_weight, keep, turn, mass)
-            drag, bow, much = _pulls(
-                start, n, ranked[i], own, damping, distance, ranked, power, keep, turn, mass
+                    exp_score[j] = np.exp(sigma * (ranked[j] - ranked[i]))
+            _pair_weights(
+                start, n, 1.0 / steps.divisor[q], delta_ndcg, delta_fair, keep, reverse, weight
             )
-            _add(start, n, keep, mass, slope, bend)
-            slope[i] -= drag
-            bend[i] += bow
-            size += much
-        size *= 2.0 * sigma
-        factor = query_weight[q]
-        if normalize and size > 0.0:
-            factor *= np.log2(1.0 + size) / size
+            grad_sum, hess_sum, abs_sum = _pair_derivatives(
+                start, n, ranked[i], exp_i, damping, distance, ranked, exp_score,
+                keep, reverse, weight,
+            )  # fmt: skip
+            _add(start, n, keep, weight, grad_q, hess_q)
+            grad_q[i] -= grad_sum
+            hess_q[i] += hess_sum
+            total += abs_sum
+        total *= 2.0 * sigma
+        factor = lists.weight[q]
+        if loss.normalize and total > 0.0:
+            factor *= np.log2(1.0 + total) / total
         for at in range(n):
-            gradient[first + rows[at]] = factor * sigma * slope[at]
-            curvature[first + rows[at]] = factor * sigma * sigma * bend[at]
+            grad[first + rows[at]] = factor * sigma * grad_q[at]
+            hess[first + rows[at]] = factor * sigma * sigma * hess_q[at]

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.errors import DataError
-from ..core.registry import suggest
+from ..core.errors import DataError, suggest
 
 __all__ = ["Dag", "Edges", "read_dag"]
 

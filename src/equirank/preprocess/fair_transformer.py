@@ -11,10 +11,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import inputs
 from ..core.data import RankingData
 from ..core.declared import Declared
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.params import check_params
 from ..core.persistence import save
-from ..core.registry import suggest
 
 __all__ = [
     "Columns",

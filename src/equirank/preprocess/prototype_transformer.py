@@ -12,7 +12,7 @@ from ..core.params import Choice, Integer, Number
 from ..core.random import as_seed, generator
 from ..core.table import Table
 from ..kernels.soft_prototypes import memberships
-from ..metrics.fairness.individual import consistency
+from ..metrics.functions import consistency
 from .fair_transformer import FairTransformer, column_indices
 from .leakage import representation_leakage
 

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import clone
 
 from ..core import inputs
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.labels import encode
-from ..core.registry import suggest
 from .dag import Dag
 
 __all__ = [

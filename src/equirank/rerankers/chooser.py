@@ -3,7 +3,7 @@
 import inspect
 from typing import Any
 
-from .. import rerankers
+from ..core.registry import public_classes
 from .guaranteed import ListedReranker
 
 __all__ = ["chooser", "methods"]
@@ -17,12 +17,8 @@ def methods() -> dict[str, type[ListedReranker]]:
     >>> methods()["DetGreedy"].__name__
     'DetGreedy'
     """
-    known = {name: getattr(rerankers, name) for name in dir(rerankers)}
-    return {
-        name: kind
-        for name, kind in known.items()
-        if inspect.isclass(kind) and issubclass(kind, ListedReranker) and kind.guarantee
-    }
+    known = public_classes(ListedReranker, ["equirank.rerankers"])
+    return {name: kind for name, kind in known.items() if kind.guarantee}
 
 
 def chooser() -> list[dict[str, Any]]:

@@ -30,10 +30,10 @@ def test_the_bad_version_is_caught_and_the_fair_one_is_not(scenario, check):
     fair, bad = scenario_pair(scenario, n_lists=8, random_state=0)
     caught, calm = (checks(data, n_permutations=99)[check] for data in (bad, fair))
     assert caught["p_holm"] < 0.05
-    assert "than chance would have it" in caught["reading"]
+    assert "than expected by chance" in caught["reading"]
     assert caught["value"] > caught["expected"]
     assert calm["p_holm"] >= 0.05
-    assert calm["reading"] == "no more than chance gives"
+    assert calm["reading"] == "no more than expected by chance"
 
 
 def test_one_list_by_hand():
@@ -55,8 +55,8 @@ def test_one_list_by_hand():
 def test_every_check_has_words():
     assert set(CHECK_WORDS) == set(CHECKS)
     for name in CHECKS:
-        assert "people of group x are " in reading(name, "x", 0.001)
-    assert "could not be checked" in reading("clustering.z", "x", float("nan"))
+        assert 'people in group "x" are ' in reading(name, "x", 0.001)
+    assert "not checked: each list has too few" in reading("clustering.z", "x", float("nan"))
 
 
 def test_long_lists_are_cut_and_ties_broken_alike_for_the_same_seed():

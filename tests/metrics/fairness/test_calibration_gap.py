@@ -72,7 +72,7 @@ def test_two_groups_are_compared_with_each_other_and_one_with_the_rest():
 
 
 def test_bins_are_shared_and_need_two_groups():
-    with pytest.warns(match="no bin holds items of two groups"):
+    with pytest.warns(match="no bin contains items of two groups"):
         assert np.isnan(calibration_gap([1, 0, 1, 0], [4, 3, 2, 1], list("aabb"), n_bins=2))
     assert calibration_gap([1, 0, 1, 1], [4, 3, 2, 1], list("abab"), n_bins=2) == 1
 

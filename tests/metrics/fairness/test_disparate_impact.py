@@ -61,7 +61,7 @@ def test_a_fair_coin_has_equal_impact():
     [
         ([1, 1], "aa", {}, "one group"),
         ([0, 1], "ab", {}, "merit is 0"),
-        ([1, 1], "ab", {"k": 1, "protected": "a"}, "the rest has no impact"),
+        ([1, 1], "ab", {"k": 1, "protected": "a"}, "everyone else has no impact"),
     ],
 )
 def test_undefined(y, groups, options, why):

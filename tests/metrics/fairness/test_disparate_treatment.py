@@ -70,7 +70,7 @@ def test_undefined(y, groups, why):
 
 
 def test_undefined_where_the_rest_draws_nothing():
-    with pytest.warns(EquirankWarning, match="the rest draws no attention"):
+    with pytest.warns(EquirankWarning, match="everyone else has no exposure"):
         assert isnan(disparate_treatment([1, 1], [2, 1], list("ab"), k=1, protected="a"))
     assert disparate_treatment([1, 1], [2, 1], list("ab"), k=1, protected="b") == 0.0
     assert disparate_treatment([1, 1], [2, 1], list("ab"), k=1) == 0.0

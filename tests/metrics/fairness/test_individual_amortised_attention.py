@@ -188,7 +188,7 @@ def test_undefined_without_relevance_or_attention():
     with pytest.warns(EquirankWarning, match="no item is relevant"):
         assert isnan(individual_amortised_attention([0, 0], [2, 1]))
     hidden = Ranking.from_positions(as_ranking_data(y=[1, 0]), [0, 0])
-    with pytest.warns(EquirankWarning, match="none draws attention"):
+    with pytest.warns(EquirankWarning, match="none has exposure"):
         assert isnan(individual_amortised_attention(None, hidden))
 
 

@@ -83,7 +83,7 @@ def test_a_fair_coin_has_no_disparity():
 
 @pytest.mark.parametrize("y", [[1], [0, 0], [0, 1, 0]])
 def test_undefined_with_fewer_than_two_of_merit(y):
-    with pytest.warns(EquirankWarning, match="fewer than two items of merit"):
+    with pytest.warns(EquirankWarning, match="fewer than two items with merit"):
         assert isnan(individual_disparity(y, y))
 
 

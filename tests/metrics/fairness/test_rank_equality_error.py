@@ -64,7 +64,7 @@ def test_undefined_for_one_group_only():
         [1, 0, 0, 1], [2, 1, 2, 1], list("aaab"), qid=[1, 1, 2, 2], per_query=True
     )
     same(values, [np.nan, 1])
-    with pytest.raises(DataError, match="one group only"):
+    with pytest.raises(DataError, match="only one group"):
         rank_equality_error([1, 0], [2, 1], ["a", "a"], undefined="raise")
 
 

@@ -174,14 +174,14 @@ def test_what_is_not_shown_is_no_loophole():
 def test_undefined():
     one = csdcg([1, 1, 0], [1, 1, 2], qid=[1, 2, 2], cost=[1, 1, 1], per_query=True)
     assert np.isnan(one).tolist() == [True, False]
-    # equal items: every order is worth the same
+    # equal items: every order has the same value
     same(
         csdcg([1] * 7, [1, 2, 3, 4, 5, 6, 7], cost=[0.1] * 7, normalized=True, per_query=True),
         [np.nan],
     )
     same(csdcg([0, 0], [1, 2], cost=[1, 2], normalized=True, per_query=True), [np.nan])
     same(csdcg([0, 0], [1, 2], cost=[1, 2], per_query=True), [0])
-    with pytest.raises(DataError, match="every order is worth the same"):
+    with pytest.raises(DataError, match="every order has the same value"):
         csdcg([0, 0], [1, 2], cost=[1, 2], normalized=True, undefined="raise")
 
 

@@ -156,8 +156,8 @@ def test_keeps_every_promise():
     ("weight", "words"),
     [
         (3, r"weight of KendallLoss must be a callable.*or None, got 3"),
-        (lambda i, j: -1, r"weight must give finite numbers >= 0, got -1.0 for the positions 1"),
-        (lambda i, j: np.nan, r"weight must give finite numbers"),
+        (lambda i, j: -1, r"weight must return finite numbers >= 0, got -1.0 for the positions 1"),
+        (lambda i, j: np.nan, r"weight must return finite numbers"),
     ],
 )
 def test_bad_weights_are_refused(weight, words):

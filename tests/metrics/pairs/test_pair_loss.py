@@ -302,7 +302,7 @@ def test_undefined_without_a_pair(kind):
         ({"cost": [[1, 2], [-1, 1]]}, r"cost of PairLoss must be finite numbers >= 0, got -1"),
         ({"cost": {(0, 1): -2}}, r"cost of PairLoss must be finite numbers >= 0, got -2"),
         ({"cost": [[1]]}, r"cost of PairLoss.*every relevance grade.*0 to 0.*1.0"),
-        ({"cost": lambda a, b: -1}, r"cost must give finite numbers >= 0, got -1.0 for the rows"),
+        ({"cost": lambda a, b: -1}, r"cost must return finite numbers >= 0, got -1.0 for the rows"),
         ({"cost": [1, 1], "combine": "min"}, r"combine must be one of 'product'.*'min'"),
         ({"kind": "R3"}, r"kind of PairLoss must be one of 'R1', 'R2', 'E1', got 'R3'"),
         ({"cost": "product"}, r"needs costs"),

@@ -362,7 +362,7 @@ def test_explicit_preferences_give_the_model_of_their_grades(kind):
     [
         ({"pairs": [[0, 1, 2]]}, "pairs must be row numbers of shape"),
         ({"pairs": [[0.0, 1.0]]}, "pairs must be row numbers of shape"),
-        ({"pairs": np.empty((0, 2), dtype=int)}, "pairs must hold at least one pair"),
+        ({"pairs": np.empty((0, 2), dtype=int)}, "pairs must contain at least one pair"),
         ({"pairs": [[0, 1], [0, 99]]}, r"got \[0, 99\] in pair 1"),
         ({"pairs": [[1, 1]]}, r"two different rows from 0 to 3, got \[1, 1\]"),
         (
@@ -370,7 +370,7 @@ def test_explicit_preferences_give_the_model_of_their_grades(kind):
             r"preference must have one value per pair \(1\)",
         ),
         ({"pairs": [[0, 1]], "weight": [-1.0]}, "weight must be a number >= 0, got -1.0 in pair 0"),
-        ({"pairs": [[0, 1]], "preference": [0.0]}, "at least one pair that weighs something"),
+        ({"pairs": [[0, 1]], "preference": [0.0]}, "at least one pair of weight > 0"),
     ],
 )
 def test_bad_preferences_are_refused(given, sentence):

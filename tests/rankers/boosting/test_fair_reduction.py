@@ -178,7 +178,9 @@ def test_a_ranker_without_pair_costs_is_refused():
             return data.X[:, 0]
 
     data = biased()
-    with pytest.raises(DataError, match="must have a parameter pair_cost, and Plain has none"):
+    with pytest.raises(
+        DataError, match="must have a parameter pair_cost, got Plain, which has none"
+    ):
         FairReduction(Plain()).fit(data)
     with pytest.raises(DataError, match="estimator of FairReduction must be a Ranker"):
         FairReduction(CostSensitiveAdaBoost()).fit(data)

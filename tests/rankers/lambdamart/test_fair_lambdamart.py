@@ -67,7 +67,7 @@ def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
 
 
 @pytest.mark.parametrize(
-    ("given", "brake"),
+    ("given", "divisor"),
     [
         ({}, 20.0),
         ({"steady": False}, 1.0),
@@ -75,13 +75,13 @@ def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
         ({"strategy": "relevance_first"}, 1.0),
     ],
 )
-def test_only_swap_begins_with_small_steps(given, brake):
+def test_only_swap_begins_with_small_steps(given, divisor):
     data = make_ranking(n_queries=3, n_items=20, feature_bias=1.0, random_state=0)
-    objective = FairLambdaMART(0.5, step=5, n_jobs=1, **given)._objective(data)
-    assert objective.brake.tolist() == [brake] * 3
+    objective = FairLambdaMART(0.5, step=5, n_jobs=1, **given).objective(data)
+    assert objective.steps.divisor.tolist() == [divisor] * 3
 
 
-def test_without_the_brake_groups_jump_over_each_other():
+def test_without_steady_groups_jump_over_each_other():
     """Why `steady` exists: a feature tells the groups apart, and each tree moves a whole group."""
     rng = np.random.default_rng(0)
     group = rng.integers(0, 2, size=(40, 20))
@@ -114,7 +114,7 @@ def test_exposure_becomes_more_even(data, other):
     def gap(ranker):
         return evaluate(ranker.rank(other), metrics="ExposureGap")["ExposureGap"]
 
-    longer = SMALL | {"n_estimators": 40}  # the brake lets go slowly
+    longer = SMALL | {"n_estimators": 40}  # the divisor falls slowly
     plain = LambdaMART(**longer).fit(data)
     fair = FairLambdaMART(0.1, fairness="exposure", **longer).fit(data)
     assert gap(fair) < 0.7 * gap(plain)
@@ -169,7 +169,7 @@ def test_parameters_pass_through(data):
     [
         ({"aplha": 0.5}, "did you mean 'alpha'"),
         ({"objective": "binary"}, "the class sets it"),
-        ({"num_trees": 3}, "say n_estimators"),
+        ({"num_trees": 3}, "use n_estimators"),
         ({"n_threads": 3}, "n_threads"),
     ],
 )

@@ -140,7 +140,7 @@ def slow_pairs(data, score, alpha, part, truncation, q, pair_cost, targets):
             change = changes[i, j]
             if targets is None:
                 if alpha > 0 and score[begin + a] == score[begin + b]:
-                    continue  # which of the two stands first is chance
+                    continue  # the order of the two is arbitrary
                 above = change > 0
             elif targets[begin + a] == targets[begin + b]:
                 continue
@@ -154,7 +154,7 @@ def slow_pairs(data, score, alpha, part, truncation, q, pair_cost, targets):
 def slow_gradient(
     data, score, alpha, part, *, truncation, sigma, normalize, pair_cost=None, targets=None
 ):
-    gradient, curvature = np.zeros(data.n_rows), np.zeros(data.n_rows)
+    gradient, hessian = np.zeros(data.n_rows), np.zeros(data.n_rows)
     cost = pair_cost or (lambda a, b: 1.0)
     for q in range(data.n_queries):
         begin, end = data.offsets[q : q + 2]
@@ -170,8 +170,8 @@ def slow_gradient(
             size += 2 * sigma * rho * delta
         factor = math.log2(1 + size) / size if normalize and size > 0 else 1.0
         weight = 1.0 if data.query_weight is None else data.query_weight[q]
-        gradient[begin:end], curvature[begin:end] = factor * weight * g, factor * weight * h
-    return gradient, curvature
+        gradient[begin:end], hessian[begin:end] = factor * weight * g, factor * weight * h
+    return gradient, hessian
 
 
 def slow_targets(data, score, part):
@@ -223,7 +223,7 @@ def test_the_gradient_of_the_other_metrics(fairness):
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0]))
-def test_gradient_and_curvature_are_the_derivatives_of_the_pair_cost(seed, alpha):
+def test_gradient_and_hessian_are_the_derivatives_of_the_pair_cost(seed, alpha):
     """With the weights of the pairs held fixed: sum of Delta log(1 + exp(-sigma (s_hi - s_lo)))."""
     data, score = lists(seed, n_queries=1)
     part = fairness_part(data, step=2)
@@ -235,16 +235,16 @@ def test_gradient_and_curvature_are_the_derivatives_of_the_pair_cost(seed, alpha
     def total(s):
         return sum(d * math.log1p(math.exp(-1.7 * (s[high] - s[low]))) for high, low, d in pairs)
 
-    gradient, curvature = objective(score, dtype=np.float64)
+    gradient, hessian = objective(score, dtype=np.float64)
     for row in range(data.n_rows):
         step = np.zeros(data.n_rows)
         step[row] = 1e-4
         up, here, down = total(score + step), total(score), total(score - step)
         assert gradient[row] == pytest.approx((up - down) / 2e-4, abs=1e-6)
-        assert curvature[row] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-5)
+        assert hessian[row] == pytest.approx((up - 2 * here + down) / 1e-8, abs=1e-5)
 
 
-def test_scores_that_lie_far_apart_neither_overflow_nor_lose_near_pairs():
+def test_distant_scores_neither_overflow_nor_lose_close_pairs():
     data, score = lists(3)
     for scale in (1.0, 300.0, 1e5, 1e9):
         far = np.round(score, 1) * scale
@@ -259,7 +259,7 @@ def test_scores_that_lie_far_apart_neither_overflow_nor_lose_near_pairs():
 @pytest.mark.parametrize("alpha", [0.0, 0.5])
 @pytest.mark.parametrize("n_groups", [2, 3])
 def test_equal_scores_keep_the_order_of_the_rows(strategy, alpha, n_groups):
-    """Under target lists they pull too: the list says which should be above."""
+    """Under target lists tied items have gradients: the list decides which should be above."""
     data, score = lists(5, n_groups)
     part = fairness_part(data, strategy=strategy, step=2)
     objective = Objective(data, performance_part(data), part, alpha=alpha, steady=False)
@@ -274,8 +274,8 @@ def test_equal_scores_keep_the_order_of_the_rows(strategy, alpha, n_groups):
 
 
 @pytest.mark.parametrize("fairness", ["rnd", "exposure"])
-def test_equal_scores_pull_at_nothing_beside_relevance(fairness):
-    """Before the first tree the order of the rows is chance: only relevance may decide."""
+def test_tied_scores_have_no_fairness_gradient_beside_relevance(fairness):
+    """Before the first tree the order of the rows is arbitrary: only relevance may decide."""
     data, _ = lists(7, n_queries=20)
     part = fairness_part(data, fairness=fairness, step=2)
     tied = np.zeros(data.n_rows)
@@ -299,8 +299,8 @@ def test_the_number_of_threads_changes_no_bit():
         assert np.array_equal(results[0][1], other[1])
 
 
-def test_a_list_whose_pull_turns_round_is_braked_in_its_gradient_only():
-    """All of one group first, then all of the other: the second call pulls half as much."""
+def test_a_list_whose_group_gradient_changes_sign_takes_smaller_steps():
+    """All of one group first, then all of the other: the second gradient is half as large."""
     group = np.repeat(["a", "b"], 6)
     data = as_ranking_data(None, np.zeros(12), qid=np.zeros(12), sensitive_features=group)
     part = fairness_part(data, step=3)
@@ -313,30 +313,30 @@ def test_a_list_whose_pull_turns_round_is_braked_in_its_gradient_only():
         return [objective(score, dtype=np.float64) for score in lists][-1]
 
     plain = call(second)
-    braked = call(first, second)
-    np.testing.assert_allclose(braked[0], plain[0] / 2.0, rtol=1e-12)
-    np.testing.assert_allclose(braked[1], plain[1], rtol=1e-12)
+    shrunk = call(first, second)
+    np.testing.assert_allclose(shrunk[0], plain[0] / 2.0, rtol=1e-12)
+    np.testing.assert_allclose(shrunk[1], plain[1], rtol=1e-12)
     np.testing.assert_allclose(call(first, second, first)[0], call(first)[0] / 4.0, rtol=1e-12)
-    let_go = call(second, first, first)[0]
-    np.testing.assert_allclose(let_go, call(first)[0] * 1.05 / 2.0, rtol=1e-12)
+    relaxed = call(second, first, first)[0]
+    np.testing.assert_allclose(relaxed, call(first)[0] * 1.05 / 2.0, rtol=1e-12)
     np.testing.assert_allclose(call(first, second, steady=False)[0], plain[0], rtol=1e-12)
-    np.testing.assert_allclose(call(second, first_brake=20.0)[0], plain[0] / 20.0, rtol=1e-12)
+    np.testing.assert_allclose(call(second, initial_divisor=20.0)[0], plain[0] / 20.0, rtol=1e-12)
     aimed = fairness_part(data, step=3, strategy="fair_first")
-    with_target = call(second, part=aimed, first_brake=20.0)[0]
+    with_target = call(second, part=aimed, initial_divisor=20.0)[0]
     np.testing.assert_allclose(with_target, call(second, part=aimed)[0], rtol=1e-12)
 
 
 @pytest.mark.parametrize("fairness", ["rkl", "exposure", "treatment"])
-def test_the_brake_knows_which_group_should_rise(fairness):
+def test_the_group_gradient_has_the_sign_of_the_group_that_should_rise(fairness):
     group = np.repeat(["a", "b"], 6)
     data = as_ranking_data(None, np.ones(12), qid=np.zeros(12), sensitive_features=group)
     part = fairness_part(data, fairness=fairness, step=3, protected="a")
     objective = Objective(data, performance_part(data), part, alpha=0.0)
     objective(np.linspace(1, 0, 12))
-    assert objective.pull_before[0, 0] < 0
+    assert objective.steps.last_grad[0, 0] < 0
     objective(np.linspace(0, 1, 12))
-    assert objective.pull_before[0, 0] > 0
-    assert objective.brake[0] == 2.0
+    assert objective.steps.last_grad[0, 0] > 0
+    assert objective.steps.divisor[0] == 2.0
 
 
 def test_a_long_list_is_sorted_right():
@@ -348,7 +348,7 @@ def test_a_long_list_is_sorted_right():
     for _ in range(3):
         score = np.round(rng.normal(size=500), 1)
         objective(score)
-        assert np.array_equal(objective.order, np.lexsort((np.arange(500), -score)))
+        assert np.array_equal(objective.lists.order, np.lexsort((np.arange(500), -score)))
 
 
 # weights and costs

@@ -99,7 +99,7 @@ def test_a_metric_of_groups_asks_for_them():
     X, y = np.asarray(data.X), data.y
     with pytest.raises(DataError, match="sensitive_features must be given"):
         AdaRank(5, metric="ExposureGap").fit(X, y, qid=data.query_of_rows())
-    with pytest.raises(DataError, match="must not look at the size of scores"):
+    with pytest.raises(DataError, match="must depend on the order of scores only"):
         AdaRank(metric="GroupBenefit").fit(data)
 
 

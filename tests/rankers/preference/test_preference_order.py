@@ -180,7 +180,7 @@ def test_the_seed_decides():
         ({"preference": [[0, 1.5], [0, 0]]}, r"values in \[0, 1\], got 1.5 for the rows"),
         ({"preference": [[0, np.nan], [0, 0]]}, r"in \[0, 1\], got nan"),
         ({"preference": [0.5]}, "square matrix or a function"),
-        ({"preference": [[0.5]], "n_rows": 2}, "n_rows must be that of the matrix"),
+        ({"preference": [[0.5]], "n_rows": 2}, "n_rows must be the size of the matrix"),
         ({"preference": lambda u, v: u}, "n_rows must be given"),
         ({"preference": lambda u, v: [0.5], "n_rows": 4}, r"one value per pair \(12\)"),
         ({"preference": [[0.5]], "k": 0}, "k of order_by_preference must be"),

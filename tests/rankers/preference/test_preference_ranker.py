@@ -17,7 +17,7 @@ from equirank.core.errors import DataError, EquirankWarning
 from equirank.costs import ClassPairCost
 from equirank.metrics import auc
 from equirank.rankers import PreferenceRanker, order_by_preference
-from equirank.rankers.preference.preference_ranker import pair_chance, pair_features
+from equirank.rankers.preference.preference_ranker import pair_features, pair_probability
 from equirank.testing import check_ranker
 from equirank.theory import order_probabilities
 
@@ -59,8 +59,8 @@ def test_preferences_are_made_consistent():
     u, v = X[:40], X[40:80]
     h, other = model.preference(u, v), model.preference(v, u)
     np.testing.assert_allclose(h + other, 1.0, atol=1e-9)
-    raw = pair_chance(model.classifier_, pair_features(u, v, "both"))
-    back = pair_chance(model.classifier_, pair_features(v, u, "both"))
+    raw = pair_probability(model.classifier_, pair_features(u, v, "both"))
+    back = pair_probability(model.classifier_, pair_features(v, u, "both"))
     np.testing.assert_allclose(h, (raw + 1 - back) / 2, atol=1e-9)
     with pytest.raises(DataError, match="one row per pair, got 40 and 39"):
         model.preference(u, v[:-1])
@@ -107,8 +107,8 @@ def test_a_model_without_chances_decides():
             return (features[:, 0] > 0).astype(int)
 
     features = np.array([[2.0], [0.0], [-1.0]])
-    assert pair_chance(Decided(), features).tolist() == [1.0, 0.5, 0.0]
-    assert pair_chance(Said(), features).tolist() == [1.0, 0.0, 0.0]
+    assert pair_probability(Decided(), features).tolist() == [1.0, 0.5, 0.0]
+    assert pair_probability(Said(), features).tolist() == [1.0, 0.0, 0.0]
 
 
 # weights
@@ -154,7 +154,9 @@ def test_pair_costs_weigh_pairs():
 def test_a_classifier_that_takes_no_weights_says_so():
     X, _, _ = sample()
     PreferenceRanker(KNeighborsClassifier()).fit_pairs(X, [[0, 1], [1, 2]], weight=[2, 2])
-    with pytest.raises(DataError, match="sample_weight in fit, which KNeighborsClassifier"):
+    with pytest.raises(
+        DataError, match=r"sample_weight in fit if pairs differ .* got KNeighborsClassifier"
+    ):
         PreferenceRanker(KNeighborsClassifier()).fit_pairs(X, [[0, 1], [1, 2]], weight=[1, 2])
 
 

@@ -24,13 +24,13 @@ __all__ = [
 ]
 
 
-#: How the costs of two items make the cost of their pair.
+#: How the costs of two items are combined into the cost of their pair.
 ITEM_COSTS = ("product", "mean", "sum", "max")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairList:
-    """Listed pairs: rows a and b in the caller's order, and what it costs to put b above a."""
+    """Pairs of rows a and b, in input order, with the cost of ranking b above a."""
 
     a: np.ndarray
     b: np.ndarray
@@ -45,7 +45,7 @@ class PairList:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        """Say how many pairs are listed."""
+        """Return the number of pairs."""
         return f"PairList({len(self.a)} pairs)"
 
     def _key(self) -> tuple[bytes, ...]:
@@ -72,7 +72,7 @@ def as_pair_cost(owner: str, cost: Any) -> Any:
     else:
         array = np.asarray(cost)
         if array.ndim == 2 and array.shape[0] == array.shape[1] and array.dtype.kind in "iufb":
-            _refuse(owner, array.astype(np.float64).ravel())
+            _check_costs(owner, array.astype(np.float64).ravel())
             return tuple(tuple(row) for row in array.astype(np.float64).tolist())
     words = ", ".join(repr(word) for word in ITEM_COSTS)
     shown = repr(cost) if isinstance(cost, str) else type(cost).__name__
@@ -83,7 +83,7 @@ def as_pair_cost(owner: str, cost: Any) -> Any:
 
 
 def item_costs(cost: Any, combine: str) -> tuple[Any, dict[str, Any]]:
-    """Tell a cost per item from costs of pairs: the metric's cost, and the data's if it has any."""
+    """Return the cost of the metric and, for costs per item, the column of the data."""
     choose("combine", combine, ITEM_COSTS)
     direct = cost is None or isinstance(cost, (str, Mapping)) or callable(cost)
     if direct or hasattr(cost, "tocoo") or isinstance(cost, PairList):
@@ -95,12 +95,12 @@ def item_costs(cost: Any, combine: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _pair_list(owner: str, a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> PairList:
-    _refuse(owner, cost)
+    _check_costs(owner, cost)
     order = np.argsort(a, kind="stable")
     return PairList(a[order].astype(np.int64), b[order].astype(np.int64), cost[order])
 
 
-def _refuse(owner: str, costs: np.ndarray) -> None:
+def _check_costs(owner: str, costs: np.ndarray) -> None:
     bad = ~(np.isfinite(costs) & (costs >= 0))
     if bad.any():
         raise DataError(f"cost of {owner} must be finite numbers >= 0, got {costs[bad][0].item()}")
@@ -108,7 +108,7 @@ def _refuse(owner: str, costs: np.ndarray) -> None:
 
 @dataclass(frozen=True)
 class PairCost:
-    """Finishes the sentence 'must be ...' for a checked cost of pairs."""
+    """Constraint on a cost of pairs that `as_pair_cost` has checked."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value has passed `as_pair_cost`."""
@@ -125,7 +125,7 @@ class PairCost:
 
 
 def check_cost(metric: Metric, cost: Any, y: np.ndarray) -> None:
-    """Raise where a table by grade does not name every grade."""
+    """Raise if a table by grade lacks a grade of the data."""
     if isinstance(cost, tuple):
         bad = (y != np.floor(y)) | (y >= len(cost))
         if bad.any():
@@ -138,7 +138,7 @@ def check_cost(metric: Metric, cost: Any, y: np.ndarray) -> None:
 def terms(
     cost: Any, slots: Slots, item_cost: np.ndarray | None
 ) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """Write the pair cost as a sum of products ``u_a v_b``; None where it is no such sum."""
+    """Return the pair cost as a sum of products ``u_a v_b``; None if it is not such a sum."""
     one = np.ones(len(slots.order))
     if cost is None:
         return [(one, one)]
@@ -156,7 +156,7 @@ def terms(
 def blocks(
     cost: Any, slots: Slots, item_cost: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Go through the pairs (a, b) of slots of one query with their cost, some at a time."""
+    """Yield the pairs (a, b) of slots of one query with their costs, in blocks."""
     row = slots.order if slots.data.rows is None else slots.data.rows[slots.order]
     if isinstance(cost, PairList):
         yield match_pairs(row, slots.query, cost.a, cost.b, cost.cost)
@@ -165,17 +165,17 @@ def blocks(
         if item_cost is not None:
             yield a, b, np.maximum(item_cost[a], item_cost[b])
         else:
-            yield a, b, _called(cost, row[a], row[b])
+            yield a, b, _computed(cost, row[a], row[b])
 
 
-def _called(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Ask a callable, and check what it answers."""
-    answer = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
-    bad = ~(np.isfinite(answer) & (answer >= 0))
+def _computed(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the costs that a callable computes, after a check."""
+    costs = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
+    bad = ~(np.isfinite(costs) & (costs >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(
-            f"cost must give finite numbers >= 0, got {answer[at].item()!r} for the rows "
+            f"cost must return finite numbers >= 0, got {costs[at].item()!r} for the rows "
             f"{int(a[at])} and {int(b[at])}"
         )
-    return answer
+    return costs

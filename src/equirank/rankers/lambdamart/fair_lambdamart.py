@@ -1,9 +1,9 @@
-"""FairLambdaMART: LambdaMART whose gradient also carries the fairness of the lists."""
+"""FairLambdaMART: LambdaMART with fairness terms in the gradient."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import clone
@@ -12,11 +12,9 @@ from ...core.data import RankingData
 from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.metric import Metric
-from ...core.pair_cost import PairCost
 from ...core.params import (
     AnyOf,
     Choice,
-    Constraint,
     Flag,
     Integer,
     Label,
@@ -33,108 +31,72 @@ from ...metrics.relevance.gain import NDCG
 from ..early_stopping import metric_value, one_metric
 from ..tradeoff_path import TradeoffPath
 from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
-from .lightgbm_params import Costs, Function, MetricName, n_threads
-from .objective import Objective, performance_part
-from .tree_ranker import Explaining
+from .lambdamart import LambdaTreeRanker
+from .lightgbm_params import DISTANCE, metric_name
+from .objective import Objective
+from .tree_ranker import Value
 
 __all__ = ["FairLambdaMART"]
 
 
-#: Random orders that a path's line of chance is averaged over.
+#: Number of random orders whose mean is the random baseline of a trade-off path.
 N_RANDOM_ORDERS = 10
 
-#: How strongly `swap` is braked at first: scores are near each other then, and small steps do much.
-_FIRST_BRAKE = 20.0
+#: Initial divisor of the fairness gradient in "swap": scores are close at first, so steps are small.
+_INITIAL_DIVISOR = 20.0
 
 
-class FairLambdaMART(Explaining):
+class FairLambdaMART(LambdaTreeRanker):
     """LambdaMART that trades NDCG against fairness inside the gradient.
 
-    Each pair of items pulls for two reasons: ``alpha`` times by how much NDCG changes when they
-    swap, as in `LambdaMART`, and ``1 - alpha`` times by how much the unfairness of the list does,
-    for pairs of different groups. Groups are needed to fit, not to predict. A list of one group
-    teaches no fairness, a list without relevant items no performance.
+    The gradient of a pair has two parts: ``alpha`` times the change in NDCG from a swap, as in
+    `LambdaMART`, and, for items of different groups, ``1 - alpha`` times the change in the
+    unfairness of the list. Groups are needed to fit, not to predict. A list of one group has no
+    fairness part, a list without relevant items no NDCG part.
 
     Parameters
     ----------
     alpha : float
-        1 is plain LambdaMART, 0 looks at fairness alone.
+        1 is plain LambdaMART, 0 is fairness alone.
     strategy : {"swap", "fair_first", "relevance_first"}
-        Which of two items should stand above for fairness: the one that makes the current list
-        fairer; the one that comes earlier in the fairest list, which among those has the largest
-        NDCG; or the one that comes earlier in the list of largest NDCG, which among those is the
-        fairest. The target lists are optimal for two groups; with more they follow the
-        largest-remainder apportionment, which is good and not claimed optimal.
+        Which of two items should rank first for fairness. ``"swap"``: the one whose move makes the
+        current list fairer. ``"fair_first"``: the earlier one in the fairest list, ties broken by
+        NDCG. ``"relevance_first"``: the earlier one in the list of largest NDCG, ties broken by
+        fairness. These target lists are optimal for two groups; with more groups they follow the
+        largest-remainder apportionment, which is not claimed to be optimal.
     fairness : {"rnd", "rkl", "rrd", "exposure", "treatment"} or callable
         The unfairness: of shares in prefixes (`RND`, `RKL`, `RRD`), of exposure (`ExposureGap`), or
         of exposure per relevance (1 less the smaller of `DisparateTreatment` and its inverse). Or a
         function of arrays or a compiled one of numbers, ``(count, cut, n, size)`` to the distance
         of a prefix of ``cut`` items with ``count`` of a group that has ``size`` of n.
     step : int
-        Prefix metrics look at the first step, 2 step, ... items. Exposure looks at every place.
+        Prefix metrics use the first step, 2 step, ... items. Exposure uses every position.
     cutoff : int, optional
-        Fairness looks at so many places only.
+        Number of positions that count for fairness.
     protected : label, optional
-        The group to compare with the rest; without it all groups are compared.
+        The group to compare with everyone else; without it all groups are compared.
     by : str or list of str, optional
-        The attribute, or several to cross; may be left out where there is only one.
+        The attribute, or several to cross; may be omitted if there is only one.
     over_groups : {"mean", "worst"}
-        How the unfairness of several groups is joined.
+        How the unfairness of several groups is combined.
     steady : bool
-        In strategy ``"swap"``, begin with small steps towards fairness, and take smaller ones again
-        in lists whose pull between groups turned round with the last tree. Without it a whole group
-        can jump over the other and back, tree by tree.
-    truncation : int
-        Pairs count for NDCG where one of the two stands within so many places.
-    sigma : float
-        Steepness of the sigmoid.
-    normalize : bool
-        Damp pairs whose scores lie far apart and normalise the pull of each list, as LightGBM does.
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` or the relevance itself.
-    cost_combination : {"product", "sum", "mean"}
-        How the ``cost`` of two items, where given to `fit`, makes the cost of their pair, for the
-        NDCG part. Costs are divided by their mean over all pairs, so only their proportions count.
-    pair_cost : PairCost, optional
-        Costs of pairs, instead of item costs.
-    base : model or array-like, optional
-        Where to start from: a model (one that is not fitted yet is fitted first), whose scores are
-        added when predicting; or a score for each row of the training data, in which case `predict`
-        gives what is to be added to such scores.
-    n_estimators : int
-        The most trees.
-    learning_rate : float
-        How much of each tree is taken.
-    num_leaves : int
-        The most leaves of a tree.
-    min_child_samples : int
-        The fewest rows of a leaf.
-    early_stopping : int, optional
-        Stop after so many rounds without a better value on the validation lists.
-    validation : float or RankingData, optional
-        The share of the queries to hold out and watch, or lists to watch.
+        In strategy ``"swap"``, begin with small steps towards fairness, and shrink the step of a
+        list if its gradient between groups changed sign with the last tree. Without it a whole
+        group can jump above the other and back, tree by tree.
     metric : str or Metric
-        What is watched there; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha) unfairness.
-    categorical : list of str or int, optional
-        Columns of X that hold categories as whole numbers >= 0. Columns of a data frame that hold
-        text or categories are found and encoded by themselves.
-    n_jobs : int, optional
-        Threads; None and -1 take all cores. The number changes no result.
-    random_state : int, optional
-        Seed, for the validation split and what LightGBM draws where it is told to.
-    **lightgbm
-        Any other parameter of LightGBM.
+        Metric of the validation lists; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha)
+        unfairness.
 
     Attributes
     ----------
     booster_ : lightgbm.Booster
         The trees.
     best_iteration_ : int
-        How many of them are used.
+        Number of trees in use.
     validation_scores_ : ndarray
-        What was watched, after each round.
+        Metric of the validation lists after each round.
     feature_importances_ : ndarray
-        The share of each feature in the gain of all splits.
+        Share of each feature in the gain of all splits.
 
     References
     ----------
@@ -156,95 +118,27 @@ class FairLambdaMART(Explaining):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **Explaining.params,
-        "alpha": Number(0, 1),
-        "strategy": Choice(*STRATEGIES),
-        "fairness": AnyOf(Choice(*FAIRNESS), Function()),
-        "step": Integer(1),
-        "cutoff": Optional(Integer(1)),
-        "protected": Optional(Label()),
-        "by": Optional(Label(many=True)),
-        "over_groups": Choice("mean", "worst"),
-        "steady": Flag(),
-        "truncation": Integer(1),
-        "sigma": Number(0, open_low=True),
-        "normalize": Flag(),
-        "gain": Choice("exp2", "linear"),
-        "cost_combination": Choice("product", "sum", "mean"),
-        "pair_cost": Optional(Costs()),
-        "metric": MetricName(("tradeoff",)),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("alpha", "strategy", "fairness")
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "step": 3, "n_jobs": 1}
 
-    def __init__(
-        self,
-        alpha: float = 0.5,
-        strategy: Literal["swap", "fair_first", "relevance_first"] = "swap",
-        fairness: str | Callable[..., Any] = "rnd",
-        *,
-        step: int = 10,
-        cutoff: int | None = None,
-        protected: Any = None,
-        by: str | list[str] | None = None,
-        over_groups: Literal["mean", "worst"] = "mean",
-        steady: bool = True,
-        truncation: int = 30,
-        sigma: float = 1.0,
-        normalize: bool = True,
-        gain: Literal["exp2", "linear"] = "exp2",
-        cost_combination: Literal["product", "sum", "mean"] = "product",
-        pair_cost: PairCost | None = None,
-        base: Any = None,
-        n_estimators: int = 100,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        min_child_samples: int = 20,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        categorical: list[str | int] | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        **lightgbm: Any,
-    ) -> None:
-        self.alpha = alpha
-        self.strategy = strategy
-        self.fairness = fairness
-        self.step = step
-        self.cutoff = cutoff
-        self.protected = protected
-        self.by = by
-        self.over_groups = over_groups
-        self.steady = steady
-        self.truncation = truncation
-        self.sigma = sigma
-        self.normalize = normalize
-        self.gain = gain
-        self.cost_combination = cost_combination
-        self.pair_cost = pair_cost
-        self.base = base
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.min_child_samples = min_child_samples
-        self.early_stopping = early_stopping
-        self.validation = validation
-        self.metric = metric
-        self.categorical = categorical
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self._pass_on(lightgbm)
+    alpha: Annotated[float, Number(0, 1)] = 0.5
+    strategy: Annotated[Literal["swap", "fair_first", "relevance_first"], Choice(*STRATEGIES)] = (
+        "swap"
+    )
+    fairness: Annotated[str | Callable[..., Any], AnyOf(Choice(*FAIRNESS), DISTANCE)] = "rnd"
+    step: Annotated[int, Integer(1)] = 10
+    cutoff: Annotated[int | None, Optional(Integer(1))] = None
+    protected: Annotated[Any, Optional(Label())] = None
+    by: Annotated[str | list[str] | None, Optional(Label(many=True))] = None
+    over_groups: Annotated[Literal["mean", "worst"], Choice("mean", "worst")] = "mean"
+    steady: Annotated[bool, Flag()] = True
+    metric: Annotated[Any, metric_name("tradeoff")] = "NDCG@10"
 
-    def _objective(self, data: RankingData, cost_mean: float | None = None) -> Objective:
-        performance = performance_part(
-            data,
-            gain=self.gain,
-            truncation=self.truncation,
-            cost_combination=self.cost_combination,
-            pair_cost=self.pair_cost,
-            cost_mean=cost_mean,
-        )
+    def objective(self, data: RankingData, cost_mean: float | None = None) -> Objective:
+        """Return the gradient and Hessian of the lists as a function of the scores.
+
+        ``cost_mean`` is the mean cost of the whole data if these lists are a part of it.
+        """
         fairness = fairness_part(
             data,
             fairness=self.fairness,
@@ -255,16 +149,13 @@ class FairLambdaMART(Explaining):
             protected=self.protected,
             over_groups=self.over_groups,
         )
-        return Objective(
+        return self._lambda_objective(
             data,
-            performance,
             fairness,
-            alpha=self.alpha,
-            sigma=self.sigma,
-            normalize=self.normalize,
+            self.alpha,
+            cost_mean=cost_mean,
             steady=self.steady,
-            first_brake=_FIRST_BRAKE,
-            n_threads=n_threads(self.n_jobs),
+            initial_divisor=_INITIAL_DIVISOR,
         )
 
     def tradeoff_path(
@@ -282,19 +173,19 @@ class FairLambdaMART(Explaining):
     ) -> TradeoffPath:
         """Fit one ranker per alpha on the same binned features and compare them.
 
-        Each is what `fit` with that alpha gives. They are compared on the validation lists:
-        ``validation``, or a quarter of the queries where it is None.
+        Each ranker equals the result of `fit` with that alpha. The comparison uses the validation
+        lists: ``validation``, or a quarter of the queries if it is None.
 
         Parameters
         ----------
         alphas : sequence of float
-            From 0 to 1.
+            Values from 0 to 1.
         X, y, qid, sensitive_features, cost, query_weight
             As in `fit`.
         k : int, optional
             Cutoff of NDCG.
         unfairness : str or Metric, optional
-            How unfairness is measured; by default as ``fairness`` says.
+            The metric of unfairness; by default the one that ``fairness`` names.
 
         Returns
         -------
@@ -313,70 +204,69 @@ class FairLambdaMART(Explaining):
             raise DataError("sensitive_features must be given: FairLambdaMART needs it to fit")
         model.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         model.data_fingerprint_ = data.fingerprint()
-        good = NDCG(k=k, gain=self.gain)
-        bad = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
-        prepared = model._prepare(data)
-        objective = model._objective(prepared.train)
-        if prepared.valid is None:
-            raise DataError("validation of FairLambdaMART must leave lists to compare on")
-        valid = replace(prepared.valid, score=None, position=None)
+        relevance_metric = NDCG(k=k, gain=self.gain)
+        metric = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
+        binned = model._split_and_bin(data)
+        objective = model.objective(binned.train)
+        if binned.valid is None:
+            raise DataError("validation of FairLambdaMART must leave lists to compare on, got none")
+        valid = replace(binned.valid, score=None, position=None)
         rng = generator(0 if self.random_state is None else self.random_state, valid.n_rows)
         orders = [rng.random(valid.n_rows) for _ in range(N_RANDOM_ORDERS)]
 
-        def worth(score: np.ndarray) -> tuple[float, float]:
-            return metric_value(good, valid, score), _gap(bad, metric_value(bad, valid, score))
+        def evaluate(score: np.ndarray) -> tuple[float, float]:
+            gap = _gap(metric, metric_value(metric, valid, score))
+            return metric_value(relevance_metric, valid, score), gap
 
-        rankers, found = [], []
+        rankers, values_on_valid = [], []
         for alpha in progress(values, "alphas"):
             ranker = copy(model)
             ranker.alpha = objective.alpha = alpha
             ranker.validation = self.validation
-            watched = prepared if self.early_stopping is not None else replace(prepared, valid=None)
+            watched = binned if self.early_stopping is not None else replace(binned, valid=None)
             objective.reset()
-            ranker._grow(watched, objective)
+            ranker.grow(watched, objective)
             ranker.is_fitted_ = True
             rankers.append(ranker)
-            found.append(worth(ranker._scores(valid)))
-        relevance, unfair = np.array(found).T
-        chance = np.mean([worth(order) for order in orders], axis=0)
-        names = (str(good), str(bad))
-        return TradeoffPath(rankers, values, relevance, unfair, names, tuple(chance.tolist()))
+            values_on_valid.append(evaluate(ranker._scores(valid)))
+        relevance, gaps = np.array(values_on_valid).T
+        chance = np.mean([evaluate(order) for order in orders], axis=0)
+        names = (str(relevance_metric), str(metric))
+        return TradeoffPath(rankers, values, relevance, gaps, names, tuple(chance.tolist()))
 
     def _unfairness_metric(self) -> Metric:
-        """Return the metric that measures what the fairness part works on."""
+        """Return the metric that corresponds to the fairness part."""
         by = tuple(self.by) if isinstance(self.by, list) else self.by
-        of: dict[str, Any] = {"k": self.cutoff, "by": by, "protected": self.protected}
+        options: dict[str, Any] = {"k": self.cutoff, "by": by, "protected": self.protected}
         if not isinstance(self.fairness, str):
             raise DataError(
-                "a metric of unfairness must be named where fairness is a function: equirank "
+                "a metric of unfairness must be named if fairness is a function: equirank "
                 "cannot know which one measures it"
             )
         if self.fairness == "exposure":
-            return ExposureGap(**of)
+            return ExposureGap(**options)
         if self.fairness == "treatment":
-            return DisparateTreatment(**of)
+            return DisparateTreatment(**options)
         kind = {"rnd": RND, "rkl": RKL, "rrd": RRD}[self.fairness]
-        return kind(step=self.step, **of)
+        return kind(step=self.step, **options)
 
-    def _watched(
-        self, valid: RankingData
-    ) -> tuple[Callable[[RankingData, np.ndarray], float], str, bool]:
+    def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
         if self.metric != "tradeoff":
             return super()._watched(valid)
-        good = NDCG(k=self.truncation, gain=self.gain)
-        bad = self._unfairness_metric()
-        for metric in (good, bad):
+        ndcg = NDCG(k=self.truncation, gain=self.gain)
+        unfairness = self._unfairness_metric()
+        for metric in (ndcg, unfairness):
             metric.check(valid)
 
         def value(data: RankingData, score: np.ndarray) -> float:
-            gap = _gap(bad, metric_value(bad, data, score))
-            return self.alpha * metric_value(good, data, score) - (1.0 - self.alpha) * gap
+            gap = _gap(unfairness, metric_value(unfairness, data, score))
+            return self.alpha * metric_value(ndcg, data, score) - (1.0 - self.alpha) * gap
 
         return value, "tradeoff", True
 
 
 def _gap(metric: Metric, value: float) -> float:
-    """Turn a ratio, of which 1 is equal, into a gap, of which 0 is."""
+    """Return the value of a metric as a gap; a ratio r becomes ``1 - min(r, 1 / r)``."""
     if metric.direction == "lower":
         return value
     return 1.0 - value if value <= 1.0 else 1.0 - 1.0 / value

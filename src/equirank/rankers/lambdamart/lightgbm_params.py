@@ -1,8 +1,7 @@
-"""LightGBM's own parameters: which names it knows, and which of them are ours to set."""
+"""Parameters and input of LightGBM: accepted names, constraints, and codes for columns of text."""
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -10,49 +9,50 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import require
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.pair_cost import PairCost
-from ...core.params import Vector
+from ...core.params import Check, Instance, Vector
 from ...core.random import as_seed
-from ...core.registry import parse_metrics, suggest
+from ...core.registry import parse_metrics
 
 __all__ = [
-    "Columns",
-    "Costs",
-    "Function",
-    "MetricName",
-    "ModelOrScores",
-    "Rows",
+    "BASE",
+    "COLUMNS",
+    "DISTANCE",
+    "PAIR_COST",
+    "RANKING_DATA",
+    "as_matrix",
     "check_names",
     "encode_frame",
     "find_categories",
     "lightgbm_params",
+    "metric_name",
     "n_threads",
 ]
 
 
-#: Set by the class or through a parameter of ours; passing them on would contradict it.
-OURS = {
+#: Parameters of LightGBM that a class or one of its own parameters sets, with the reason to refuse.
+RESERVED = {
     "objective": "the class sets it",
     "metric": "the metric watched is a metric of equirank",
-    "num_iterations": "say n_estimators",
-    "learning_rate": "say learning_rate",
-    "num_leaves": "say num_leaves",
-    "min_data_in_leaf": "say min_child_samples",
-    "early_stopping_round": "say early_stopping",
-    "num_threads": "say n_jobs",
-    "seed": "say random_state",
+    "num_iterations": "use n_estimators",
+    "learning_rate": "use learning_rate",
+    "num_leaves": "use num_leaves",
+    "min_data_in_leaf": "use min_child_samples",
+    "early_stopping_round": "use early_stopping",
+    "num_threads": "use n_jobs",
+    "seed": "use random_state",
     "num_class": "the class sets it",
-    "categorical_feature": "say categorical",
-    "lambdarank_truncation_level": "say truncation",
-    "lambdarank_norm": "say normalize",
-    "sigmoid": "say sigma",
+    "categorical_feature": "use categorical",
+    "lambdarank_truncation_level": "use truncation",
+    "lambdarank_norm": "use normalize",
+    "sigmoid": "use sigma",
     "verbosity": "the library prints nothing",
 }
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Return the number of threads: None and -1 stand for all cores this process may use."""
+    """Return the number of threads; None and -1 mean all cores available to this process."""
     if n_jobs is None or n_jobs < 1:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else (os.cpu_count() or 1)
@@ -60,7 +60,7 @@ def n_threads(n_jobs: int | None) -> int:
 
 
 def check_names(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse parameters that LightGBM does not know or that are ours to set."""
+    """Raise `DataError` for names that LightGBM does not accept or that `RESERVED` lists."""
     lightgbm = require("lightgbm", "lightgbm")
     aliases = getattr(lightgbm.basic, "_ConfigAliases", None)
     if aliases is None:
@@ -68,9 +68,9 @@ def check_names(owner: str, given: Iterable[str], known: Iterable[str]) -> None:
     lightgbm_names = set(aliases._get_all_param_aliases())
     every = {name: aliases.get(name) for name in lightgbm_names}
     for name in given:
-        for main, why in OURS.items():
+        for main, reason in RESERVED.items():
             if name in every.get(main, {main}):
-                raise DataError(f"{name} must not be given to {owner}: {why}")
+                raise DataError(f"{name} must not be given to {owner}: {reason}")
         if not any(name in names for names in every.values()):
             hint = suggest(name, [*known, *lightgbm_names])
             raise DataError(
@@ -85,9 +85,9 @@ def lightgbm_params(
     min_child_samples: int,
     n_jobs: int | None,
     random_state: Any,
-    more: dict[str, Any],
+    options: dict[str, Any],
 ) -> dict[str, Any]:
-    """Put LightGBM's parameters together; what the user passes on comes last and counts.
+    """Return the parameters for LightGBM; ``options`` of the user override the defaults.
 
     Histograms are built by column and in a fixed order, so that neither the number of threads nor
     the load of the machine changes a result.
@@ -100,15 +100,24 @@ def lightgbm_params(
         "verbosity": -1,
         "deterministic": True,
     }
-    if not {"force_row_wise", "force_col_wise"} & set(more):
+    if not {"force_row_wise", "force_col_wise"} & set(options):
         params["force_col_wise"] = True
     if random_state is not None:
         params["seed"] = as_seed(random_state) % (2**31 - 1)
-    return params | more
+    return params | options
+
+
+def as_matrix(X: Any) -> Any:
+    """Return X, a sparse array as the SciPy matrix that LightGBM accepts."""
+    if hasattr(X, "tocsr"):
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(X)
+    return X
 
 
 def find_categories(X: Any) -> dict[str, list[str]]:
-    """Return the categories of each column of text or categories, sorted; nothing for arrays.
+    """Return the sorted categories of each column of text or categories; empty for arrays.
 
     Examples
     --------
@@ -121,117 +130,61 @@ def find_categories(X: Any) -> dict[str, list[str]]:
         return {}
     kinds = (nw.String, nw.Categorical, nw.Enum, nw.Object)
     return {
-        name: sorted({str(value) for value in frame[name].to_list() if _there(value)})
+        name: sorted({str(value) for value in frame[name].to_list() if _is_present(value)})
         for name, kind in frame.schema.items()
         if isinstance(kind, kinds) or kind in kinds
     }
 
 
 def encode_frame(X: Any, categories: dict[str, list[str]]) -> Any:
-    """Replace those columns by the numbers of their categories; missing and unknown become NaN."""
+    """Return X with category codes in these columns; missing and unseen categories become NaN."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if not categories or not isinstance(frame, nw.DataFrame):
         return X
     columns = []
     for name, labels in categories.items():
         if name not in frame.columns:
-            continue  # scikit-learn's own check says which names are missing
-        number = {label: float(at) for at, label in enumerate(labels)}
+            continue  # scikit-learn reports missing columns
+        number = {label: float(code) for code, label in enumerate(labels)}
         values = frame[name].to_list()
-        codes = [number.get(str(v), np.nan) if _there(v) else np.nan for v in values]
+        codes = [number.get(str(v), np.nan) if _is_present(v) else np.nan for v in values]
         columns.append(
             nw.new_series(name, np.array(codes), nw.Float64, backend=frame.implementation)
         )
     return frame.with_columns(*columns).to_native()
 
 
-def _there(value: Any) -> bool:
+def _is_present(value: Any) -> bool:
     return value is not None and value == value
 
 
-@dataclass(frozen=True)
-class Rows:
-    """A `RankingData`."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is one."""
-        return isinstance(value, RankingData)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a RankingData"
+def _is_base(value: Any) -> bool:
+    return value is None or hasattr(value, "predict") or Vector().accepts(value)
 
 
-@dataclass(frozen=True)
-class Costs:
-    """A `PairCost`."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is one."""
-        return isinstance(value, PairCost)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a PairCost"
+def _are_columns(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(part, str) or (isinstance(part, int) and part >= 0) for part in value
+    )
 
 
-@dataclass(frozen=True)
-class Function:
-    """Something that can be called."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a thing."""
-        return callable(value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a function of (count, cut, n, size)"
+RANKING_DATA = Instance(RankingData, "a RankingData")
+PAIR_COST = Instance(PairCost, "a PairCost")
+DISTANCE = Check(callable, "a function of (count, cut, n, size)")
+BASE = Check(_is_base, "a model with predict, a score for each row, or None")
+COLUMNS = Check(_are_columns, "a list of columns of X, by name or number")
 
 
-@dataclass(frozen=True)
-class ModelOrScores:
-    """None, a model with ``predict``, or a score per training row."""
+def metric_name(*words: str) -> Check:
+    """Return the constraint of a metric or its name; a class may accept further words."""
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is one of these."""
-        return value is None or hasattr(value, "predict") or Vector().accepts(value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a model with predict, a score for each row, or None"
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Columns of X, by name or number."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is a list of such."""
-        return isinstance(value, (list, tuple)) and all(
-            isinstance(part, str) or (isinstance(part, int) and part >= 0) for part in value
-        )
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a list of columns of X, by name or number"
-
-
-@dataclass(frozen=True)
-class MetricName:
-    """A metric of equirank, or its name; further words where a class has its own."""
-
-    words: tuple[str, ...] = ()
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is one metric."""
-        if isinstance(value, str) and value in self.words:
+    def accepts(value: Any) -> bool:
+        if isinstance(value, str) and value in words:
             return True
         try:
             return len(parse_metrics(value)) == 1
         except DataError:
             return False
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        more = "".join(f", or {word!r}" for word in self.words)
-        return f"a metric or its name, such as 'NDCG@10'{more}"
+    others = "".join(f", or {word!r}" for word in words)
+    return Check(accepts, f"a metric or its name, such as 'NDCG@10'{others}")

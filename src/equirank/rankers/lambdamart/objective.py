@@ -1,5 +1,6 @@
-"""The objective: scores in, gradient and curvature out, in the form LightGBM asks for."""
+"""Objective of LambdaMART for LightGBM: from scores to gradient and Hessian, with pair costs."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -16,6 +17,9 @@ from ...kernels.lambdas import (
     PAIR_COST,
     PRODUCT_COST,
     SUM_COST,
+    GroupSteps,
+    Lists,
+    Loss,
     Performance,
     pair_gradients,
 )
@@ -26,31 +30,31 @@ __all__ = ["Objective", "cost_sums", "performance_part"]
 
 
 class Objective:
-    """A plain function over arrays: current scores of the stored rows to gradient and curvature.
+    """Function from the current scores of the stored rows to gradient and Hessian.
 
-    It holds arrays only and knows nothing of LightGBM, so that a worker elsewhere can make one of
-    its own lists and close over it. Queries are handed out to threads in runs of about equal work;
-    each writes its own rows, so the number of threads changes nothing.
+    It holds arrays only and is independent of LightGBM, so a Dask worker can make one for its own
+    lists. Threads process blocks of queries of about equal work; each writes its own rows, so the
+    number of threads does not change the result.
 
     Parameters
     ----------
     data : RankingData
         The lists.
     performance, fairness : Performance, Fairness
-        What `performance_part` and `fairness_part` prepared of the same data.
+        Results of `performance_part` and `fairness_part` for the same data.
     alpha : float
-        The share of the performance part.
+        Share of the NDCG part.
     sigma : float
         Steepness of the sigmoid.
     normalize : bool
         Damp by score distance and normalise the size per query, as LightGBM does.
     steady : bool
-        Brake lists whose pull between groups turned round since the last call; lists with a target
-        do not jump and are not braked.
-    first_brake : float
-        How strongly lists are braked in the first call.
+        Shrink the fairness step of lists whose gradient between groups changed sign since the last
+        call. Lists with a target do not need it and are exempt.
+    initial_divisor : float
+        Divisor of the fairness gradient in the first call.
     n_threads : int
-        How many threads work at once.
+        Number of threads.
     """
 
     def __init__(
@@ -63,62 +67,63 @@ class Objective:
         sigma: float = 1.0,
         normalize: bool = True,
         steady: bool = True,
-        first_brake: float = 1.0,
+        initial_divisor: float = 1.0,
         n_threads: int = 1,
     ) -> None:
-        self.offsets = np.array(data.offsets)
-        self.performance, self.fairness = _own(performance), _own(fairness)
+        offsets = np.array(data.offsets)
+        self.performance, self.fairness = _writable(performance), _writable(fairness)
         self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), bool(normalize)
-        self.query_weight = np.ones(data.n_queries)
+        weight = np.ones(data.n_queries)
         if data.query_weight is not None:
-            self.query_weight = np.array(data.query_weight, dtype=np.float64)
-        self.n_threads, self.steady, self.first_brake = n_threads, steady, first_brake
+            weight = np.array(data.query_weight, dtype=np.float64)
+        self.n_threads, self.steady, self.initial_divisor = n_threads, steady, initial_divisor
+        sizes = np.diff(offsets)
+        order = (np.arange(data.n_rows) - np.repeat(offsets[:-1], sizes)).astype(np.int32)
+        self.lists = Lists(offsets, order, weight)
+        self.blocks = self._blocks(sizes, 1 if n_threads == 1 else 8 * n_threads)
         self.reset()
-        sizes = np.diff(self.offsets)
-        self.order = (np.arange(data.n_rows) - np.repeat(self.offsets[:-1], sizes)).astype(np.int32)
-        self.runs = self._runs(sizes, 1 if n_threads == 1 else 8 * n_threads)
 
     def reset(self) -> None:
-        """Forget earlier calls."""
-        n_queries = len(self.offsets) - 1
-        braked = self.steady and not self.fairness.targeted
-        self.brake = np.full(n_queries, self.first_brake if braked else 1.0)
-        columns = self.fairness.start.shape[1] if braked else 0
-        self.pull_before = np.zeros((n_queries, columns))
+        """Reset the step control to its state before the first call."""
+        n_queries = len(self.lists.weight)
+        adaptive = self.steady and not self.fairness.targeted
+        columns = self.fairness.start.shape[1] if adaptive else 0
+        divisor = np.full(n_queries, self.initial_divisor if adaptive else 1.0)
+        self.steps = GroupSteps(divisor, np.zeros((n_queries, columns)))
 
     @staticmethod
-    def _runs(sizes: np.ndarray, n_runs: int) -> list[tuple[int, int]]:
-        """Cut the queries into runs of about equal numbers of pairs."""
+    def _blocks(sizes: np.ndarray, n_blocks: int) -> list[tuple[int, int]]:
+        """Cut the queries into blocks of about equal numbers of pairs."""
         work = np.cumsum(sizes.astype(np.float64) ** 2)
-        marks = np.searchsorted(work, work[-1] * np.arange(1, n_runs) / n_runs, side="left") + 1
+        marks = np.searchsorted(work, work[-1] * np.arange(1, n_blocks) / n_blocks, side="left") + 1
         edges = np.unique(np.concatenate([[0], marks, [len(sizes)]]))
         return [(int(a), int(b)) for a, b in pairwise(edges)]
 
     def __call__(
         self, score: np.ndarray, dataset: Any = None, *, dtype: Any = np.float32
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and curvature of each stored row at these scores."""
-        gradient, curvature = np.empty(len(score), dtype), np.empty(len(score), dtype)
+        """Return gradient and Hessian of each stored row at these scores."""
+        grad, hess = np.empty(len(score), dtype), np.empty(len(score), dtype)
         score = np.ascontiguousarray(score, dtype=np.float64)
+        loss = Loss(self.alpha, self.sigma, self.normalize)
 
-        def work(run: tuple[int, int]) -> None:
+        def work(block: tuple[int, int]) -> None:
             pair_gradients(
-                run[0], run[1], score, self.offsets, self.order, self.alpha, self.sigma,
-                self.normalize, self.query_weight, self.performance, self.fairness,
-                self.brake, self.pull_before, gradient, curvature,
+                *block, score, self.lists, loss, self.performance, self.fairness, self.steps,
+                grad, hess,
             )  # fmt: skip
 
-        if len(self.runs) == 1:
-            work(self.runs[0])
+        if len(self.blocks) == 1:
+            work(self.blocks[0])
         else:
             with ThreadPoolExecutor(self.n_threads) as pool:
-                for _ in pool.map(work, self.runs):
+                for _ in pool.map(work, self.blocks):
                     pass
-        return gradient, curvature
+        return grad, hess
 
 
-def _own(part: Any) -> Any:
-    """Return a part whose arrays can all be written to: one type, so one compiled function."""
+def _writable(part: Any) -> Any:
+    """Return a part whose arrays are writable: one type, so one compiled function."""
     fields = part._asdict()
     for name, value in fields.items():
         if isinstance(value, np.ndarray) and not value.flags.writeable:
@@ -126,8 +131,8 @@ def _own(part: Any) -> Any:
     return type(part)(**fields)
 
 
-#: Pair costs that depend on more than cells are kept pair by pair, at most so many (1 GiB).
-MOST_PAIRS = 1 << 27
+#: Maximum number of pairs whose costs are stored one by one (1 GiB).
+MAX_PAIRS = 1 << 27
 
 
 def performance_part(
@@ -139,23 +144,23 @@ def performance_part(
     pair_cost: PairCost | None = None,
     cost_mean: float | None = None,
 ) -> Performance:
-    """Prepare what the objective needs to know about relevance and costs.
+    """Return the gains, discounts and pair costs that the objective reads.
 
-    Costs are divided by their mean over the pairs of unequal relevance, so that equal costs are the
-    same as none and ``alpha`` keeps its meaning. ``cost_mean`` is that mean where the data is a
-    part of more (see `cost_sums`).
+    Costs are divided by their mean over the pairs of unequal relevance, so that equal costs have no
+    effect and ``alpha`` keeps its meaning. ``cost_mean`` is that mean if the data is a part of a
+    larger data set (see `cost_sums`).
     """
     y = np.asarray(data.y, dtype=np.float64)
-    value = gains(y, gain)
+    gain_of_row = gains(y, gain)
     longest = int(np.diff(data.offsets).max())
     discount = np.ascontiguousarray(discounts(longest, "log2"))
-    place = np.arange(data.n_rows) - data.offsets[:-1][segment_index(data.offsets)]
-    best = sort_values_within(value, data.offsets) * np.where(
-        place < truncation, discount[place], 0.0
+    rank = np.arange(data.n_rows) - data.offsets[:-1][segment_index(data.offsets)]
+    discounted = sort_values_within(gain_of_row, data.offsets) * np.where(
+        rank < truncation, discount[rank], 0.0
     )
-    ideal = segment_sum(best, data.offsets)
+    ideal = segment_sum(discounted, data.offsets)
     part = Performance(
-        gain=value,
+        gain=gain_of_row,
         discount=discount,
         inverse_ideal=np.divide(1.0, ideal, out=np.zeros(len(ideal)), where=ideal > 0),
         truncation=truncation,
@@ -176,18 +181,18 @@ def performance_part(
 def cost_sums(
     data: RankingData, *, cost_combination: str = "product", pair_cost: PairCost | None = None
 ) -> tuple[float, float]:
-    """Add up the costs of the pairs of unequal relevance, and count these pairs.
+    """Return the total cost and the number of the pairs of unequal relevance.
 
-    The sums of the parts of a data set add up, and their quotient is the mean of the whole.
+    The sums of the parts of a data set add up; their ratio is the mean cost of the whole.
     """
     if pair_cost is None:
         return _item_cost_sums(data, cost_combination)
-    found, total, count = pair_cost.blocks(data), 0.0, 0.0
-    for first, second in _compared(data):
+    cells, total, count = pair_cost.blocks(data), 0.0, 0.0
+    for first, second in _unequal_pairs(data):
         if len(first) == 0:
             continue
-        if found is not None:
-            costs = found[1][found[0][first], found[0][second]]
+        if cells is not None:
+            costs = cells[1][cells[0][first], cells[0][second]]
         else:
             costs = np.asarray(pair_cost.pairs(data, first, second), dtype=np.float64)
         total += float(np.abs(costs).sum())
@@ -198,16 +203,15 @@ def cost_sums(
 def _item_cost_sums(data: RankingData, combination: str) -> tuple[float, float]:
     cost = np.asarray(data.cost, dtype=np.float64)
     y, query = np.asarray(data.y), data.query_of_rows()
-    _, kind = np.unique(np.stack([query, y]), axis=1, return_inverse=True)
-    kind = kind.ravel()
-    mine = np.bincount(kind)[kind]
-    others = np.diff(data.offsets)[query] - mine
-    n_pairs = others.sum() / 2
+    _, grade = np.unique(np.stack([query, y]), axis=1, return_inverse=True)
+    grade = grade.ravel()
+    n_unequal = np.diff(data.offsets)[query] - np.bincount(grade)[grade]
+    n_pairs = n_unequal.sum() / 2
     if combination == "product":
         whole = segment_sum(cost, data.offsets)
-        total = ((whole**2).sum() - (np.bincount(kind, weights=cost) ** 2).sum()) / 2
+        total = ((whole**2).sum() - (np.bincount(grade, weights=cost) ** 2).sum()) / 2
     else:
-        total = (cost * others).sum()
+        total = (cost * n_unequal).sum()
     return float(total), float(n_pairs)
 
 
@@ -229,35 +233,40 @@ def _with_pair_cost(
     data: RankingData, part: Performance, pair_cost: PairCost, mean: float | None
 ) -> Performance:
     found = pair_cost.blocks(data)
+    if found is None:
+        return _with_listed_costs(data, part, pair_cost, mean)
+    cells, matrix = found
+    total, count = 0.0, 0.0
+    for first, second in _unequal_pairs(data):
+        total += np.abs(matrix[cells[first], cells[second]]).sum()
+        count += len(first)
+    scale = mean or (total / count if total > 0 else 1.0)
+    return part._replace(
+        cost_kind=CELL_COST,
+        cell=np.ascontiguousarray(cells, dtype=np.int32),
+        cell_cost=np.ascontiguousarray(matrix, dtype=np.float64) / scale,
+    )
+
+
+def _with_listed_costs(
+    data: RankingData, part: Performance, pair_cost: PairCost, mean: float | None
+) -> Performance:
     sizes = np.diff(data.offsets)
-    if found is not None:
-        cells, matrix = found
-        total, count = 0.0, 0.0
-        for first, second in _compared(data):
-            total += np.abs(matrix[cells[first], cells[second]]).sum()
-            count += len(first)
-        scale = mean or (total / count if total > 0 else 1.0)
-        return part._replace(
-            cost_kind=CELL_COST,
-            cell=np.ascontiguousarray(cells, dtype=np.int32),
-            cell_cost=np.ascontiguousarray(matrix, dtype=np.float64) / scale,
-        )
-    pairs = (sizes.astype(np.int64) ** 2).sum()
-    if pairs > MOST_PAIRS:
-        raise DataError(
-            f"pair_cost must be a function of a few cells for lists this long: {pairs} pairs "
-            f"would be kept one by one, and {MOST_PAIRS} is the most"
-        )
     start = np.concatenate([[0], np.cumsum(sizes.astype(np.int64) ** 2)])
+    if start[-1] > MAX_PAIRS:
+        raise DataError(
+            f"pair_cost must be a function of a few cells for lists this long: {start[-1]} pairs "
+            f"would be stored one by one, and {MAX_PAIRS} is the maximum"
+        )
     costs = np.zeros(int(start[-1]))
     total, count = 0.0, 0.0
-    for q, (first, second) in enumerate(_compared(data)):
+    for q, (first, second) in enumerate(_unequal_pairs(data)):
         if len(first) == 0:
             continue
-        given = np.asarray(pair_cost.pairs(data, first, second), dtype=np.float64)
+        values = np.asarray(pair_cost.pairs(data, first, second), dtype=np.float64)
         begin = data.offsets[q]
-        costs[start[q] + (first - begin) * sizes[q] + (second - begin)] = given
-        total += np.abs(given).sum()
+        costs[start[q] + (first - begin) * sizes[q] + (second - begin)] = values
+        total += np.abs(values).sum()
         count += len(first)
     scale = mean or (total / count if total > 0 else 1.0)
     return part._replace(
@@ -265,8 +274,8 @@ def _with_pair_cost(
     )
 
 
-def _compared(data: RankingData) -> Any:
-    """Go through the queries: stored rows (better, worse) of the pairs of unequal relevance."""
+def _unequal_pairs(data: RankingData) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the stored rows (better, worse) of the pairs of unequal relevance of each query."""
     y = np.asarray(data.y)
     for q in range(data.n_queries):
         begin, end = data.offsets[q : q + 2]

@@ -1,9 +1,10 @@
-"""TreeRanker: what the rankers on LightGBM share, from binning to SHAP values."""
+"""TreeRanker: base classes of the rankers that grow trees with LightGBM."""
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -11,46 +12,36 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.declared import complete_docstring
 from ...core.environment import require
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
-from ...core.params import AnyOf, Constraint, Integer, Number, Optional
+from ...core.params import AnyOf, Integer, Number, Optional
 from ...core.persistence import load, save
 from ...core.ranker import Ranker
 from ..early_stopping import held_out, metric_value, one_metric
 from .lightgbm_params import (
-    Columns,
-    MetricName,
-    ModelOrScores,
-    Rows,
+    BASE,
+    COLUMNS,
+    RANKING_DATA,
+    as_matrix,
     check_names,
     encode_frame,
     find_categories,
     lightgbm_params,
+    metric_name,
     n_threads,
 )
 
-__all__ = ["Explaining", "Prepared", "TreeRanker", "as_matrix", "watcher"]
+__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker"]
 
-
-def watcher(
-    data: RankingData, value: Callable[[RankingData, np.ndarray], float], name: str, higher: bool
-) -> Callable[[np.ndarray, Any], tuple[str, float, bool]]:
-    """Make what LightGBM calls after each round with the raw scores of the validation rows."""
-    plain = replace(data, score=None, position=None)
-
-    def watch(score: np.ndarray, dataset: Any) -> tuple[str, float, bool]:
-        found = value(plain, np.asarray(score, dtype=np.float64))
-        if np.isnan(found):
-            raise DataError(f"metric {name} is undefined in every query of the validation data")
-        return name, found, higher
-
-    return watch
+#: A value of scores on lists, as in early stopping.
+Value = Callable[[RankingData, np.ndarray], float]
 
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
-    """Training and validation lists and their binned features, ready for any number of fits."""
+class Binned:
+    """Training and validation lists with their binned features, for any number of fits."""
 
     train: RankingData
     valid: RankingData | None
@@ -61,61 +52,104 @@ class Prepared:
 class TreeRanker(Ranker):
     """Base of the rankers that grow trees with LightGBM.
 
-    A subclass writes `_objective`: what LightGBM minimises, a word or a function.
+    A subclass writes `objective`. `fit` runs `prepare`, `bin_features`, `objective`, `grow` and
+    `finish`; they are public for callers that run these steps elsewhere, such as Dask workers.
+
+    Parameters
+    ----------
+    n_estimators : int
+        Maximum number of trees.
+    learning_rate : float
+        Factor on the output of each tree.
+    num_leaves : int
+        Maximum number of leaves of a tree.
+    min_child_samples : int
+        Minimum number of rows of a leaf.
+    early_stopping : int, optional
+        Stop after this number of rounds without a better value on the validation lists.
+    validation : float or RankingData, optional
+        Share of the queries to hold out for validation, or the validation lists.
+    metric : str or Metric
+        Metric of the validation lists.
+    categorical : list of str or int, optional
+        Columns of X that contain categories as integers >= 0. Columns of a data frame that contain
+        text or categories are found and encoded automatically.
+    n_jobs : int, optional
+        Number of threads; None and -1 use all cores. It does not change the result.
+    random_state : int, optional
+        Seed of the validation split and of LightGBM's random draws.
+    **lightgbm
+        Any other parameter of LightGBM.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+        The trees.
+    best_iteration_ : int
+        Number of trees in use.
+    validation_scores_ : ndarray
+        Metric of the validation lists after each round.
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
-    file_attributes: ClassVar[tuple[str, ...]] = ("booster_", "base_")
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "base": ModelOrScores(),
-        "n_estimators": Integer(1),
-        "learning_rate": Number(0, open_low=True),
-        "num_leaves": Integer(2),
-        "min_child_samples": Integer(0),
-        "early_stopping": Optional(Integer(1)),
-        "validation": Optional(AnyOf(Number(0, 1, open_low=True, open_high=True), Rows())),
-        "metric": MetricName(),
-        "categorical": Optional(Columns()),
-        "n_jobs": Optional(Integer(-1)),
-    }
+    file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
 
-    base: Any
-    n_estimators: int
-    learning_rate: float
-    num_leaves: int
-    min_child_samples: int
-    early_stopping: int | None
-    validation: Any
-    metric: Any
-    categorical: Any
-    n_jobs: int | None
-    random_state: Any
+    n_estimators: Annotated[int, Integer(1)] = 100
+    learning_rate: Annotated[float, Number(0, open_low=True)] = 0.1
+    num_leaves: Annotated[int, Integer(2)] = 31
+    min_child_samples: Annotated[int, Integer(0)] = 20
+    early_stopping: Annotated[int | None, Optional(Integer(1))] = None
+    validation: Annotated[
+        Any, Optional(AnyOf(Number(0, 1, open_low=True, open_high=True), RANKING_DATA))
+    ] = None
+    metric: Annotated[Any, metric_name()] = "NDCG@10"
+    categorical: Annotated[list[str | int] | None, Optional(COLUMNS)] = None
+    n_jobs: Annotated[int | None, Optional(Integer(-1))] = None
+    random_state: Any = None
 
-    # parameters of LightGBM's own pass through the constructor
+    # constructor and parameters
 
-    def _pass_on(self, more: dict[str, Any]) -> None:
-        if more:
-            self._more = dict(more)
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Extend the constructor made from the fields by options of LightGBM."""
+        super().__init_subclass__(**kwargs)
+        cls.__init__ = _constructor_with_options(cls)  # type: ignore[method-assign]
+        cls.__doc__ = complete_docstring(cls)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options that are passed to LightGBM unchanged."""
+        return dict(getattr(self, "_options", {}))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, those passed on to LightGBM included."""
-        return super().get_params(deep=deep) | getattr(self, "_more", {})
+        """Return the parameters, including LightGBM's own."""
+        return super().get_params(deep=deep) | self.options
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; names that are not ours are passed on to LightGBM, which `fit` checks."""
+        """Set parameters; unknown names are options of LightGBM, which `fit` checks."""
         known = super().get_params(deep=True)
-        super().set_params(**{k: v for k, v in params.items() if k in known or "__" in k})
-        self._pass_on(
-            getattr(self, "_more", {})
-            | {k: v for k, v in params.items() if k not in known and "__" not in k}
-        )
+        own = {name: value for name, value in params.items() if name in known or "__" in name}
+        super().set_params(**own)
+        options = {name: value for name, value in params.items() if name not in own}
+        if options:
+            self._options = self.options | options
         return self
+
+    def lightgbm_params(self) -> dict[str, Any]:
+        """Return the parameters of LightGBM; raise `DataError` for an option it does not accept."""
+        check_names(type(self).__name__, self.options, super().get_params(deep=False))
+        return lightgbm_params(
+            learning_rate=self.learning_rate,
+            num_leaves=self.num_leaves,
+            min_child_samples=self.min_child_samples,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            options=self.options,
+        )
 
     @property
     def file_params(self) -> tuple[str, ...]:
-        """Parameters that are kept as files, or not at all, instead of as JSON."""
-        names = ["base"] if hasattr(self.base, "predict") else []
-        return (*names, *(["validation"] if isinstance(self.validation, RankingData) else []))
+        """Parameters that are saved as files, or not at all, instead of as JSON."""
+        return ("validation",) if isinstance(self.validation, RankingData) else ()
 
     # data frames with columns of text
 
@@ -133,10 +167,92 @@ class TreeRanker(Ranker):
             X = encode_frame(X, getattr(self, "categories_", {}))
         return super()._prediction_data(X, y, qid, sensitive_features)
 
-    # fitting
+    # the steps of fit
 
-    def _objective(self, data: RankingData) -> str | Callable[..., Any]:
-        raise TypeError(f"{type(self).__name__} must define _objective; TreeRanker is abstract")
+    def _fit(self, data: RankingData) -> None:
+        binned = self._split_and_bin(data)
+        self.grow(binned, self.objective(binned.train))
+
+    def _split_and_bin(self, data: RankingData) -> Binned:
+        """Split off the validation lists, add the scores to start from, and bin the features."""
+        name = type(self).__name__
+        if self.early_stopping is not None and self.validation is None:
+            raise DataError(
+                f"validation of {name} must be given with early_stopping: a share of the "
+                "queries, or a RankingData"
+            )
+        self.lightgbm_params()  # raises before a base model is fitted
+        data = self._with_start(data)
+        train, valid = held_out(data, self.validation, self.random_state, name)
+        if isinstance(self.validation, RankingData):
+            valid = self._validation_with_start(replace(self.validation, position=None))
+        return self.bin_features(train, valid)
+
+    def prepare(self, data: RankingData) -> RankingData:
+        """Return the data with the scores to start from as its score; refuse infinite features."""
+        self._check_finite(data)
+        return self._with_start(replace(data, score=None, position=None))
+
+    def _with_start(self, data: RankingData) -> RankingData:
+        """Return the training data with the scores to start from as its score, if any."""
+        return data
+
+    def _validation_with_start(self, valid: RankingData) -> RankingData:
+        return replace(valid, score=None)
+
+    def bin_features(
+        self,
+        train: RankingData,
+        valid: RankingData | None = None,
+        *,
+        reference: str | Path | None = None,
+    ) -> Binned:
+        """Bin the features of training and validation lists.
+
+        Parameters
+        ----------
+        train, valid : RankingData
+            The lists, with the scores to start from as their score.
+        reference : path, optional
+            A binary data set of LightGBM, whose bins are used instead of new ones.
+        """
+        params = self.lightgbm_params()
+        if reference is not None:
+            params |= {"enable_bundle": False, "feature_pre_filter": False}
+            lightgbm = require("lightgbm", "lightgbm")
+            bins = lightgbm.Dataset(reference, params=params).construct()
+            train_set = self._dataset(train, params, bins)
+            valid_set = None if valid is None else self._dataset(valid, params, bins)
+            return Binned(train, valid, train_set, valid_set)
+        train_set = self._dataset(train, params)
+        if not any(train_set.feature_num_bin(at) > 0 for at in range(train.n_features)):
+            # LightGBM would drop all features
+            train_set = self._dataset(train, params | {"feature_pre_filter": False})
+        valid_set = None
+        if valid is not None:
+            valid_set = train_set.create_valid(
+                as_matrix(valid.X), self._label(valid), init_score=valid.score, params=params
+            )
+        return Binned(train, valid, train_set, valid_set)
+
+    def _dataset(self, data: RankingData, params: dict[str, Any], reference: Any = None) -> Any:
+        return (
+            require("lightgbm", "lightgbm")
+            .Dataset(
+                as_matrix(data.X),
+                self._label(data),
+                weight=self._weight(data),
+                init_score=data.score,
+                categorical_feature=self.categorical_columns(data) or "auto",
+                reference=reference,
+                params=params,
+            )
+            .construct()
+        )
+
+    def objective(self, data: RankingData) -> str | Callable[..., Any]:
+        """Return what LightGBM minimises on this data: a name, or a function of the scores."""
+        raise TypeError(f"{type(self).__name__} must define objective; TreeRanker is abstract")
 
     def _label(self, data: RankingData) -> np.ndarray:
         return np.asarray(data.y)
@@ -144,84 +260,38 @@ class TreeRanker(Ranker):
     def _weight(self, data: RankingData) -> np.ndarray | None:
         return None
 
-    def _lightgbm_params(self) -> dict[str, Any]:
-        more = getattr(self, "_more", {})
-        check_names(type(self).__name__, more, super().get_params(deep=False))
-        return lightgbm_params(
-            learning_rate=self.learning_rate,
-            num_leaves=self.num_leaves,
-            min_child_samples=self.min_child_samples,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
-            more=more,
-        )
+    def grow(self, binned: Binned, objective: Any, **params: Any) -> None:
+        """Grow the trees, and record the metric of the validation lists after each round.
 
-    def _fit(self, data: RankingData) -> None:
-        prepared = self._prepare(data)
-        self._grow(prepared, self._objective(prepared.train))
-
-    def _prepare(self, data: RankingData) -> Prepared:
-        """Split off the validation lists, score them with the base, and bin the features."""
-        name = type(self).__name__
-        if self.early_stopping is not None and self.validation is None:
-            raise DataError(
-                f"validation of {name} must be given with early_stopping: a share of the "
-                "queries, or a RankingData"
-            )
-        params = self._lightgbm_params()
-        data = self._with_base(data)
-        train, valid = held_out(data, self.validation, self.random_state, name)
-        if isinstance(self.validation, RankingData):
-            given = replace(self.validation, position=None)
-            valid = (
-                replace(given, score=None) if self.base is None else self._with_base_scores(given)
-            )
-        train_set = self._binned(train, params)
-        valid_set = None
-        if valid is not None:
-            valid_set = train_set.create_valid(
-                as_matrix(valid.X), self._label(valid), init_score=valid.score, params=params
-            )
-        return Prepared(train, valid, train_set, valid_set)
-
-    def _binned(self, train: RankingData, params: dict[str, Any]) -> Any:
-        """Bin the features; where LightGBM would drop all of them, it is told to keep them."""
+        Parameters
+        ----------
+        binned : Binned
+            The result of `bin_features`.
+        objective : str or callable
+            The result of `objective` for the training lists.
+        **params
+            Further parameters of LightGBM, such as those of a network.
+        """
         lightgbm = require("lightgbm", "lightgbm")
-        for extra in ({}, {"feature_pre_filter": False}):
-            train_set = lightgbm.Dataset(
-                as_matrix(train.X),
-                self._label(train),
-                weight=self._weight(train),
-                init_score=train.score,
-                categorical_feature=self._categorical(train),
-                params=params | extra,
-            ).construct()
-            if any(train_set.feature_num_bin(at) > 0 for at in range(train.n_features)):
-                break
-        return train_set
-
-    def _grow(self, prepared: Prepared, objective: Any, **more: Any) -> None:
-        """Grow the trees, watching the validation lists where there are any."""
-        lightgbm = require("lightgbm", "lightgbm")
-        params = self._lightgbm_params() | {"objective": objective, "metric": "none"} | more
-        params = prepared.train_set.params | params
-        params.pop("forcedbins_filename", None)  # binned already; LightGBM refuses it a second time
-        if prepared.valid is None:
-            self.booster_ = lightgbm.train(params, prepared.train_set, self.n_estimators)
+        params = self.lightgbm_params() | {"objective": objective, "metric": "none"} | params
+        params = binned.train_set.params | params
+        params.pop("forcedbins_filename", None)  # LightGBM refuses it for binned data
+        if binned.valid is None:
+            self.booster_ = lightgbm.train(params, binned.train_set, self.n_estimators)
             self.best_iteration_ = self.booster_.current_iteration()
             return
         record: dict[str, Any] = {}
         callbacks = [lightgbm.record_evaluation(record)]
         if self.early_stopping is not None:
             callbacks.append(lightgbm.early_stopping(self.early_stopping, verbose=False))
-        value, name, higher = self._watched(prepared.valid)
+        value, name, higher = self._watched(binned.valid)
         self.booster_ = lightgbm.train(
             params,
-            prepared.train_set,
+            binned.train_set,
             self.n_estimators,
-            valid_sets=[prepared.valid_set],
+            valid_sets=[binned.valid_set],
             valid_names=["validation"],
-            feval=watcher(prepared.valid, self._from_raw(value), name, higher),
+            feval=_evaluator(binned.valid, self._from_raw(value), name, higher),
             callbacks=callbacks,
         )
         scores = np.array(record["validation"][name])
@@ -230,17 +300,39 @@ class TreeRanker(Ranker):
         if self.early_stopping is not None:
             self.best_iteration_ = int(np.argmax(scores if higher else -scores)) + 1
 
-    def _from_raw(
-        self, value: Callable[[RankingData, np.ndarray], float]
-    ) -> Callable[[RankingData, np.ndarray], float]:
-        """Let a value of scores take what the booster puts out."""
+    def finish(
+        self,
+        trees: str,
+        best_iteration: int,
+        validation_scores: np.ndarray | None,
+        fingerprint: str,
+    ) -> None:
+        """Store trees that were grown elsewhere, and mark the ranker as fitted.
+
+        Parameters
+        ----------
+        trees : str
+            The text of the booster.
+        best_iteration : int
+            Number of trees in use.
+        validation_scores : ndarray or None
+            Metric of the validation lists after each round.
+        fingerprint : str
+            Fingerprint of the training data.
+        """
+        self.booster_ = require("lightgbm", "lightgbm").Booster(model_str=trees)
+        self.best_iteration_ = best_iteration
+        if validation_scores is not None:
+            self.validation_scores_ = validation_scores
+        self.data_fingerprint_ = fingerprint
+        self.is_fitted_ = True
+
+    def _from_raw(self, value: Value) -> Value:
+        """Return ``value`` as a function of the raw output of the booster."""
         return value
 
-    def _watched(
-        self, valid: RankingData
-    ) -> tuple[Callable[[RankingData, np.ndarray], float], str, bool]:
-        """Return what is watched: a function of lists and scores, its name, whether high is good.
-        """
+    def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
+        """Return the value to watch, its name, and whether higher is better."""
         metric = one_metric(self.metric)
         metric.check(valid)
 
@@ -249,29 +341,171 @@ class TreeRanker(Ranker):
 
         return value, str(metric), metric.direction == "higher"
 
-    def _categorical(self, data: RankingData) -> list[int] | str:
-        found: list[int] = []
-        columns = [*(self.categorical or ()), *getattr(self, "categories_", {})]
-        if not columns:
-            return "auto"
+    def categorical_columns(self, data: RankingData) -> list[int]:
+        """Return the sorted numbers of the columns that contain categories."""
+        given = [*(self.categorical or ()), *getattr(self, "categories_", {})]
+        if not given:
+            return []
+        columns: list[int] = []
         names = list(data.feature_names or self._names())
-        for column in columns:
+        for column in given:
             if isinstance(column, str) and column not in names:
                 raise DataError(
                     f"categorical of {type(self).__name__} must name columns of X, got {column!r}"
                 )
-            found.append(names.index(column) if isinstance(column, str) else int(column))
-        if any(column >= data.n_features for column in found):
+            columns.append(names.index(column) if isinstance(column, str) else int(column))
+        if any(column >= data.n_features for column in columns):
             raise DataError(
                 f"categorical of {type(self).__name__} must be columns of X, which has "
-                f"{data.n_features}, got {max(found)}"
+                f"{data.n_features}, got {max(columns)}"
             )
-        return sorted(set(found))
+        return sorted(set(columns))
 
-    # starting from given scores or another model
+    # prediction
 
-    def _with_base(self, data: RankingData) -> RankingData:
-        """Return the data with the scores to start from as its score."""
+    def _scores(self, data: RankingData) -> np.ndarray:
+        return self._raw(data)
+
+    def _raw(self, data: RankingData, **options: Any) -> np.ndarray:
+        return np.asarray(
+            self.booster_.predict(
+                as_matrix(data.X),
+                raw_score=True,
+                num_iteration=self.best_iteration_,
+                num_threads=n_threads(self.n_jobs),
+                **options,
+            )
+        )
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain of all splits."""
+        check_is_fitted(self)
+        gain = self.booster_.feature_importance("gain", iteration=self.best_iteration_)
+        return gain / gain.sum() if gain.sum() > 0 else gain
+
+    def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
+        shown: list[Any] = values.tolist()
+        names = self._names()
+        for column, labels in getattr(self, "categories_", {}).items():
+            at = names.index(column)
+            shown[at] = None if np.isnan(shown[at]) else labels[int(shown[at])]
+        return shown
+
+    def _names(self) -> list[str]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return [str(name) for name in names]
+        return [f"x{at}" for at in range(self.n_features_in_)]
+
+    # files
+
+    def _save_files(self, folder: Path) -> None:
+        text = self.booster_.model_to_string(num_iteration=-1)
+        (folder / "model.txt").write_text(text, encoding="utf-8")
+
+    def _load_files(self, folder: Path) -> None:
+        lightgbm = require("lightgbm", "lightgbm")
+        text = (folder / "model.txt").read_text(encoding="utf-8")
+        self.booster_ = lightgbm.Booster(model_str=text)
+
+    def __sklearn_tags__(self) -> Any:
+        """Declare that missing values and sparse matrices are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _constructor_with_options(cls: type[TreeRanker]) -> Any:
+    """Return the constructor of the fields with ``**lightgbm`` added."""
+    from_fields = cls.__init__
+    signature = inspect.signature(from_fields)
+    parameters = [each for each in signature.parameters.values() if each.name != "lightgbm"]
+
+    def __init__(self: TreeRanker, *args: Any, **keywords: Any) -> None:
+        options = {name: value for name, value in keywords.items() if name not in cls.__fields__}
+        own = {name: value for name, value in keywords.items() if name not in options}
+        from_fields(self, *args, **own)
+        if options:
+            self._options = options
+
+    rest = inspect.Parameter("lightgbm", inspect.Parameter.VAR_KEYWORD, annotation=Any)
+    __init__.__dict__.update(vars(from_fields))
+    __init__.__signature__ = signature.replace(parameters=[*parameters, rest])  # type: ignore[attr-defined]
+    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    return __init__
+
+
+def _evaluator(
+    data: RankingData, value: Value, name: str, higher: bool
+) -> Callable[[np.ndarray, Any], tuple[str, float, bool]]:
+    """Return the function that LightGBM calls after each round with the validation scores."""
+    plain = replace(data, score=None, position=None)
+
+    def evaluate(score: np.ndarray, dataset: Any) -> tuple[str, float, bool]:
+        found = value(plain, np.asarray(score, dtype=np.float64))
+        if np.isnan(found):
+            raise DataError(f"metric {name} is undefined in every query of the validation data")
+        return name, found, higher
+
+    return evaluate
+
+
+class AdditiveTreeRanker(TreeRanker):
+    """Base of the tree rankers whose score is a sum of trees, which SHAP values decompose.
+
+    Parameters
+    ----------
+    base : model or array-like, optional
+        A model to start from, whose scores are added in prediction; one that is not fitted yet is
+        fitted first. Or one score per training row; `predict` then returns what is to be added to
+        such scores.
+    """
+
+    file_attributes: ClassVar[tuple[str, ...]] = ("booster_", "base_")
+
+    base: Annotated[Any, BASE] = None
+
+    def shap_values(self, X: Any) -> np.ndarray:
+        """Return the contribution of each feature to each score, and the mean score last.
+
+        Rows sum to the score without the base model's part. The contributions are LightGBM's exact
+        TreeSHAP values.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_features + 1)
+        """
+        data = self._prediction_data(X, None, None, None)
+        return data.to_original(self._contributions(data))
+
+    def _contributions(self, data: RankingData) -> np.ndarray:
+        parts = self._raw(data, pred_contrib=True)
+        return np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts)
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Return the SHAP values and the score of the base model; None for linear trees."""
+        if self.options.get("linear_tree"):
+            return None
+        values = self._contributions(data)[:, :-1]
+        if not hasattr(self, "base_"):
+            return Parts(values, "shap")
+        return Parts(np.column_stack([values, self._base_scores(data)]), "shap", ("(base)",))
+
+    # the model or the scores to start from
+
+    @property
+    def file_params(self) -> tuple[str, ...]:
+        """Parameters that are saved as files, or not at all, instead of as JSON."""
+        return (*(["base"] if hasattr(self.base, "predict") else []), *super().file_params)
+
+    def _with_start(self, data: RankingData) -> RankingData:
         if self.base is None:
             return data
         if not hasattr(self.base, "predict"):
@@ -287,129 +521,54 @@ class TreeRanker(Ranker):
             check_is_fitted(self.base)
         except NotFittedError:
             learner = clone(self.base)
-            ours = isinstance(learner, Ranker)
-            self.base_ = learner.fit(data) if ours else learner.fit(data.X, data.y)
-        return self._with_base_scores(data)
-
-    def _with_base_scores(self, data: RankingData) -> RankingData:
-        if not hasattr(self, "base_"):
-            if data.score is None:
-                raise DataError(
-                    f"validation of {type(self).__name__} must bring scores to start from (score), "
-                    "since base is given as scores"
-                )
-            return data
+            is_ranker = isinstance(learner, Ranker)
+            self.base_ = learner.fit(data) if is_ranker else learner.fit(data.X, data.y)
         return replace(data, score=self._base_scores(data))
+
+    def _validation_with_start(self, valid: RankingData) -> RankingData:
+        if self.base is None:
+            return super()._validation_with_start(valid)
+        if hasattr(self, "base_"):
+            return replace(valid, score=self._base_scores(valid))
+        if valid.score is None:
+            raise DataError(
+                f"validation of {type(self).__name__} must have scores to start from (score), "
+                "since base is given as scores"
+            )
+        return valid
 
     def _base_scores(self, data: RankingData) -> np.ndarray:
         if isinstance(self.base_, Ranker):
             return np.asarray(self.base_.predict(data))[data.caller_rank]
         return np.asarray(self.base_.predict(data.X), dtype=np.float64)
 
-    # predicting and explaining
+    def finish(
+        self,
+        trees: str,
+        best_iteration: int,
+        validation_scores: np.ndarray | None,
+        fingerprint: str,
+    ) -> None:
+        """Store trees that were grown elsewhere from ``base``, and mark the ranker as fitted."""
+        super().finish(trees, best_iteration, validation_scores, fingerprint)
+        if self.base is not None:
+            self.base_ = self.base
 
     def _scores(self, data: RankingData) -> np.ndarray:
-        raw = self._raw(data)
-        return raw + self._base_scores(data) if hasattr(self, "base_") else raw
-
-    def _raw(self, data: RankingData, **options: Any) -> np.ndarray:
-        return np.asarray(
-            self.booster_.predict(
-                as_matrix(data.X),
-                raw_score=True,
-                num_iteration=self.best_iteration_,
-                num_threads=n_threads(self.n_jobs),
-                **options,
-            )
-        )
-
-    @property
-    def feature_importances_(self) -> np.ndarray:
-        """The share of each feature in the gain of all splits."""
-        check_is_fitted(self)
-        gain = self.booster_.feature_importance("gain", iteration=self.best_iteration_)
-        return gain / gain.sum() if gain.sum() > 0 else gain
-
-    def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
-        words: list[Any] = values.tolist()
-        names = self._names()
-        for column, labels in getattr(self, "categories_", {}).items():
-            at = names.index(column)
-            words[at] = None if np.isnan(words[at]) else labels[int(words[at])]
-        return words
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return [str(name) for name in names]
-        return [f"x{at}" for at in range(self.n_features_in_)]
-
-    # saving
+        scores = super()._scores(data)
+        return scores + self._base_scores(data) if hasattr(self, "base_") else scores
 
     def _save_files(self, folder: Path) -> None:
-        text = self.booster_.model_to_string(num_iteration=-1)
-        (folder / "model.txt").write_text(text, encoding="utf-8")
+        super()._save_files(folder)
         if not hasattr(self, "base_"):
             return
         if not isinstance(self.base_, Ranker):
             raise DataError(
-                f"base cannot be saved: {type(self.base_).__name__} is no ranker of equirank"
+                f"base cannot be saved: {type(self.base_).__name__} is not a ranker of equirank"
             )
         save(self.base_, folder / "base")
 
     def _load_files(self, folder: Path) -> None:
-        lightgbm = require("lightgbm", "lightgbm")
-        text = (folder / "model.txt").read_text(encoding="utf-8")
-        self.booster_ = lightgbm.Booster(model_str=text)
+        super()._load_files(folder)
         if (folder / "base").is_dir():
-            self.base_ = load(folder / "base")
-            self.base = self.base_
-
-    def __sklearn_tags__(self) -> Any:
-        """Say that missing values and sparse matrices are welcome."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = True
-        return tags
-
-
-def as_matrix(X: Any) -> Any:
-    """Return LightGBM the sparse class it knows."""
-    if hasattr(X, "tocsr"):
-        from scipy.sparse import csr_matrix
-
-        return csr_matrix(X)
-    return X
-
-
-class Explaining(TreeRanker):
-    """Base of the tree rankers whose score is a sum of trees, which SHAP values take apart."""
-
-    def shap_values(self, X: Any) -> np.ndarray:
-        """Return each feature's part in each row's score, and the mean score in a last column.
-
-        Rows add up to the score, less what a base model adds. The parts are LightGBM's exact
-        TreeSHAP values.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features + 1)
-        """
-        data = self._prediction_data(X, None, None, None)
-        parts = self._raw(data, pred_contrib=True)
-        return data.to_original(np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts))
-
-    def _parts(self, data: RankingData) -> Parts | None:
-        """Return the SHAP values, and what a model to start from adds; linear trees have none."""
-        if getattr(self, "_more", {}).get("linear_tree"):
-            return None
-        parts = self._raw(data, pred_contrib=True)
-        values = np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts)[:, :-1]
-        if not hasattr(self, "base_"):
-            return Parts(values, "shap")
-        return Parts(np.column_stack([values, self._base_scores(data)]), "shap", ("(base)",))
+            self.base = self.base_ = load(folder / "base")

@@ -22,8 +22,7 @@ def reverse(features: Any, gamma: Any) -> Any:
 
 
 def attributes_of(data: RankingData, by: Any) -> list[Attribute]:
-    """Return the attributes to hide: every one by itself, or the one or the crossing ``by`` names.
-    """
+    """Return the attributes to hide: every one by itself, or the one or the crossing ``by`` names."""
     return list(data.sensitive.values()) if by is None else [data.attribute(by)]
 
 

@@ -204,8 +204,7 @@ class DirectRanker(RepresentationRanker):
         self.adversary_rate = adversary_rate
 
     def compare(self, X: Any, other: Any) -> np.ndarray:
-        """Return o(x1, x2) for rows side by side: above 0 where the first is to be ranked earlier.
-        """
+        """Return o(x1, x2) for rows side by side: above 0 where the first is to be ranked earlier."""
         gap = self.predict(X) - self.predict(other)
         return np.tanh(gap) if self.tau == "tanh" else gap
 

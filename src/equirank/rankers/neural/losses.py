@@ -141,8 +141,7 @@ def normalised_gains(
 def ragged(
     batch: dict[str, Any], score: Any, table: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays.
-    """
+    """Return the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays."""
     values = table.reshape(-1).index_select(0, batch["slot"])
     sizes = batch["size"].numpy().astype(np.int64)
     rows = [part.detach().numpy().astype(np.float64) for part in (score, values)]
@@ -204,7 +203,7 @@ def lambda_slopes_of_rows(
     sigma: float,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return per list 1 - NDCG, and the lambdas of the rows, from LambdaMART's compiled loops."""
-    from ...kernels.lambdas import NO_COST, Performance, pair_gradients
+    from ...kernels.lambdas import NO_COST, GroupSteps, Lists, Loss, Performance, pair_gradients
     from ..lambdamart.fairness_terms import no_fairness
 
     sizes, n_lists = np.diff(offsets), len(offsets) - 1
@@ -218,8 +217,9 @@ def lambda_slopes_of_rows(
     order = place.astype(np.int32)
     slope, bend = np.empty(len(score)), np.empty(len(score))
     pair_gradients(
-        0, n_lists, score, offsets, order, 1.0, sigma, False, np.ones(n_lists), part,
-        no_fairness(len(score), n_lists), np.ones(n_lists), np.zeros((n_lists, 0)), slope, bend,
+        0, n_lists, score, Lists(offsets, order, np.ones(n_lists)), Loss(1.0, sigma, False), part,
+        no_fairness(len(score), n_lists), GroupSteps(np.ones(n_lists), np.zeros((n_lists, 0))),
+        slope, bend,
     )  # fmt: skip
     counted = np.where(place < truncation, discount[place], 0.0)
     ranked = gain[order + np.repeat(offsets[:-1], sizes)]

@@ -7,8 +7,8 @@ import pytest
 from sample_audit import HOSTILE
 
 from equirank import as_ranking_data, audit, evaluate
-from equirank.auditing.model_card import ModelCard
 from equirank.core.table import Table
+from equirank.recipes.model_card import ModelCard
 
 EVIL = HOSTILE["script"]
 

@@ -1,4 +1,4 @@
-"""The packaged result of the property bench is the one the bench gives now."""
+"""Tables of methods and of blind spots."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,35 @@ import pytest
 from equirank.auditing.tables.method_tables import packaged
 from equirank.metrics.properties import bench, scenario_names
 from equirank.metrics.properties.property_bench import default_metrics
+
+
+def test_all_is_explained(hiring):
+    methods = hiring.tables["methods"]
+    names = set(methods["name"])
+    measured = {
+        metric.partition("(")[0].partition("@")[0] for metric in hiring.tables["gaps"]["metric"]
+    }
+    measured |= {metric.partition("@")[0] for metric in hiring.tables["metrics"]["metric"]}
+    assert measured <= names
+    assert {"Confidence intervals", "Permutation p-values", "Small cells"} <= names
+    assert "Detectable difference" in names
+    for row in methods:
+        assert row["formula"], row["name"]
+        assert row["reading"].endswith("."), row["name"]
+    cited = [row["reference"] for row in methods if row["name"] == "RND"]
+    assert "Yang and Stoyanovich" in cited[0]
+
+
+def test_a_further_metric_is_explained_by_its_docstring():
+    from equirank import audit
+
+    result = audit(
+        score=[3, 2, 1], sensitive=list("aab"), metrics="NDKL", n_boot=0, n_permutations=0
+    )
+    row = next(row for row in result.tables["methods"] if row["name"] == "NDKL")
+    assert "Geyik" in row["reference"]
+    assert row["formula"]
+
 
 HOW = "make it anew: equirank properties --json=src/equirank/auditing/blind_spots.json"
 
