@@ -15,7 +15,7 @@ from ..core.ranking import Ranking
 from ..core.table import Table
 from .causal_effects import CausalEffects, CausalRankTest, measure_effects, rank_test
 from .dag import Dag, Edges, read_dag
-from .fair_transformer import FairTransformer
+from .fair_transformer import FairTransformer, sensitive_labels
 from .structural_model import (
     Equation,
     People,
@@ -388,10 +388,7 @@ class CausalFairScores(FairTransformer):
         score = self._dag().score
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
-            found = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            }
+            found = sensitive_labels(X)
             if X.y is not None:
                 found[score] = X.to_original(X.y)
             matrix = self._features_of(X, fitting) if X.X is not None else None

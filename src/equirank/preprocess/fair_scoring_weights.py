@@ -16,7 +16,7 @@ from ..core.params import Integer, Optional, Vector
 from ..core.persistence import save
 from ..core.random import generator
 from ..core.ranking import Ranking
-from .fair_transformer import FairTransformer, check_varying
+from .fair_transformer import FairTransformer, check_varying, sensitive_labels
 from .oracles import ORACLES, CallRule, Oracle, Rule
 
 __all__ = ["FairScoringWeights", "Found", "angle_between", "search", "top_rows"]
@@ -218,10 +218,7 @@ class FairScoringWeights(FairTransformer):
                     "select one of them"
                 )
             y = None if X.y is None else X.to_original(X.y)
-            sensitive_features = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            } or None
+            sensitive_features = sensitive_labels(X) or None
         matrix = self._matrix(X, fitting=True)
         if matrix.shape[1] < 2:
             raise DataError("X must have at least two columns to weigh, got n_features = 1")

@@ -15,7 +15,14 @@ from ..core.errors import DataError, suggest
 from ..core.params import check_params
 from ..core.persistence import save
 
-__all__ = ["Columns", "FairTransformer", "check_groups", "check_varying", "column_indices"]
+__all__ = [
+    "Columns",
+    "FairTransformer",
+    "check_groups",
+    "check_varying",
+    "column_indices",
+    "sensitive_labels",
+]
 
 
 class Columns:
@@ -132,6 +139,14 @@ def column_indices(columns: Any, names: Sequence[str], argument: str) -> np.ndar
     if len(set(found)) < len(found):
         raise DataError(f"{argument} must name each column once, got {list(wanted)!r}")
     return np.array(sorted(found), dtype=np.int64)
+
+
+def sensitive_labels(data: RankingData) -> dict[str, np.ndarray]:
+    """Return the groups of each row by attribute, in input order."""
+    return {
+        name: np.asarray(a.categories, dtype=object)[data.to_original(a.codes)]
+        for name, a in data.sensitive.items()
+    }
 
 
 def check_varying(X: np.ndarray, names: Sequence[str], why: str) -> None:

@@ -93,7 +93,7 @@ class Missed:
 
 
 class ListedReranker(Reranker):
-    """Base of the re-rankers that ``equirank rerank --list`` lists.
+    """Base of the re-rankers that ``equirank rerank --list`` lists; see `Guaranteed`.
 
     Parameters
     ----------
@@ -102,15 +102,6 @@ class ListedReranker(Reranker):
     on_infeasible : {"error", "best"}
         What to do if the guarantee cannot hold in a list: raise an error that names the list and
         the prefix, or return the closest ranking with a warning.
-
-    Attributes
-    ----------
-    guarantee, needs_text, cost : str
-        What the re-ranker guarantees, needs and costs, in a few words each.
-    keeps_order : bool
-        Whether the order within every group is kept.
-    reads_order : bool
-        Whether only the order of the items is used, not their scores.
     """
 
     k: Annotated[int | None, Optional(Integer(1))] = None

@@ -53,7 +53,7 @@ class OnlineSelection(Guaranteed):
     References
     ----------
     Stoyanovich, Yang and Jagadish, Online set selection with fairness and diversity constraints,
-    EDBT 2018. The rule of one place is Dynkin's.
+    EDBT 2018. The rule for one position is Dynkin's.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class _Needs:
             return inner
         if self.when == "fit_needs":
             return _fit_needs(last) | {"qid"}
-        groups = {"sensitive_features"} if "sensitive" in model.reranker._needs() else set()
+        groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
         return inner | {"qid"} | groups
 
 
@@ -113,14 +113,10 @@ class Reranked(Ranker, Declared):
 
         Parameters
         ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; everything else that is given is kept in ``ranking.data``.
-        y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`.
-        n_draws : None
-            Must be None: a re-ranker uses one draw.
-        random_state : None
-            Not used.
+        X, y, qid, sensitive_features
+            As in `Ranker.rank`.
+        n_draws, random_state
+            Must be None and is not used: a re-ranker uses one draw.
 
         Returns
         -------

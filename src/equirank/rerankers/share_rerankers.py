@@ -122,8 +122,7 @@ class DetConstSort(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 3.
+    As `DetCons`, algorithm 3.
 
     Examples
     --------
@@ -153,8 +152,7 @@ class DetGreedy(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 1.
+    As `DetCons`, algorithm 1.
 
     Examples
     --------
@@ -183,8 +181,7 @@ class DetRelaxed(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 2.
+    As `DetCons`, algorithm 2.
 
     Examples
     --------
