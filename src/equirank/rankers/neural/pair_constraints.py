@@ -177,7 +177,7 @@ class DrawnPairs:
 
 CONSTRAINTS = ("equal_opportunity", "marginal", "continuous")
 #: Pairs of a set up to which all are listed to measure a constraint; of more, so many are drawn.
-MOST_LISTED = 1_000_000
+MAX_LISTED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,9 +321,9 @@ def best_mixture(errors: np.ndarray, differences: np.ndarray, eps: float) -> np.
 
 
 def _fixed(part: PairSet, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    if part.n_pairs <= MOST_LISTED:
+    if part.n_pairs <= MAX_LISTED:
         return part.listed(), part.listed_weights()
-    return part.draw(MOST_LISTED, rng), np.ones(MOST_LISTED)
+    return part.draw(MAX_LISTED, rng), np.ones(MAX_LISTED)
 
 
 def _wrong(score: np.ndarray, pairs: np.ndarray) -> np.ndarray:
