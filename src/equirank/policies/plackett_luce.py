@@ -262,7 +262,7 @@ class PlackettLuce(Policy):
         return mean, np.sqrt(variance / count)
 
     def _order(self, draw: Ranking) -> tuple[np.ndarray, np.ndarray]:
-        """Return the stored rows of a draw, best first and hidden ones last, and the number shown."""
+        """Return the stored rows of a draw, best first, hidden ones last, and the number shown."""
         if draw.data is not self.data and not np.array_equal(draw.data.offsets, self.data.offsets):
             raise DataError("ranking must be of the rows of the policy")
         if draw.last is not None:

@@ -133,7 +133,7 @@ class TorchEngine:
         return self.batches[begin]
 
     def _step(self, begin: int, end: int) -> Any:
-        """Take one step; on a GPU the second step of a batch is recorded, later ones are replayed."""
+        """Take one step; on a GPU the second step of a batch is recorded, and then replayed."""
         if self.device.type != "cuda":
             return self._ascend(begin, end)
         if begin not in self.recorded:
