@@ -110,4 +110,4 @@ search.best_params_, round(search.best_score_, 3)
 # %%
 # All 24 points.
 
-search.plot(title=f"{title}: 24 points of ADV")
+tradeoff(search, title=f"{title}: 24 points of ADV")
