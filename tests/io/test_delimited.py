@@ -14,7 +14,10 @@ from hypothesis import strategies as st
 from equirank import DataError, EquirankWarning
 from equirank.io import delimited, read_csv
 from equirank.io.column_roles import MISSING, RECOGNISED
+from equirank.io.delimited import PlainBytes
 
+PLAIN_TEXTS = ["a,b\n1,2\n", '"a","b ""c"" d"\r\n"","x\ny"\n', '"""a"""', '"a"', "", "a\n"]
+ODD_TEXTS = ['a"b,c\n', '"a"b,c\n', 'a,"b\n', 'a,b"\n', '"a" ,b\n', ' "a",b\n', "a\0b", '"a""']
 FIELDS = ("X", "y", "offsets", "qids", "cost", "ids", "score", "position", "rows")
 
 
@@ -431,3 +434,31 @@ def test_naming_one_order_leaves_the_other_unguessed(write, named, other):
     both_given = read_csv(path, score="score", position="rank")
     assert both_given.score is not None
     assert both_given.position is not None
+
+
+def read_blocks(text, step):
+    stream = PlainBytes(io.BytesIO(text.encode()), ",")
+    parts = []
+    while part := stream.read(step):
+        parts.append(part)
+    return b"".join(parts).decode()
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("text", PLAIN_TEXTS)
+def test_plain_text_goes_through(text, step):
+    assert read_blocks(text, step) == text
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 5, 100])
+@pytest.mark.parametrize("text", ODD_TEXTS)
+def test_odd_text_is_stopped(text, step):
+    with pytest.raises(ValueError, match=r"quote|NUL"):
+        read_blocks(text, step)
+
+
+def test_the_delimiter_counts():
+    stream = PlainBytes(io.BytesIO(b'"a";"b"\n'), ";")
+    assert stream.read() == b'"a";"b"\n'
+    with pytest.raises(ValueError, match="quote"):
+        PlainBytes(io.BytesIO(b'"a";"b"\n'), ",").read()
