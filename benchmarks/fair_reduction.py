@@ -5,8 +5,8 @@ the reduction, and fairlearn's classifier reduction (logistic regression, releva
 median), whose score is the probability of its randomised decision, all on the same splits; means
 over seeds with 95% confidence intervals (Student's t). ``line`` is the pair accuracy of a mixture
 of the plain ranker with a random order at the same violation: 1/2 + (accuracy - 1/2) x violation /
-plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method is useful only above the line. A random order satisfies the other two constraints
-but not rank equality; there ``--floor`` prints the actual result of mixing.
+plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method is
+useful only above the line. A random order satisfies the other two constraints but not rank equality; there ``--floor`` prints the actual result of mixing.
 
 ``--floor`` also prints the effect of sampling alone: the largest difference in the test rows of a
 ranker without differences in all rows, and of one without differences in the training rows that is
@@ -85,7 +85,7 @@ def reduction(kind, eps, args, seed):
 def differences(model, data, kind):
     """Return the differences of groups of each ranker of a reduction."""
     rule = pairwise_constraint(data, kind, None)
-    return np.array([rule.measure(data, m._scores(m._blind(data)))[1] for m in model.members_])
+    return np.array([rule.measure(data, m._scores(m.visible(data)))[1] for m in model.members_])
 
 
 def print_floor(data, kind, eps, args):
@@ -102,7 +102,7 @@ def print_floor(data, kind, eps, args):
 
 
 def mixed_with_random(plain, rule, test):
-    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share."""
+    """Return violation and pair accuracy of mixtures of the plain ranker and a random order."""
     chance = rule.measure(test, np.zeros(test.n_rows))[1]
     found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
     return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)
@@ -123,7 +123,7 @@ def run_reduction(train, test, kind, eps, args, seed):
     model.fit(train)
     seconds = time.perf_counter() - begin
     tested = pairwise_constraint(test, kind, None)
-    found = [measure(tested, test, m._scores(m._blind(test))) for m in model.members_]
+    found = [measure(tested, test, m._scores(m.visible(test))) for m in model.members_]
     accuracy, difference, gain = (np.array(part) for part in zip(*found, strict=True))
     weights = model.weights_
     mixed = weights @ accuracy, np.abs(weights @ difference).max(), weights @ gain

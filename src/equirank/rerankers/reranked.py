@@ -56,7 +56,7 @@ def _last(estimator: Any) -> Any:
 def _fit_needs(last: Any) -> frozenset[str]:
     """Return what an estimator needs to fit, including the needs of its pair cost."""
     if isinstance(last, Ranker):
-        return last._needs()
+        return last.current_needs()
     needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
     return needs
 
@@ -125,7 +125,7 @@ class Reranked(Ranker, Declared):
         if n_draws is not None:
             raise DataError(f"n_draws of {type(self).__name__}.rank must be None, got {n_draws!r}")
         data = self._prediction_data(X, y, qid, sensitive_features)
-        scores = self._given_scores(self._blind(data))
+        scores = self._given_scores(self.visible(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 
     def explain_pair(
@@ -166,7 +166,7 @@ class Reranked(Ranker, Declared):
                 type(_last(self.estimator_)).__name__, self._feature_names(data), self._given_scores
             )
             explanation = explain_pair(model, data, a, b, **drawn)
-        before, after = self._both(self._blind(data))  # all lists, since draws depend on the list
+        before, after = self._both(self.visible(data))  # all lists, since draws depend on the list
         score_a, score_b = _reassigned(before, after)[list(stored)].tolist()
         reasons = []
         if isinstance(after, Reranking):

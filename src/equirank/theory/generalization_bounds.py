@@ -218,7 +218,7 @@ class GeneralizationBounds(Base):
         data = self._prediction_data(X, y, qid, None)
         if data.y is None:
             raise DataError("y must be an array to bound the error, got None")
-        score = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+        score = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         better, worse = disjoint_pairs(data, random_state)
         return SeenPairs(data, score, better, worse, self._bound_facts(data))
 
