@@ -12,11 +12,11 @@ from ..core import inputs
 from ..core.data import RankingData
 from ..core.declared import Declared
 from ..core.errors import DataError, suggest
-from ..core.params import check_params
+from ..core.params import Check, check_params
 from ..core.persistence import save
 
 __all__ = [
-    "Columns",
+    "COLUMNS",
     "FairTransformer",
     "check_groups",
     "check_varying",
@@ -25,20 +25,15 @@ __all__ = [
 ]
 
 
-class Columns:
-    """One or several columns of X, by name or by position."""
+def _are_columns(value: Any) -> bool:
+    names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
+    return all(
+        isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names
+    )
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value can name columns."""
-        names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
-        return all(
-            isinstance(name, (str, int, np.integer)) and not isinstance(name, bool)
-            for name in names
-        )
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "names or positions of columns"
+#: One or several columns of X.
+COLUMNS = Check(_are_columns, "names or positions of columns")
 
 
 class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -9,7 +9,7 @@ from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
 from ..core.params import Choice, Number, Optional
 from ..kernels.soft_prototypes import representations, through_memberships
-from .fair_transformer import Columns, check_groups, check_varying, sensitive_labels
+from .fair_transformer import COLUMNS, check_groups, check_varying, sensitive_labels
 from .prototype_transformer import PrototypeTransformer
 
 __all__ = ["LFRLoss", "LearnedFairRepresentation"]
@@ -125,7 +125,7 @@ class LearnedFairRepresentation(PrototypeTransformer):
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
-    protected: Annotated[Any, Optional(Columns())] = None
+    protected: Annotated[Any, Optional(COLUMNS)] = None
     parity: Annotated[float, Number(0)] = 10.0
     reconstruction: Annotated[float, Number(0)] = 0.1
     prediction: Annotated[float, Number(0)] = 1.0

@@ -7,11 +7,10 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..core.data import RankingData
-from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.explain_pair import Scored, explain_pair, two_rows
 from ..core.pair_explanation import PairExplanation
-from ..core.params import Instance
+from ..core.params import Check, Instance
 from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
@@ -20,13 +19,9 @@ from .reranking import Reranking
 __all__ = ["Reranked"]
 
 
-class _AnEstimator:
-    def accepts(self, value: Any) -> bool:
-        words = ("fit", "predict", "get_params")
-        return not isinstance(value, type) and all(hasattr(value, word) for word in words)
-
-    def __str__(self) -> str:
-        return "a ranker, or another estimator whose predictions are scores"
+def _is_estimator(value: Any) -> bool:
+    names = ("fit", "predict", "get_params")
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
 
 
 class _Needs:
@@ -61,7 +56,7 @@ def _fit_needs(last: Any) -> frozenset[str]:
     return needs
 
 
-class Reranked(Ranker, Declared):
+class Reranked(Ranker):
     """A ranker whose rankings are re-ranked, as one estimator.
 
     ``fit`` fits the estimator; ``rank`` ranks with it and re-ranks. ``predict`` returns scores in
@@ -96,7 +91,9 @@ class Reranked(Ranker, Declared):
     fit_takes = _Needs("fit_takes", frozenset())
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
     positional = ("estimator", "reranker")
-    estimator: Annotated[Any, _AnEstimator()]
+    estimator: Annotated[
+        Any, Check(_is_estimator, "a ranker, or another estimator whose predictions are scores")
+    ]
     reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
     def rank(

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.errors import EquirankWarning
 from ..core.ranking import Ranking
 from .group_bounds import ShareBounds
-from .guaranteed import Guaranteed, Pool, Shares, first_missing, target_shares
+from .guaranteed import SHARES, Guaranteed, Pool, first_missing, target_shares
 from .reranking import Reranking
 
 __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker", "fill"]
@@ -45,7 +45,7 @@ class ShareReranker(Guaranteed):
     """
 
     positional = ("proportions", "k", "by", "on_infeasible")
-    proportions: Annotated[Mapping[Any, float] | None, Shares()] = None
+    proportions: Annotated[Mapping[Any, float] | None, SHARES] = None
 
     test_params: ClassVar[Mapping[str, Any]] = {}
     needs_text: ClassVar[str] = "groups; target shares, or those of the list"
