@@ -6,7 +6,8 @@ median), whose score is the probability of its randomised decision, all on the s
 over seeds with 95% confidence intervals (Student's t). ``line`` is the pair accuracy of a mixture
 of the plain ranker with a random order at the same violation: 1/2 + (accuracy - 1/2) x violation /
 plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method is
-useful only above the line. A random order satisfies the other two constraints but not rank equality; there ``--floor`` prints the actual result of mixing.
+useful only above the line. A random order satisfies the other two constraints but not rank
+equality; there ``--floor`` prints the actual result of mixing.
 
 ``--floor`` also prints the effect of sampling alone: the largest difference in the test rows of a
 ranker without differences in all rows, and of one without differences in the training rows that is

@@ -24,7 +24,7 @@ EXTRAS = {
     "data": {"pooch", "pyarrow"},
     "save": {"skops"},
 }
-DEVELOPMENT = {"test", "lint", "docs", "bench"}
+DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
     *("torch", "lightgbm", "dask", "distributed", "pandas", "polars", "pyarrow", "altair"),
     *("matplotlib", "sklearn", "scipy.stats", "numba"),

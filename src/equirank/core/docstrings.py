@@ -4,7 +4,7 @@ import re
 from inspect import cleandoc
 from textwrap import indent
 
-__all__ = ["docstring_sections", "inherit_parameters", "join_sections", "parameter_entries"]
+__all__ = ["docstring_sections", "inherit_parameters", "join_sections", "parameters"]
 
 
 def docstring_sections(docstring: str | None) -> dict[str, list[str]]:
@@ -32,12 +32,15 @@ def join_sections(sections: dict[str, list[str]]) -> str:
     return indent("\n\n".join(blocks), "    ").lstrip() + "\n    "
 
 
-def parameter_entries(lines: list[str]) -> dict[str, str]:
-    """Return the entry of each parameter of a section."""
+def parameters(docstring: str | None) -> dict[str, str]:
+    """Return the entry of each parameter that a docstring describes; joint entries are split."""
     found: dict[str, str] = {}
-    for entry in re.split(r"\n(?=\S)", "\n".join(lines).strip()):
-        if entry:
-            found |= dict.fromkeys(entry.partition(" : ")[0].split(", "), entry)
+    text = "\n".join(docstring_sections(docstring).get("Parameters", [])).strip()
+    for entry in re.split(r"\n(?=\S)", text):
+        head, _, body = entry.partition("\n")
+        names, colon, kind = head.partition(" : ")
+        for name in names.split(", ") if names else ():
+            found[name] = f"{name}{colon}{kind}" + (f"\n{body.rstrip()}" if body else "")
     return found
 
 
@@ -45,14 +48,11 @@ def inherit_parameters(cls: type, without: tuple[str, ...] = ()) -> None:
     """Add the parameters that base classes document, and the class does not, to its docstring."""
     if not cls.__doc__:
         return
-    sections = docstring_sections(cls.__doc__)
-    own = parameter_entries(sections.get("Parameters", []))
     inherited: dict[str, str] = {}
-    for base in cls.__mro__[1:]:
-        lines = docstring_sections(base.__doc__).get("Parameters", [])
-        inherited = parameter_entries(lines) | inherited
-    missing = [text for name, text in inherited.items() if name not in (*own, *without)]
-    if missing:
-        entries = "\n".join(dict.fromkeys([*own.values(), *missing])).splitlines()
-        first = {"": sections[""], "Parameters": entries}
-        cls.__doc__ = join_sections({**first, **sections, "Parameters": entries})
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= parameters(base.__doc__)
+    own = parameters(cls.__doc__)
+    entries = own | {name: text for name, text in inherited.items() if name not in (*own, *without)}
+    sections = docstring_sections(cls.__doc__)
+    sections = {"": sections.pop(""), "Parameters": []} | sections
+    cls.__doc__ = join_sections(sections | {"Parameters": list(entries.values())})

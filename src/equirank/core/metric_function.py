@@ -7,7 +7,7 @@ from dataclasses import fields
 from textwrap import wrap
 from typing import Any, Literal
 
-from .docstrings import docstring_sections, join_sections, parameter_entries
+from .docstrings import docstring_sections, join_sections, parameters
 from .metric import Metric, score_arrays
 
 __all__ = ["function_name", "metric_function", "parameter_texts"]
@@ -17,6 +17,8 @@ __all__ = ["function_name", "metric_function", "parameter_texts"]
 ARRAYS = {"relevance": "y_true", "sensitive": "sensitive_features", "features": "X", "cost": "cost"}
 #: Arguments that no class documents; classes document the options, inherited ones included.
 SHARED = """
+Parameters
+----------
 y_true : array-like
     Relevance (or merit), >= 0.
 y_score : array-like
@@ -177,7 +179,7 @@ def _docstring(cls: type[Metric], signature: inspect.Signature) -> str:
 
 def parameter_texts(cls: type[Metric]) -> dict[str, str]:
     """Return the documentation of each argument: shared, of the class, of ``from_arrays``."""
-    texts = parameter_entries(SHARED.strip().splitlines())
+    texts = parameters(SHARED)
     for source in (cls, cls.from_arrays):
-        texts |= parameter_entries(docstring_sections(source.__doc__).get("Parameters", []))
+        texts |= parameters(source.__doc__)
     return texts
