@@ -23,6 +23,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
+
+# ruff: noqa: E501
+# fmt: off
 '''
 
 
@@ -44,7 +47,7 @@ def stub_files() -> dict[Path, str]:
     functions = [signature_text(name, derived[name]) for name in sorted(derived)]
     return {
         listing: f'"""{head}"""\n\n{body}\n',
-        FOLDER / "functions.pyi": "".join([HEAD, "\n", *functions]),
+        FOLDER / "functions.pyi": "".join([HEAD, *functions]),
     }
 
 
@@ -64,15 +67,8 @@ def _imports(text: str) -> list[tuple[str, str, str]]:
 def signature_text(name: str, kind: type[Metric]) -> str:
     """Return the definition of a metric function as it is written in a stub."""
     function = metric_function(kind, "equirank.metrics.functions")
-    arguments, star = [], False
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.KEYWORD_ONLY and not star:
-            arguments.append("*")
-            star = True
-        arguments.append(str(parameter))
-    text = ",\n".join(f"    {argument}" for argument in arguments)
-    text = re.sub(r"\b(typing|collections\.abc)\.", "", text).replace("numpy.", "np.")
-    return f"def {name}(\n{text},\n) -> Any: ...\n".replace("'", '"')
+    text = re.sub(r"\b(typing|collections\.abc)\.", "", str(inspect.signature(function)))
+    return f"def {name}{text}: ...\n".replace("numpy.", "np.").replace("'", '"')
 
 
 if __name__ == "__main__":

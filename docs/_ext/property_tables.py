@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from equirank.metrics.properties import bench, scenario_names
@@ -17,6 +18,7 @@ MARKS = {"metrics": "<!-- table of metrics -->", "checks": "<!-- table of checks
 def fill(app: Sphinx, page: str, source: list[str]) -> None:
     """Put the tables into the page of properties."""
     if page == "properties":
+        logging.getLogger("equirank").setLevel(logging.WARNING)
         for name, text in tables().items():
             source[0] = source[0].replace(MARKS[name], text)
 

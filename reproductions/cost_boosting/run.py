@@ -80,8 +80,8 @@ class Pairs:
 def study(given, split, costs, judge, fit=None):
     """Fit the four models on all folds of all seeds and evaluate them.
 
-    ``split(seed)`` returns train and test parts, ``costs`` is the pair cost (None: item costs of the
-    data), ``judge`` returns further values on the test part, ``fit`` replaces the default fit.
+    ``split(seed)`` returns train and test parts, ``costs`` is the pair cost (None: item costs),
+    ``judge`` returns further values on the test part, ``fit`` replaces the default fit.
     """
     figures, curves, classes = [], [], []
     steps = [(seed, *parts) for seed in range(given.seeds) for parts in enumerate(split(seed))]

@@ -4,8 +4,8 @@
     python reproductions/measures/run.py
 
 Lists of 1,000 with 300, 600 and 900 protected. At each position a protected item comes next with
-probability f while both groups have items left; f runs from 0 to 0.98 in steps of 0.02. A seed is one
-batch of lists: the curves are means over all lists of all seeds.
+probability f while both groups have items left; f runs from 0 to 0.98 in steps of 0.02.
+A seed is one batch of lists: the curves are means over all lists of all seeds.
 """
 
 import sys
@@ -100,7 +100,8 @@ def shape(rows, metric, share, f_below):
     """Return the minimum of a curve, the steps in the wrong direction, and the value at f = 0.
 
     A step is in the wrong direction if it does not decrease before the minimum or increase
-    after it, beyond both intervals. f = 0 ranks all protected last: its value as a share of the maximum.
+    after it, beyond both intervals. f = 0 ranks all protected last; its value is a share of the
+    maximum.
     """
     curve = [r for r in v.rows_where(rows, metric=metric, share=share) if r["f"] < f_below]
     mean = np.array([row["mean"] for row in curve])

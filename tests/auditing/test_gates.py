@@ -67,7 +67,7 @@ def test_crossed_attributes_count_only_where_they_are_named(hiring):
     assert hiring.fails(f'ExposureGap(by=("sex", "age_group"))>{between}')
 
 
-def test_places_can_be_named(hiring):
+def test_position_differences_can_be_named(hiring):
     assert hiring.fails("PositionDifference>10")  # under 35
     assert not hiring.fails('PositionDifference(by="sex")>10')
     assert hiring.fails('PositionDifference(by="sex").low>5')
@@ -112,3 +112,11 @@ def test_what_is_unknown_does_not_pass_in_silence():
         result.fails("AUC<0.5")
     with pytest.raises(DataError, match="by must be one of the attributes"):
         result.fails('RND(by="age")>0.5')
+
+
+def test_the_position_difference_may_be_requested():
+    given = {"score": [4, 3, 2, 1], "sensitive": list("aabb"), "n_boot": 0, "n_permutations": 0}
+    result = audit(**given, metrics=["PositionDifference"])
+    assert result.fails("PositionDifference>=2")
+    for name in ("gaps", "queries"):
+        assert result.tables[name].to_json() == audit(**given).tables[name].to_json()

@@ -190,7 +190,7 @@ def test_formats_by_ending(tmp_path, people, name):
 def test_format_by_option(tmp_path):
     path = tmp_path / "people.data"
     path.write_text(TEXT)
-    assert "the ending tells no format" in fails(path)
+    assert "the name must end in one of" in fails(path)
     assert document(path, "--format", "csv", *QUICK)["rows"] == 6
 
 
@@ -209,10 +209,10 @@ def test_letor_names_features_by_number(tmp_path, ending):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--score", "3"], "--score must be the number of a feature from 1 to 2"),
+        (["--score", "3"], "--score must be a feature number from 1 to 2"),
         (["--score", "0"], "got '0'"),
         (["--score", "bm25"], "got 'bm25'"),
-        (["--score", "1", "--query", "qid"], "--query must be left out for LETOR"),
+        (["--score", "1", "--query", "qid"], "--query must be omitted for LETOR"),
         ([], "score or position must be given"),
     ],
 )

@@ -397,7 +397,7 @@ def test_formats_of_the_output(work, tmp_path):
     line = fails("predict", work / "boost", source, "--out", tmp_path / "s.xls")
     assert line.startswith("--out must end in .csv")
     line = fails("predict", work / "boost", source, "--out", source)
-    assert line.endswith("it is the file that is read")
+    assert line.endswith("it is an input file")
     line = fails("predict", work / "boost", source, "--out", tmp_path / "none" / "s.csv")
     assert "there is no folder" in line
 

@@ -183,7 +183,9 @@ def test_undefined_gap_fills_and_raises():
     groups = list("abaa")
     same(exposure_gap(SCORES, groups, undefined="zero", **call), [1 - 1 / log2(3), 0])
     same(exposure_gap(SCORES, groups, undefined="one", **call), [1 - 1 / log2(3), 1])
-    with pytest.raises(DataError, match=r"undefined for query .*2.* \(row 2\): it holds one group"):
+    with pytest.raises(
+        DataError, match=r"undefined for query .*2.* \(row 2\): it contains only one group"
+    ):
         exposure_gap(SCORES, groups, undefined="raise", **call)
 
 

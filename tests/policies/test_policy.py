@@ -48,7 +48,7 @@ def test_saved_and_read_back(tmp_path):
 
 def test_bad_input():
     ranking = as_ranking_data(score=[1.0, 0.0]).ranking()
-    with pytest.raises(DataError, match="must be None beside a Ranking"):
+    with pytest.raises(DataError, match="must be None if a Ranking is given"):
         Mixture(ranking, weights=[1.0])
     with pytest.raises(DataError, match="weights"):
         Mixture([[1, 2], [2, 1]], weights=[-1, 2])

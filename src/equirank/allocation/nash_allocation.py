@@ -68,13 +68,13 @@ def reweigh(
         best, worst = -1, -1
         high, low = -np.inf, np.inf
         for row in range(count):
-            worth = 0.0
+            value = 0.0
             for item in range(n):
-                worth += slope[item] * table[row, item]
-            if worth > high:
-                best, high = row, worth
-            if shares[row] > 0.0 and worth < low:
-                worst, low = row, worth
+                value += slope[item] * table[row, item]
+            if value > high:
+                best, high = row, value
+            if shares[row] > 0.0 and value < low:
+                worst, low = row, value
         if high - low <= 0.5 * gap:
             break
         for item in range(n):

@@ -42,18 +42,9 @@ def dominance(relevance: Any, policy: Any, *, attention: Any, margin: float = 0.
     Parameters
     ----------
     relevance, policy, attention
-        As in `item_impact`.
+        As in `item_impact`, which has the reference too.
     margin : float
         Relative loss that does not count: 0 for none, 0.1 for up to 10%.
-
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
 
     Examples
     --------
@@ -80,16 +71,7 @@ def envy(relevance: Any, policy: Any, *, attention: Any) -> float:
     Parameters
     ----------
     relevance, policy, attention
-        As in `item_impact`.
-
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
+        As in `item_impact`, which has the reference too.
 
     Examples
     --------
@@ -152,16 +134,7 @@ def nash_welfare(relevance: Any, policy: Any, *, attention: Any) -> float:
     Parameters
     ----------
     relevance, policy, attention
-        As in `item_impact`.
-
-    Returns
-    -------
-    float
-
-    References
-    ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
+        As in `item_impact`, which has the reference too.
 
     Examples
     --------
@@ -200,18 +173,9 @@ def pareto_dominated(
     Parameters
     ----------
     relevance, policy, attention
-        As in `item_impact`.
+        As in `item_impact`, which has the reference too.
     others : sequence of array-like
         Policies of the same shape.
-
-    Returns
-    -------
-    ndarray of bool, one per policy of ``others``
-
-    References
-    ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
 
     Examples
     --------
@@ -242,16 +206,7 @@ def user_utility(relevance: Any, policy: Any, *, attention: Any) -> np.ndarray:
     Parameters
     ----------
     relevance, policy, attention
-        As in `item_impact`.
-
-    Returns
-    -------
-    ndarray of shape (n_users,)
-
-    References
-    ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
+        As in `item_impact`, which has the reference too.
 
     Examples
     --------

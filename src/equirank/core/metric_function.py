@@ -66,10 +66,11 @@ def metric_function(cls: type[Metric], module: str) -> Callable[..., Any]:
 
     def function(*args: Any, **kwargs: Any) -> Any:
         try:
-            given = signature.bind(*args, **kwargs).arguments
+            given = signature.bind(*args, **kwargs)
         except TypeError as error:
             raise TypeError(f"{name}() {error}") from None
-        metric, arguments = cls.from_arrays(**given)
+        given.apply_defaults()
+        metric, arguments = cls.from_arrays(**given.arguments)
         return score_arrays(metric, **arguments)
 
     function.__name__ = function.__qualname__ = name

@@ -111,7 +111,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
         """Return one score per row, in input order; higher scores rank first."""
         data = self._prediction_data(X, None, qid, sensitive_features)
-        return data.to_original(np.asarray(self._scores(self._blind(data)), dtype=np.float64))
+        return data.to_original(np.asarray(self._scores(self.visible(data)), dtype=np.float64))
 
     def rank(
         self,
@@ -144,7 +144,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             needs = self.predict_needs | {"qid"}
             position = self._draw(self._hide(data, needs, predicting=True), n_draws, random_state)
             return Ranking.from_positions(data, data.to_original(position))
-        scores = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+        scores = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         return Ranking.from_scores(data, data.to_original(scores))
 
     def score(
@@ -232,10 +232,10 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         return values.tolist()
 
     def _own_scores(self, data: RankingData) -> np.ndarray:
-        return self._scores(self._blind(data))
+        return self._scores(self.visible(data))
 
     def _own_parts(self, data: RankingData) -> Parts | None:
-        return self._parts(self._blind(data))
+        return self._parts(self.visible(data))
 
     def _feature_names(self, data: RankingData) -> list[str]:
         names = getattr(self, "feature_names_in_", data.feature_names)
@@ -249,7 +249,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
         for need, there in _present(data).items():
-            if need in self._needs() and not there:
+            if need in self.current_needs() and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
         self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         self.data_fingerprint_ = data.fingerprint()
@@ -294,7 +294,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         )
         return self._hide(data, self._taken())
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Return the inputs that `fit` requires, including those of the pair cost."""
         pair_cost = getattr(self, "pair_cost", None)
         return self.fit_needs | (
@@ -302,7 +302,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         )
 
     def _taken(self) -> frozenset[str]:
-        return self._needs() | self.fit_takes
+        return self.current_needs() | self.fit_takes
 
     def _wanted(self, name: str, values: Any) -> Any:
         return values if name in self._taken() else None
@@ -310,7 +310,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def get_metadata_routing(self) -> Any:
         """Return the metadata requests; those of `fit` include the needs of the pair cost."""
         routing = super().get_metadata_routing()
-        for name in sorted(self._needs() - self.fit_needs):
+        for name in sorted(self.current_needs() - self.fit_needs):
             if routing.fit.requests.get(name) is False:
                 routing.fit.add_request(param=name, alias=True)
         return routing
@@ -361,7 +361,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             row = data.place(stored)[1]
             raise DataError(f"X must hold finite numbers, got NaN or infinity in row {row}")
 
-    def _blind(self, data: RankingData) -> RankingData:
+    def visible(self, data: RankingData) -> RankingData:
         """Return the data without what the class does not declare for prediction."""
         missing = "sensitive_features" in self.predict_needs and not data.sensitive
         if missing:

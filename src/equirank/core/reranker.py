@@ -55,7 +55,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
             "relevance": ("y_true", data.y is not None),
             "score": ("scores", data.score is not None),
         }
-        for need in sorted(self._needs()):
+        for need in sorted(self.current_needs()):
             argument, given = known[need]
             if not given:
                 raise DataError(f"{name} needs {argument}, which the ranking's data lacks")
@@ -85,7 +85,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         """Save the re-ranker to a folder that `equirank.load` reads."""
         save(self, folder)
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Return the needs of this instance; parameters may add to those of the class."""
         return self.needs
 

@@ -159,7 +159,7 @@ def make_bins(
     found: Sequence[tuple[np.ndarray, int]] | None,
     complete: bool,
 ) -> Bins:
-    """Let LightGBM bin a sample of rows, by the edges found or by a file with forced bins.
+    """Bin a sample of rows with LightGBM, by the edges found or by a file with forced bins.
 
     Unless the sample is ``complete`` it gets a row of all lows, one of all highs and one of what is
     missing, which also decide how LightGBM bins. ``given`` are its parameters, and ``forced`` the

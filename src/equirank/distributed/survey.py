@@ -107,7 +107,7 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
 
 
 def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
-    """Return smallest, largest and whether missing of each feature; NaN where there is no number."""
+    """Return the minimum, the maximum and whether values are missing, of each feature."""
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)
@@ -232,7 +232,7 @@ def balanced_homes(sizes: np.ndarray, n_homes: int) -> np.ndarray:
 
 
 def gathered(parts: list[Any], survey: Survey, home: np.ndarray) -> dict[int, list[Any]]:
-    """Return , for each home, the pieces of partitions with its queries, in order, not computed yet.
+    """Return for each home the lazy pieces of partitions with its queries, in order.
 
     A query's rows keep their order, and queries that of their first appearance. A partition all of
     whose queries have one home is passed on as it is.

@@ -1,8 +1,8 @@
-"""Target lists: how many of each group should stand before each cut point.
+"""Target lists: the number of items of each group before each cut point.
 
-Two groups: dynamic programming over (cut, count), smallest unfairness first, then, where asked for,
-the largest discounted gain. More groups: at each cut the largest-remainder apportionment, kept
-monotone; good, not claimed optimal.
+Two groups: dynamic programming over (cut, count), for the smallest unfairness first, then the
+largest discounted gain. More groups: the largest-remainder apportionment at each cut, kept
+monotone, which is not claimed to be optimal.
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from .compiled import compiled
 __all__ = ["apportioned_counts", "best_counts", "blocks_of_ranks"]
 
 
-_SLACK = 1e-12  # unfairness that differs by less is equal
+_SLACK = 1e-12  # smaller differences in unfairness are ignored
 
 
 @compiled
 def _class_ends(k: int, grade: np.ndarray, relevance_first: bool) -> tuple[int, int]:
-    """Return the first and one behind the last place that the item at place k may take."""
+    """Return the first position and the end of the range that the item at position k may take."""
     n = len(grade)
     if not relevance_first:
         return 0, n
@@ -32,24 +32,24 @@ def _class_ends(k: int, grade: np.ndarray, relevance_first: bool) -> tuple[int, 
 @compiled
 def _merged_gain(
     begin: int,
-    one: int,
-    one_end: int,
-    two: int,
-    two_end: int,
-    gain_one: np.ndarray,
-    gain_two: np.ndarray,
+    a: int,
+    a_end: int,
+    b: int,
+    b_end: int,
+    gain_a: np.ndarray,
+    gain_b: np.ndarray,
     discount: np.ndarray,
 ) -> float:
-    """Return the discounted gain of a stretch filled from two sorted lists, best first."""
-    total, place = 0.0, begin
-    while one < one_end or two < two_end:
-        if two >= two_end or (one < one_end and gain_one[one] >= gain_two[two]):
-            total += gain_one[one] * discount[place]
-            one += 1
+    """Return the discounted gain from position ``begin`` of two merged sorted lists."""
+    total, position = 0.0, begin
+    while a < a_end or b < b_end:
+        if b >= b_end or (a < a_end and gain_a[a] >= gain_b[b]):
+            total += gain_a[a] * discount[position]
+            a += 1
         else:
-            total += gain_two[two] * discount[place]
-            two += 1
-        place += 1
+            total += gain_b[b] * discount[position]
+            b += 1
+        position += 1
     return total
 
 
@@ -62,17 +62,17 @@ def _least_unfair(
     high: np.ndarray,
     linked: np.ndarray,
     table: np.ndarray,
-    ahead: np.ndarray,
-    behind: np.ndarray,
+    prefix_cost: np.ndarray,
+    suffix_cost: np.ndarray,
 ) -> float:
-    """Fill the least unfairness up to each (cut, count) and from there on; give the least of all.
+    """Write the least unfairness up to and after each (cut, count); return the overall least.
 
-    ``gap[t]`` is the number of places between the cuts t - 1 and t. Where the cuts are not linked,
-    every count at one goes with every count at the other.
+    ``gap[t]`` is the number of positions between the cuts t - 1 and t. If two cuts are not linked,
+    every count at one is compatible with every count at the other.
     """
     for t in range(n_cuts):
         for c in range(width):
-            ahead[t, c] = np.inf
+            prefix_cost[t, c] = np.inf
             if c < low[t] or c > high[t]:
                 continue
             best = 0.0
@@ -81,21 +81,21 @@ def _least_unfair(
                 first = max(low[t - 1], c - gap[t]) if linked[t] else low[t - 1]
                 last = min(high[t - 1], c) if linked[t] else high[t - 1]
                 for p in range(first, last + 1):
-                    best = min(best, ahead[t - 1, p])
-            ahead[t, c] = best + table[t * width + c]
+                    best = min(best, prefix_cost[t - 1, p])
+            prefix_cost[t, c] = best + table[t * width + c]
     for t in range(n_cuts - 1, -1, -1):
         for c in range(low[t], high[t] + 1):
-            behind[t, c] = 0.0
+            suffix_cost[t, c] = 0.0
             if t + 1 < n_cuts:
                 best = np.inf
                 first = max(low[t + 1], c) if linked[t + 1] else low[t + 1]
                 last = min(high[t + 1], c + gap[t + 1]) if linked[t + 1] else high[t + 1]
                 for p in range(first, last + 1):
-                    best = min(best, behind[t + 1, p] + table[(t + 1) * width + p])
-                behind[t, c] = best
+                    best = min(best, suffix_cost[t + 1, p] + table[(t + 1) * width + p])
+                suffix_cost[t, c] = best
     least = np.inf
     for c in range(low[n_cuts - 1], high[n_cuts - 1] + 1):
-        least = min(least, ahead[n_cuts - 1, c])
+        least = min(least, prefix_cost[n_cuts - 1, c])
     return least
 
 
@@ -109,38 +109,38 @@ def _best_path(
     high: np.ndarray,
     linked: np.ndarray,
     table: np.ndarray,
-    ahead: np.ndarray,
-    behind: np.ndarray,
+    prefix_cost: np.ndarray,
+    suffix_cost: np.ndarray,
     gained: np.ndarray,
     parent: np.ndarray,
-    gain_one: np.ndarray,
-    gain_two: np.ndarray,
+    gain_a: np.ndarray,
+    gain_b: np.ndarray,
     discount: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Write the counts of the least unfair path with the largest discounted gain."""
-    least = _least_unfair(n_cuts, width, gap, low, high, linked, table, ahead, behind)
+    """Write the counts of the path of least unfairness with the largest discounted gain."""
+    least = _least_unfair(n_cuts, width, gap, low, high, linked, table, prefix_cost, suffix_cost)
     slack = _SLACK * max(1.0, least)
-    size, n = len(gain_one), len(gain_one) + len(gain_two)
+    size, n = len(gain_a), len(gain_a) + len(gain_b)
     for t in range(n_cuts):
         for c in range(low[t], high[t] + 1):
             gained[t, c] = -np.inf
-            if ahead[t, c] + behind[t, c] > least + slack:
+            if prefix_cost[t, c] + suffix_cost[t, c] > least + slack:
                 continue
             if t == 0:
-                gained[t, c] = _merged_gain(0, 0, c, 0, cuts[0] - c, gain_one, gain_two, discount)
+                gained[t, c] = _merged_gain(0, 0, c, 0, cuts[0] - c, gain_a, gain_b, discount)
                 continue
-            rest = table[t * width + c] + behind[t, c]
+            rest = table[t * width + c] + suffix_cost[t, c]
             first = max(low[t - 1], c - gap[t]) if linked[t] else low[t - 1]
             last = min(high[t - 1], c) if linked[t] else high[t - 1]
             for p in range(first, last + 1):
-                if gained[t - 1, p] == -np.inf or ahead[t - 1, p] + rest > least + slack:
+                if gained[t - 1, p] == -np.inf or prefix_cost[t - 1, p] + rest > least + slack:
                     continue
                 value = gained[t - 1, p]
                 if linked[t]:
                     value += _merged_gain(
                         cuts[t - 1], p, c, cuts[t - 1] - p, cuts[t] - c,
-                        gain_one, gain_two, discount,
+                        gain_a, gain_b, discount,
                     )  # fmt: skip
                 if value > gained[t, c]:
                     gained[t, c] = value
@@ -151,7 +151,7 @@ def _best_path(
             continue
         k = cuts[n_cuts - 1]
         value = gained[n_cuts - 1, c] + _merged_gain(
-            k, c, size, k - c, n - size, gain_one, gain_two, discount
+            k, c, size, k - c, n - size, gain_a, gain_b, discount
         )
         if value > best:
             best, at = value, c
@@ -177,18 +177,18 @@ def best_counts(
     cut_offsets: np.ndarray,
     counts: np.ndarray,
 ) -> None:
-    """Write, for each query and cut, how many counted items should stand before it.
+    """Write, for each query and cut, the target number of counted items before the cut.
 
-    Rows stand by relevance within each query, best first. The table of query q holds the unfairness
-    of ``width[q]`` counts at each of its cuts, from ``start[q]``; queries with a negative start are
-    left as they are. With ``relevance_first`` only items of equal gain may change places; else all
-    may, and among the fairest lists the one with the largest discounted gain is taken.
+    Rows are sorted by relevance within each query, best first. The table of query q holds the
+    unfairness of ``width[q]`` counts at each of its cuts, from ``start[q]``; queries with a
+    negative start are skipped. With ``relevance_first`` only items of equal gain may be exchanged.
+    Otherwise all may, and the result is the fairest list with the largest discounted gain.
     """
     longest, widest = 1, 1
     for q in range(len(offsets) - 1):
         if start[q] >= 0:
             longest, widest = max(longest, n_cuts[q]), max(widest, width[q])
-    ahead, behind = np.empty((longest, widest)), np.empty((longest, widest))
+    prefix_cost, suffix_cost = np.empty((longest, widest)), np.empty((longest, widest))
     gained = np.empty((longest, widest))
     parent = np.zeros((longest, widest), dtype=np.int32)
     cuts, gap = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
@@ -212,7 +212,7 @@ def best_counts(
             last = begin
         _best_path(
             n_cuts[q], width[q], cuts, gap, low, high, linked, table[start[q] :],
-            ahead, behind, gained, parent, grade[inside], grade[~inside], discount,
+            prefix_cost, suffix_cost, gained, parent, grade[inside], grade[~inside], discount,
             counts[cut_offsets[q] : cut_offsets[q + 1]],
         )  # fmt: skip
 
@@ -232,8 +232,8 @@ def apportioned_counts(
 ) -> None:
     """Write, for each cut (row) and bucket, the largest-remainder share of the cut, kept monotone.
 
-    Rows stand by relevance within each query, best first; with ``relevance_first`` only items of
-    equal gain may change places.
+    Rows are sorted by relevance within each query, best first; with ``relevance_first`` only items
+    of equal gain may be exchanged.
     """
     total, before = np.zeros(n_buckets), np.zeros(n_buckets, dtype=np.int64)
     within, now = np.zeros(n_buckets, dtype=np.int64), np.zeros(n_buckets, dtype=np.int64)
@@ -281,10 +281,10 @@ def blocks_of_ranks(
     counts: np.ndarray,
     block: np.ndarray,
 ) -> None:
-    """Write the block of each rank within a bucket: how many cuts it stands behind.
+    """Write the block of each rank within a bucket: the number of cuts before it.
 
-    Ranks of a query follow each other bucket by bucket; ``counts`` holds, for each cut (row), how
-    many of each bucket stand before it.
+    The ranks of a query are stored bucket by bucket; ``counts`` holds, for each cut (row), the
+    number of items of each bucket before it.
     """
     for q in range(len(offsets) - 1):
         at = offsets[q]

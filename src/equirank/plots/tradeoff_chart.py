@@ -119,8 +119,9 @@ def tradeoff(
     ----------
     points : Table, data frame, mapping of columns, or result
         A result with ``tradeoff_points``, as of `TradeoffSearch` or `FairLambdaMART.tradeoff_path`,
-        brings the other arguments but title and size with it. Otherwise one row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
-        ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
+        provides all arguments but title and size. Otherwise one row per ranking, with ``name`` and
+        the columns that ``x`` and ``y`` name. Optional: ``low`` and ``high``, the interval of y;
+        ``x_low`` and ``x_high``, that of x; ``front``,
         True for members of the Pareto front (filled points); ``path``, a label that joins its rows
         by a line, in the order given; ``label``, the text next to a point instead of its name;
         ``mixture``, True for rows of the mixture line; ``rival``, True for baseline methods: lines

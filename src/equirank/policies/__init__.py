@@ -1,4 +1,4 @@
-"""Policies: rankings as distributions, to be drawn from."""
+"""Policies: distributions over rankings."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""PlackettLuce: places filled one after the other, each by a softmax over the items left."""
+"""PlackettLuce: a policy that draws each position by a softmax over the remaining items."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs as door
 from ..core.data import RankingData, as_scored_data, refuse_beside
 from ..core.errors import DataError
+from ..core.inputs import frozen
 from ..core.params import Constraint, Integer, Number, Optional, check_params
 from ..core.random import as_seed, generator
 from ..core.ranking import Ranking
@@ -19,28 +19,28 @@ from .policy import Policy
 __all__ = ["PlackettLuce"]
 
 
-#: Lists up to this length are worked out exactly unless samples are asked for.
+#: Longest list that is computed exactly if no number of samples is given.
 EXACT = 8
 
 
 class PlackettLuce(Policy):
-    """A ranking drawn place by place: each by a softmax of the scores of the items left.
+    """Policy that draws each position by a softmax of the scores of the remaining items.
 
-    ``P(ranking) = prod_j exp(s_j / T) / sum_{i >= j} exp(s_i / T)`` over the places j = 1, 2, ...,
-    items named by their places. Equal scores make items exchangeable; a list of one item is ranked
-    with probability 1. Drawn by the Gumbel trick: scores plus Gumbel noise, sorted, O(n log n).
+    ``P(ranking) = prod_j exp(s_j / T) / sum_{i >= j} exp(s_i / T)`` over the positions j = 1, 2,
+    ..., with items numbered by position. Items of equal score are exchangeable; a list of one item
+    has one ranking. Draws use the Gumbel trick: scores plus Gumbel noise are sorted, O(n log n).
 
     Parameters
     ----------
     scores : array-like or RankingData
-        Log-strengths, one per row, higher is likelier to stand early; or data with scores, whose
-        relevance and groups then serve `expected`.
+        Log-strengths, one per row; higher values tend to rank first. Or data with scores, whose
+        relevance and groups `expected` uses.
     qid : array-like, optional
         The list of each row.
     temperature : float
-        T above; towards 0 the policy sorts by score, towards infinity it is uniform.
+        T in the formula; as it tends to 0 the policy sorts by score, to infinity it is uniform.
     k : int, optional
-        Only the first k places are shown; rows behind have position 0 and no exposure.
+        Only the top k are shown; the remaining rows have position 0 and no exposure.
 
     References
     ----------
@@ -74,7 +74,7 @@ class PlackettLuce(Policy):
         if isinstance(scores, RankingData):
             refuse_beside({"qid": qid})
             if scores.score is None:
-                raise DataError("scores must be given, and the data has none")
+                raise DataError("scores must be given, but the data has none")
             self.data = scores
         else:
             self.data = as_scored_data(scores, qid=qid)
@@ -95,7 +95,7 @@ class PlackettLuce(Policy):
         Parameters
         ----------
         n : int
-            How many; the first draws of a longer sample are those of a shorter one.
+            Number of draws; the first draws of a longer sample are those of a shorter one.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         """
@@ -104,7 +104,7 @@ class PlackettLuce(Policy):
         position = np.empty((self.data.n_rows, n), dtype=np.int32)
         for draw in range(n):
             position[:, draw] = self._positions(seed, draw)
-        return Ranking(self.data, door.frozen(position[:, 0] if n == 1 else position))
+        return Ranking(self.data, frozen(position[:, 0] if n == 1 else position))
 
     def log_prob(self, ranking: Any) -> Any:
         """Return the log-probability of a ranking.
@@ -112,13 +112,13 @@ class PlackettLuce(Policy):
         Parameters
         ----------
         ranking : array-like of int, or Ranking
-            Rows of the one list, best first (the first places alone will do), or a Ranking of the
-            same rows without ties. Places behind ``k`` do not count.
+            Rows of a single list, best first (the first positions suffice), or a Ranking of the
+            same rows without ties. Positions after ``k`` do not count.
 
         Returns
         -------
         float or ndarray
-            One number for one list and one draw; else one per list, and a column per draw.
+            One number for one list and one draw; otherwise one per list, and a column per draw.
         """
         from ..kernels.softmax_orders import order_log_prob
 
@@ -140,10 +140,10 @@ class PlackettLuce(Policy):
         return values[:, 0] if len(columns) == 1 else values
 
     def entropy(self, n_samples: int | None = None, random_state: Any = 0) -> np.ndarray:
-        """Return the entropy of the shown places in nats, one number per list.
+        """Return the entropy of the shown positions in nats, one number per list.
 
-        Exact for lists up to 8 unless samples are asked for; else the mean over draws (1,000 by
-        default) of the entropies of the choices made along each.
+        Exact for lists of up to 8 items if ``n_samples`` is None; otherwise the mean over draws
+        (1,000 by default) of the entropies of the choices along each.
         """
         from ..kernels.softmax_orders import exact_marginals, order_entropy
 
@@ -163,10 +163,10 @@ class PlackettLuce(Policy):
         return np.where(exact, result, total / count)
 
     def marginals(self, k: int | None = None, n_samples: int | None = None) -> list[np.ndarray]:
-        """Return , list by list, the probability of each row (first axis) at each place 1, 2, ..., k.
+        """Return for each list the probability of each row (first axis) at positions 1, 2, ..., k.
 
-        Exact for lists up to 8 unless samples are asked for; else the shares in 1,000 draws. Rows
-        stand in the caller's order within their list. For short lists: n x k numbers each.
+        Exact for lists of up to 8 items if ``n_samples`` is None; otherwise shares in the draws
+        (1,000 by default). Rows are in input order within their list. Needs n x k numbers per list.
         """
         from ..kernels.softmax_orders import exact_marginals
 
@@ -177,14 +177,15 @@ class PlackettLuce(Policy):
         for query, (begin, end) in enumerate(
             zip(self.data.offsets[:-1], self.data.offsets[1:], strict=True)
         ):
-            places = int(end - begin) if k is None else min(k, int(end - begin))
+            n_positions = int(end - begin) if k is None else min(k, int(end - begin))
             if exact[query]:
                 score = self._strength[begin:end]
-                table = exact_marginals(score, min(places, int(self._shown[query])))[0]
-                table = np.pad(table, ((0, 0), (0, places - table.shape[1])))
+                table = exact_marginals(score, min(n_positions, int(self._shown[query])))[0]
+                table = np.pad(table, ((0, 0), (0, n_positions - table.shape[1])))
             else:
-                place = drawn[begin:end].reshape(int(end - begin), -1)
-                table = np.stack([(place == j + 1).mean(axis=1) for j in range(places)], axis=1)
+                position = drawn[begin:end].reshape(int(end - begin), -1)
+                shares = [(position == j + 1).mean(axis=1) for j in range(n_positions)]
+                table = np.stack(shares, axis=1)
             result.append(table)
         return result
 
@@ -196,19 +197,19 @@ class PlackettLuce(Policy):
         random_state: Any = 0,
         return_error: bool = False,
     ) -> Any:
-        """Return each row's expected exposure, in the caller's row order.
+        """Return the expected exposure of each row, in input order.
 
         Parameters
         ----------
         n_samples : int, optional
-            Draw so many rankings. Left out, lists up to 8 are worked out exactly, and longer ones
-            take 1,000 draws.
+            Number of rankings to draw. If None, lists of up to 8 items are computed exactly, and
+            longer ones from 1,000 draws.
         discount : {"log2", "zipf"} or sequence
-            ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+            ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 after its end).
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         return_error : bool
-            Also give the standard error of each number, 0 where it is exact.
+            Whether to return the standard errors as well, 0 for exact values.
         """
         from ..kernels.softmax_orders import exact_marginals
 
@@ -222,8 +223,8 @@ class PlackettLuce(Policy):
             mean, error = self._sampled_exposure(weights, n_samples or 1000, as_seed(random_state))
         for query in np.flatnonzero(exact):
             rows = slice(offsets[query], offsets[query + 1])
-            places = int(self._shown[query])
-            mean[rows] = exact_marginals(self._strength[rows], places)[0] @ weights[:places]
+            k = int(self._shown[query])
+            mean[rows] = exact_marginals(self._strength[rows], k)[0] @ weights[:k]
             error[rows] = 0.0
         values = self.data.to_original(mean)
         return (values, self.data.to_original(error)) if return_error else values
@@ -240,17 +241,17 @@ class PlackettLuce(Policy):
     def _positions(self, seed: int, draw: int) -> np.ndarray:
         order = self._drawn(seed, draw)
         sizes = np.diff(self.data.offsets)
-        place = np.arange(1, len(order) + 1) - np.repeat(self.data.offsets[:-1], sizes)
+        rank = np.arange(1, len(order) + 1) - np.repeat(self.data.offsets[:-1], sizes)
         if self.k is not None:
-            place[place > self.k] = 0
+            rank[rank > self.k] = 0
         position = np.empty(len(order), dtype=np.int32)
-        position[order] = place
+        position[order] = rank
         return position
 
     def _sampled_exposure(
         self, weights: np.ndarray, count: int, seed: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        padded = np.concatenate([[0.0], weights])  # place 0 is not shown
+        padded = np.concatenate([[0.0], weights])  # position 0 is not shown
         total, squares = np.zeros(self.data.n_rows), np.zeros(self.data.n_rows)
         for draw in range(count):
             value = padded[self._positions(seed, draw)]
@@ -261,21 +262,21 @@ class PlackettLuce(Policy):
         return mean, np.sqrt(variance / count)
 
     def _order(self, draw: Ranking) -> tuple[np.ndarray, np.ndarray]:
-        """Return a draw's stored rows best first, rows not shown behind, and how many are shown."""
+        """Return the stored rows of a draw, best first, hidden ones last, and the number shown."""
         if draw.data is not self.data and not np.array_equal(draw.data.offsets, self.data.offsets):
-            raise DataError("ranking must be of the policy's own rows")
+            raise DataError("ranking must be of the rows of the policy")
         if draw.last is not None:
             raise DataError("ranking must be without ties to have a probability")
-        place = draw.position.astype(np.float64)
-        hidden = place == 0
-        order = sort_within(np.where(hidden, -np.inf, -place), self.data.offsets)
+        position = draw.position.astype(np.float64)
+        hidden = position == 0
+        order = sort_within(np.where(hidden, -np.inf, -position), self.data.offsets)
         return order, np.add.reduceat(~hidden, self.data.offsets[:-1]).astype(np.int64)
 
     def _listed(self, rows: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Read rows of the one list, best first."""
+        """Return the same for rows of a single list, best first."""
         if self.data.n_queries > 1:
             raise DataError(
-                f"ranking must be a Ranking, since there are {self.data.n_queries} lists"
+                f"ranking must be a Ranking for {self.data.n_queries} lists, got row numbers"
             )
         given = np.asarray(rows)
         known = np.arange(self.data.n_rows) if self.data.rows is None else self.data.rows
@@ -289,12 +290,12 @@ class PlackettLuce(Policy):
         return np.concatenate([stored, rest]), np.array([len(given)])
 
     def _save_plain(self) -> "PlackettLuce":
-        """Return a twin made of plain arrays, in the caller's order."""
+        """Return an equal policy made of plain arrays, in input order."""
         data = self.data
         score = data.to_original(data.score)  # type: ignore[arg-type]
         query = data.to_original(data.qids[data.query_of_rows()])
         return PlackettLuce(score, query, temperature=self.temperature, k=self.k)
 
     def save(self, folder: Any) -> None:
-        """Save scores and lists into a folder that `equirank.load` reads; no pickle is involved."""
+        """Save scores and lists to a folder that `equirank.load` reads, without pickle."""
         Policy.save(self._save_plain(), folder)

@@ -1,4 +1,4 @@
-"""Policy: a distribution over the rankings of each list."""
+"""Policy: distributions over the rankings of each list, and Mixture, a finite one."""
 
 import inspect
 from abc import ABC, abstractmethod
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core import inputs as door
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
+from ..core.inputs import frozen
 from ..core.metric import Metric
 from ..core.params import Integer, Optional, check_params
 from ..core.persistence import save
@@ -24,9 +24,9 @@ __all__ = ["Mixture", "Policy"]
 
 
 class Policy(ABC):
-    """Base of all policies: ``sample`` draws rankings, the rest is read off them.
+    """Base of all policies: ``sample`` draws rankings, from which the rest is computed.
 
-    A policy is bound to the rows it ranks, its ``data``. A new one writes `sample` and
+    A policy is bound to the rows it ranks, its ``data``. A subclass writes `sample` and
     `marginals`; exposures, expected metrics and tables follow from these.
 
     Examples
@@ -40,41 +40,41 @@ class Policy(ABC):
 
     @abstractmethod
     def sample(self, n: int = 1, random_state: Any = None) -> Ranking:
-        """Draw n rankings of every list: a Ranking with n draws of equal weight."""
+        """Draw n rankings of every list, as a Ranking with n draws of equal weight."""
 
     @abstractmethod
     def marginals(self, k: int | None = None) -> list[np.ndarray]:
-        """Return , list by list, the probability of each row (first axis) at each place 1, 2, ..., k.
+        """Return for each list the probability of each row (first axis) at positions 1, 2, ..., k.
 
-        Rows stand in the caller's order within their list.
+        Rows are in input order within their list.
         """
 
     def exposure(
         self, n_samples: int | None = None, *, discount: str | Sequence[float] = "log2"
     ) -> np.ndarray:
-        """Return each row's expected exposure, in the caller's row order.
+        """Return the expected exposure of each row, in input order.
 
         Parameters
         ----------
         n_samples : int, optional
-            Draw so many rankings instead of taking the policy's own way.
+            Number of rankings to draw, by default 1,000.
         discount : {"log2", "zipf"} or sequence
-            ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+            ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 after its end).
         """
         return exposure_of(self.sample(n_samples or 1000, 0), discount)
 
     def expected(self, metric: Metric | str, n_samples: int = 1000, random_state: Any = 0) -> float:
-        """Return a metric's value under the policy, as the mean over its lists.
+        """Return the value of a metric under the policy, the mean over its lists.
 
-        Metrics of the expectation (exposures, for one) are taken of the mean exposures; all others
-        are averaged over the draws.
+        Metrics of the expectation, such as exposure, use the mean exposures; all others are
+        averaged over the draws.
 
         Parameters
         ----------
         metric : Metric or str
-            Such as ``"NDCG@10"``; the policy's data must hold what it needs.
+            Such as ``"NDCG@10"``; the data of the policy must contain what it needs.
         n_samples : int
-            How many rankings are drawn.
+            Number of rankings to draw.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         """
@@ -82,7 +82,7 @@ class Policy(ABC):
         return float(taken.summarize(taken.per_query(self.sample(n_samples, random_state)))[0])
 
     def to_table(self) -> Table:
-        """Return query, row and expected exposure, in the caller's row order."""
+        """Return query, row and expected exposure, in input order."""
         data = self.data
         rows = np.arange(data.n_rows) if data.rows is None else np.sort(data.rows)
         query = data.to_original(data.qids[data.query_of_rows()])
@@ -93,41 +93,41 @@ class Policy(ABC):
         return self.to_table().to_frame(backend)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return what the policy was made from."""
+        """Return the arguments that the policy was made from."""
         names = list(inspect.signature(type(self)).parameters)
         return {name: getattr(self, name) for name in names}
 
     def save(self, folder: str | Path) -> None:
-        """Save the policy into a folder that `equirank.load` reads; no pickle is involved."""
+        """Save the policy to a folder that `equirank.load` reads, without pickle."""
         save(self, folder)
 
 
 def exposure_of(ranking: Ranking, discount: str | Sequence[float]) -> np.ndarray:
-    """Return the mean exposure of each row over ties and draws, in the caller's row order."""
+    """Return the mean exposure of each row over ties and draws, in input order."""
     longest = int(np.diff(ranking.data.offsets).max())
     weights = discounts(longest, discount)
-    return ranking.data.to_original(ranking.expect(lambda place: weights[place - 1]))
+    return ranking.data.to_original(ranking.expect(lambda position: weights[position - 1]))
 
 
 class Mixture(Policy):
-    """A few rankings of each list, one of which is shown, each with its probability.
+    """Policy over a few rankings of each list, each with its probability.
 
-    What column generation and Birkhoff decompositions give. All numbers are exact: nothing is
-    sampled but `sample`.
+    Column generation and Birkhoff decompositions result in such policies. All values are exact;
+    only `sample` draws.
 
     Parameters
     ----------
     ranking : Ranking, or array-like of shape (n_rows, n_draws)
-        A Ranking with weighted draws, or positions in the caller's row order (1-based, 0 = not
-        shown) with ``weights`` and ``qid`` beside them. One draw is a policy without chance.
+        A Ranking with weighted draws, or positions in input order (1-based, 0 = not shown) with
+        ``weights`` and ``qid``. One draw is a deterministic policy.
     weights : array-like of shape (n_draws,) or (n_queries, n_draws), optional
-        How likely each column is; only beside positions.
+        Probability of each column; only with positions.
     qid : array-like, optional
-        The list of each row; only beside positions.
+        The list of each row; only with positions.
 
     Examples
     --------
-    Two items of equal merit take turns:
+    Two items of equal merit alternate:
 
     >>> from equirank.policies import Mixture
     >>> policy = Mixture([[1, 2], [2, 1]], weights=[0.5, 0.5])
@@ -141,7 +141,7 @@ class Mixture(Policy):
     def __init__(self, ranking: Any, weights: Any = None, qid: Any = None) -> None:
         if isinstance(ranking, Ranking):
             if weights is not None or qid is not None:
-                raise DataError("weights and qid must be None beside a Ranking")
+                raise DataError("weights and qid must be None if a Ranking is given")
             self._mixed = ranking
         else:
             table = np.asarray(ranking)
@@ -153,12 +153,12 @@ class Mixture(Policy):
         self.data = self._mixed.data
 
     def sample(self, n: int = 1, random_state: Any = None) -> Ranking:
-        """Draw n rankings of every list, each list by itself.
+        """Draw n rankings of every list, independently per list.
 
         Parameters
         ----------
         n : int
-            How many.
+            Number of draws.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         """
@@ -168,31 +168,31 @@ class Mixture(Policy):
             return mixed
         share = np.stack([weight for weight, _ in mixed.draws()], axis=1)
         edges = np.cumsum(share, axis=1)
-        edges[:, -1] = np.inf  # rounding cannot point behind the last
+        edges[:, -1] = np.inf  # rounding cannot select beyond the last draw
         spin = generator(random_state).random((data.n_queries, n))
         chosen = (spin[:, :, None] >= edges[:, None, :]).sum(axis=2)[data.query_of_rows()]
         position = np.take_along_axis(mixed.position, chosen, axis=1)
         last = None if mixed.last is None else np.take_along_axis(mixed.last, chosen, axis=1)
         if n == 1:
             position, last = position[:, 0], None if last is None else last[:, 0]
-        return Ranking(data, door.frozen(position), None if last is None else door.frozen(last))
+        return Ranking(data, frozen(position), None if last is None else frozen(last))
 
     def marginals(self, k: int | None = None) -> list[np.ndarray]:
-        """Return , list by list, the probability of each row (first axis) at each place 1, 2, ..., k.
+        """Return for each list the probability of each row (first axis) at positions 1, 2, ..., k.
 
-        Rows stand in the caller's order within their list; tied rows share their places.
+        Rows are in input order within their list; tied rows share the positions they span equally.
         """
         check_params("marginals", {"k": k}, {"k": Optional(Integer(1))})
         result = []
         for query, (begin, end) in enumerate(
             zip(self.data.offsets[:-1], self.data.offsets[1:], strict=True)
         ):
-            places = np.arange(1, 1 + (end - begin if k is None else min(k, end - begin)))
-            table = np.zeros((end - begin, len(places)))
+            position = np.arange(1, 1 + (end - begin if k is None else min(k, end - begin)))
+            table = np.zeros((end - begin, len(position)))
             for weight, draw in self._mixed.draws():
                 first = draw.position[begin:end, None]
                 last = first if draw.last is None else draw.last[begin:end, None]
-                inside = (first > 0) & (first <= places) & (places <= last)
+                inside = (first > 0) & (first <= position) & (position <= last)
                 table += weight[query] * inside / (last - first + 1)
             result.append(table)
         return result
@@ -200,33 +200,33 @@ class Mixture(Policy):
     def exposure(
         self, n_samples: int | None = None, *, discount: str | Sequence[float] = "log2"
     ) -> np.ndarray:
-        """Return each row's expected exposure, exactly, in the caller's row order.
+        """Return the exact expected exposure of each row, in input order.
 
         Parameters
         ----------
         n_samples : int, optional
-            Draw so many rankings instead.
+            Number of rankings to draw, for an estimate instead.
         discount : {"log2", "zipf"} or sequence
-            ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+            ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 after its end).
         """
         ranking = self._mixed if n_samples is None else self.sample(n_samples, 0)
         return exposure_of(ranking, discount)
 
     def expected(self, metric: Metric | str, n_samples: int = 1000, random_state: Any = 0) -> float:
-        """Return a metric's value under the policy, exactly, as the mean over its lists.
+        """Return the exact value of a metric under the policy, the mean over its lists.
 
         Parameters
         ----------
         metric : Metric or str
-            Such as ``"NDCG@10"``; the policy's data must hold what it needs.
+            Such as ``"NDCG@10"``; the data of the policy must contain what it needs.
         n_samples, random_state
-            Not used: all rankings of the mixture are weighed.
+            Not used: the value is computed from all rankings of the mixture.
         """
         taken = parse_metric(metric) if isinstance(metric, str) else metric
         return float(taken.summarize(taken.per_query(self._mixed))[0])
 
     def save(self, folder: str | Path) -> None:
-        """Save positions, weights and lists into a folder that `equirank.load` reads."""
+        """Save positions, weights and lists to a folder that `equirank.load` reads."""
         data, mixed = self.data, self._mixed
         share = np.stack([weight for weight, _ in mixed.draws()], axis=1)
         position = data.to_original(mixed.position.reshape(data.n_rows, -1))

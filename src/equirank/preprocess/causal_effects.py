@@ -185,17 +185,17 @@ def _known(equation: Equation, people: People) -> np.ndarray:
 def _nodes(model: StructuralModel) -> Table:
     layers = model.dag.layers()
     layers[model.dag.score] = max(layers.values())
-    places: dict[str, float] = {}
+    offsets: dict[str, float] = {}
     for layer in sorted(set(layers.values())):
         members = [node for node in layers if layers[node] == layer]
         for at, node in enumerate(members):
-            places[node] = at - (len(members) - 1) / 2
+            offsets[node] = at - (len(members) - 1) / 2
     return Table(
         {
             "node": list(layers),
             "role": [model.dag.role(node) for node in layers],
             "layer": np.array(list(layers.values())),
-            "place": np.array([places[node] for node in layers]),
+            "place": np.array([offsets[node] for node in layers]),
         }
     )
 

@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
-from ..core.params import AnyOf, Integer, Label, Number, Optional, check_params
+from ..core.params import AnyOf, Check, Integer, Label, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
 from .causal_effects import CausalEffects, CausalRankTest, measure_effects, rank_test
-from .dag import Dag, Edges, read_dag
-from .fair_transformer import FairTransformer
+from .dag import DAG_EDGES, Dag, read_dag
+from .fair_transformer import FairTransformer, sensitive_labels
 from .structural_model import (
     Equation,
     People,
@@ -29,40 +29,25 @@ from .structural_model import (
 __all__ = ["CausalFairScores"]
 
 
-class _Model:
-    """A scikit-learn model with ``fit`` and another method."""
-
-    def __init__(self, method: str) -> None:
-        self.method = method
-
-    def accepts(self, value: Any) -> bool:
-        return hasattr(value, "fit") and hasattr(value, self.method)
-
-    def __str__(self) -> str:
-        return f"a scikit-learn model with {self.method}"
+def _model(method: str) -> Check:
+    """Return the constraint of a scikit-learn model with a method."""
+    return Check(
+        lambda value: hasattr(value, "fit") and hasattr(value, method),
+        f"a scikit-learn model with {method}",
+    )
 
 
-class _Names:
-    """Names of nodes, possibly none."""
-
-    def accepts(self, value: Any) -> bool:
-        names = [value] if isinstance(value, str) else value
-        return isinstance(names, (list, tuple, set, frozenset)) and all(
-            isinstance(name, str) for name in names
-        )
-
-    def __str__(self) -> str:
-        return "a name or a list of names"
+def _are_names(value: Any) -> bool:
+    names = [value] if isinstance(value, str) else value
+    return isinstance(names, (list, tuple, set, frozenset)) and all(
+        isinstance(name, str) for name in names
+    )
 
 
-class _Group:
-    """A group by attribute."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Mapping) and len(value) > 0
-
-    def __str__(self) -> str:
-        return "a mapping of attributes to groups"
+_NAMES = Check(_are_names, "a name or a list of names")
+_GROUP = Check(
+    lambda value: isinstance(value, Mapping) and len(value) > 0, "a mapping of attributes to groups"
+)
 
 
 class CausalFairScores(FairTransformer):
@@ -131,13 +116,13 @@ class CausalFairScores(FairTransformer):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     positional = ("dag",)
-    dag: Annotated[Any, Edges()]
-    resolving: Annotated[Any, Optional(_Names())] = None
-    reference: Annotated[Any, Optional(AnyOf(Label(), _Group()))] = None
+    dag: Annotated[Any, DAG_EDGES]
+    resolving: Annotated[Any, Optional(_NAMES)] = None
+    reference: Annotated[Any, Optional(AnyOf(Label(), _GROUP))] = None
     protected: Annotated[Any, Optional(Label(many=True))] = None
     outcome: Annotated[str | None, Optional(Label())] = None
-    regressor: Annotated[Any, Optional(_Model("predict"))] = None
-    classifier: Annotated[Any, Optional(_Model("predict_proba"))] = None
+    regressor: Annotated[Any, Optional(_model("predict"))] = None
+    classifier: Annotated[Any, Optional(_model("predict_proba"))] = None
 
     def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
         """Fit the structural equations.
@@ -388,10 +373,7 @@ class CausalFairScores(FairTransformer):
         score = self._dag().score
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
-            found = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            }
+            found = sensitive_labels(X)
             if X.y is not None:
                 found[score] = X.to_original(X.y)
             matrix = self._features_of(X, fitting) if X.X is not None else None

@@ -5,23 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..core.errors import DataError, suggest
+from ..core.params import Check
 
-__all__ = ["Dag", "Edges", "read_dag"]
-
-
-class Edges:
-    """Pairs of names, a mapping of causes to effects, or a graph with ``edges``."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether edges can be read from the value."""
-        try:
-            return len(_edges(value)) > 0
-        except (TypeError, ValueError):
-            return False
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "pairs (cause, effect), a mapping of causes to effects, or a graph with edges"
+__all__ = ["DAG_EDGES", "Dag", "read_dag"]
 
 
 @dataclass(frozen=True)
@@ -128,6 +114,18 @@ def _edges(dag: Any) -> list[tuple[str, str]]:
             raise TypeError("nodes must be names")
         found.append((cause, effect))
     return found
+
+
+def _has_edges(dag: Any) -> bool:
+    try:
+        return len(_edges(dag)) > 0
+    except (TypeError, ValueError):
+        return False
+
+
+DAG_EDGES = Check(
+    _has_edges, "pairs (cause, effect), a mapping of causes to effects, or a graph with edges"
+)
 
 
 def _names(given: Any) -> list[str]:

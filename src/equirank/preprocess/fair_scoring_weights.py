@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.environment import progress
 from ..core.errors import DataError, InfeasibleError
-from ..core.params import Integer, Optional, Vector
+from ..core.params import Check, Integer, Optional, Vector
 from ..core.persistence import save
 from ..core.random import generator
 from ..core.ranking import Ranking
-from .fair_transformer import FairTransformer, check_varying
+from .fair_transformer import FairTransformer, check_varying, sensitive_labels
 from .oracles import ORACLES, CallRule, Oracle, Rule
 
 __all__ = ["FairScoringWeights", "Found", "angle_between", "search", "top_rows"]
@@ -115,16 +115,6 @@ def top_rows(score: np.ndarray, depth: int) -> np.ndarray:
 INSIDE = 1e-9
 
 
-class _Judge:
-    """An oracle, or any function of the order."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, (Oracle, dict)) or callable(value)
-
-    def __str__(self) -> str:
-        return "an oracle or a function of the order"
-
-
 class FairScoringWeights(FairTransformer):
     """Find the weights of a linear score, nearest to the given ones, whose ranking is fair.
 
@@ -186,7 +176,13 @@ class FairScoringWeights(FairTransformer):
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     positional = ("oracle",)
-    oracle: Annotated[Any, _Judge()]
+    oracle: Annotated[
+        Any,
+        Check(
+            lambda value: isinstance(value, (Oracle, dict)) or callable(value),
+            "an oracle or a function of the order",
+        ),
+    ]
     weights: Annotated[Any, Optional(Vector(0.0))] = None
     n_samples: Annotated[int, Integer(1)] = 1000
     n_refine: Annotated[int, Integer(1)] = 500
@@ -218,10 +214,7 @@ class FairScoringWeights(FairTransformer):
                     "select one of them"
                 )
             y = None if X.y is None else X.to_original(X.y)
-            sensitive_features = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            } or None
+            sensitive_features = sensitive_labels(X) or None
         matrix = self._matrix(X, fitting=True)
         if matrix.shape[1] < 2:
             raise DataError("X must have at least two columns to weigh, got n_features = 1")

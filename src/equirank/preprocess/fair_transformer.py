@@ -12,26 +12,28 @@ from ..core import inputs
 from ..core.data import RankingData
 from ..core.declared import Declared
 from ..core.errors import DataError, suggest
-from ..core.params import check_params
+from ..core.params import Check, check_params
 from ..core.persistence import save
 
-__all__ = ["Columns", "FairTransformer", "check_groups", "check_varying", "column_indices"]
+__all__ = [
+    "COLUMNS",
+    "FairTransformer",
+    "check_groups",
+    "check_varying",
+    "column_indices",
+    "sensitive_labels",
+]
 
 
-class Columns:
-    """One or several columns of X, by name or by position."""
+def _are_columns(value: Any) -> bool:
+    names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
+    return all(
+        isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names
+    )
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value can name columns."""
-        names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
-        return all(
-            isinstance(name, (str, int, np.integer)) and not isinstance(name, bool)
-            for name in names
-        )
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "names or positions of columns"
+#: One or several columns of X.
+COLUMNS = Check(_are_columns, "names or positions of columns")
 
 
 class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -132,6 +134,14 @@ def column_indices(columns: Any, names: Sequence[str], argument: str) -> np.ndar
     if len(set(found)) < len(found):
         raise DataError(f"{argument} must name each column once, got {list(wanted)!r}")
     return np.array(sorted(found), dtype=np.int64)
+
+
+def sensitive_labels(data: RankingData) -> dict[str, np.ndarray]:
+    """Return the groups of each row by attribute, in input order."""
+    return {
+        name: np.asarray(a.categories, dtype=object)[data.to_original(a.codes)]
+        for name, a in data.sensitive.items()
+    }
 
 
 def check_varying(X: np.ndarray, names: Sequence[str], why: str) -> None:

@@ -13,7 +13,7 @@ from ..kernels.soft_prototypes import (
     representations,
     through_memberships,
 )
-from .fair_transformer import Columns, check_varying
+from .fair_transformer import COLUMNS, check_varying
 from .prototype_transformer import PrototypeTransformer
 
 __all__ = ["IFair", "IFairLoss"]
@@ -138,7 +138,7 @@ class IFair(PrototypeTransformer):
     True
     """
 
-    protected: Annotated[Any, Optional(Columns())] = None
+    protected: Annotated[Any, Optional(COLUMNS)] = None
     variant: Annotated[Literal["b", "a"], Choice("a", "b")] = "b"
     freeze_protected: Annotated[bool, Flag()] = True
     reconstruction: Annotated[float, Number(0)] = 1.0

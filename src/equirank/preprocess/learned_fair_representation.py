@@ -9,7 +9,7 @@ from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
 from ..core.params import Choice, Number, Optional
 from ..kernels.soft_prototypes import representations, through_memberships
-from .fair_transformer import Columns, check_groups, check_varying
+from .fair_transformer import COLUMNS, check_groups, check_varying, sensitive_labels
 from .prototype_transformer import PrototypeTransformer
 
 __all__ = ["LFRLoss", "LearnedFairRepresentation"]
@@ -95,10 +95,8 @@ class LearnedFairRepresentation(PrototypeTransformer):
 
     Attributes
     ----------
-    prototypes_ : ndarray of shape (n_prototypes, n_features)
-        The prototypes.
-    attribute_weights_ : ndarray of shape (n_features,)
-        The weights of the columns in the distance to prototypes.
+    prototypes_, attribute_weights_ : ndarray
+        As in `IFair`.
     target_weights_ : ndarray of shape (n_prototypes,)
         The prediction of y by each prototype; zeros without y.
     groups_ : list
@@ -127,7 +125,7 @@ class LearnedFairRepresentation(PrototypeTransformer):
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
-    protected: Annotated[Any, Optional(Columns())] = None
+    protected: Annotated[Any, Optional(COLUMNS)] = None
     parity: Annotated[float, Number(0)] = 10.0
     reconstruction: Annotated[float, Number(0)] = 0.1
     prediction: Annotated[float, Number(0)] = 1.0
@@ -149,10 +147,7 @@ class LearnedFairRepresentation(PrototypeTransformer):
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
             y = None if X.y is None else X.to_original(X.y)
-            sensitive_features = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            } or None
+            sensitive_features = sensitive_labels(X) or None
         matrix = self._matrix(X, fitting=True)
         self._check_size(matrix)
         check_varying(matrix, self._names_in(), "it does not distinguish people")

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
-from ..core.params import Constraint, Flag, Integer, Label, Number, Optional, check_params
+from ..core.params import Check, Constraint, Flag, Integer, Label, Number, Optional, check_params
 from ..core.ranking import Ranking
 from ..core.registry import parse_metric
 from ..kernels.discounts import discounts
@@ -146,25 +146,9 @@ class CallRule:
 _SHARE = Optional(Number(0, 1))
 
 
-class _Cutoffs:
-    """One cutoff or several."""
-
-    def accepts(self, value: Any) -> bool:
-        values = value if isinstance(value, (tuple, list)) else [value]
-        return len(values) > 0 and all(Integer(1).accepts(part) for part in values)
-
-    def __str__(self) -> str:
-        return "an integer >= 1, or several"
-
-
-class _Metrics:
-    """A metric or its name."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, (str, Metric))
-
-    def __str__(self) -> str:
-        return "a metric or its name"
+def _are_cutoffs(value: Any) -> bool:
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return len(values) > 0 and all(Integer(1).accepts(part) for part in values)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +210,7 @@ class PrefixSharesOracle(Oracle):
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
-        "k": _Cutoffs(),
+        "k": Check(_are_cutoffs, "an integer >= 1, or several"),
         "low": _SHARE,
         "high": _SHARE,
         "protected": Optional(Label()),
@@ -400,7 +384,7 @@ class MetricOracle(Oracle):
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
-        "metric": _Metrics(),
+        "metric": Check(lambda value: isinstance(value, (str, Metric)), "a metric or its name"),
         "low": Optional(Number()),
         "high": Optional(Number()),
     }

@@ -69,8 +69,8 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
 
         Parameters
         ----------
-        X : array-like, data frame or RankingData
-            The columns of `fit`.
+        X
+            As in `transform`.
 
         Returns
         -------

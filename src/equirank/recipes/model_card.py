@@ -187,7 +187,7 @@ def make_card(
         "n_features": len(columns.feature_names),
         "feature_names": list(columns.feature_names),
         "rerank": [step["class"] for step in entry.rerank],
-        "needs": _needs(columns, model),
+        "needs": _needs_words(columns, model),
         "folder": repr(name),
         "call": f"{lists}{groups}",
         "command": f"equirank predict {shlex.quote(name)} data.csv --out scores.csv",
@@ -217,7 +217,7 @@ def _innermost(model: Any) -> Any:
     return model
 
 
-def _needs(columns: "DataColumns", model: Any) -> str:
+def _needs_words(columns: "DataColumns", model: Any) -> str:
     words = [f"{len(columns.features)} feature column{'s' * (len(columns.features) != 1)}"]
     words += [f"the list of each row ({columns.query})"] if columns.query else []
     if sees_groups(model):

@@ -13,8 +13,8 @@ from ..core.ranking import Ranking
 from ..core.table import Table
 from .bounded_lists import raise_or_warn
 from .group_bounds import (
+    POSITION_BOUNDS,
     OverlappingBounds,
-    PositionBounds,
     TableBounds,
     find_bounds,
     position_counts,
@@ -95,7 +95,7 @@ class BalancedSelection(Guaranteed):
         "on_infeasible",
         "time_limit",
     )
-    lower: Annotated[Mapping[Any, Any] | None, PositionBounds()] = None
+    lower: Annotated[Mapping[Any, Any] | None, POSITION_BOUNDS] = None
     igf: Annotated[Literal["ratio", "aggregated"], Choice("ratio", "aggregated")] = "ratio"
     level: Annotated[float, Number(0.0, 1.0)] = 0.0
     leximin: Annotated[bool, Flag()] = False

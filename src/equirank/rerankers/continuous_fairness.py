@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ..core import inputs
-from ..core.params import AnyOf, Label, Number
+from ..core.params import AnyOf, Check, Label, Number
 from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..kernels.segments import segment_sum
@@ -17,19 +17,14 @@ from .reranking import Reranking
 __all__ = ["ContinuousFairness", "TransportBounds"]
 
 
-class _Thetas:
-    """A mapping of group to a number in [0, 1]."""
+def _are_thetas(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    good = all(Label().accepts(label) for label in value)
+    return good and all(Number(0.0, 1.0).accepts(theta) for theta in value.values())
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if not isinstance(value, Mapping) or not value:
-            return False
-        good = all(Label().accepts(label) for label in value)
-        return good and all(Number(0.0, 1.0).accepts(theta) for theta in value.values())
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of group to such a number"
+THETA = AnyOf(Number(0.0, 1.0), Check(_are_thetas, "a mapping of group to such a number"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +117,7 @@ class ContinuousFairness(Guaranteed):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "score"})
     positional = ("theta", "k", "by", "on_infeasible")
-    theta: Annotated[float | Mapping[Any, float], AnyOf(Number(0.0, 1.0), _Thetas())] = 1.0
+    theta: Annotated[float | Mapping[Any, float], THETA] = 1.0
 
     guarantee: ClassVar[str] = (
         "with theta = 1 all groups have the same score distribution, up to one person"

@@ -321,16 +321,16 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     who = _name(facts, first=True) + (f" ({group})" if group is not None else "")
     was, now, move = facts["from"], facts["to"], facts["move"]
     if move == "left out":
-        said = [f"{who} was at position {was} and is left out."]
+        sentences = [f"{who} was at position {was} and is left out."]
     elif now == 0:
-        said = [f"{who} was at position {was} and is not shown, as before."]
+        sentences = [f"{who} was at position {was} and is not shown, as before."]
     elif move == "none":
-        said = [f"{who} keeps position {now}."]
+        sentences = [f"{who} keeps position {now}."]
     else:
-        said = [f"{who} moved {move} from position {was} to position {now}."]
-    said += _binding_sentence(facts)
-    said += _neighbour_sentences(facts)
-    return said + _entry_sentence(facts)
+        sentences = [f"{who} moved {move} from position {was} to position {now}."]
+    sentences += _binding_sentence(facts)
+    sentences += _neighbour_sentences(facts)
+    return sentences + _entry_sentence(facts)
 
 
 def _binding_sentence(facts: dict[str, Any]) -> list[str]:
@@ -351,19 +351,19 @@ def _binding_sentence(facts: dict[str, Any]) -> list[str]:
 
 
 def _neighbour_sentences(facts: dict[str, Any]) -> list[str]:
-    said = []
+    sentences = []
     instead, given_up = facts["instead"], facts["score_given_up"]
     if instead is not None and facts["to"]:
         more = "" if given_up is None else f"; its score is {_difference(given_up)}"
-        said.append(
+        sentences.append(
             f"In the original order {_name(instead)} would be at position {facts['to']}{more}."
         )
     elif instead is not None:
         more = "" if given_up is None else f"; its score is {_difference(-given_up)}"
-        said.append(f"{_name(instead, first=True)} is now at position {facts['from']}{more}.")
+        sentences.append(f"{_name(instead, first=True)} is now at position {facts['from']}{more}.")
     if facts["next_in_group"] is not None:
-        said.append(f"The next item of {facts['group']} is {_name(facts['next_in_group'])}.")
-    return said
+        sentences.append(f"The next item of {facts['group']} is {_name(facts['next_in_group'])}.")
+    return sentences
 
 
 def _entry_sentence(facts: dict[str, Any]) -> list[str]:

@@ -193,7 +193,7 @@ class ExposureOptimal(Reranker):
             report=Table({"query": data.qids, **facts}, data.backend),
         )
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add the groups if a constraint or a bound is about them."""
         return self.needs | ({"sensitive"} if self._has_groups() else set())
 

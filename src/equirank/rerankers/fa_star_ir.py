@@ -11,10 +11,10 @@ from ..core.ranking import Ranking
 from .fa_star_ir_tables import OPEN, stored_region
 from .group_bounds import TableBounds
 from .guaranteed import (
+    LABELS,
+    OPEN_SHARES,
     Guaranteed,
-    Labels,
     Missed,
-    OpenShares,
     Pool,
     candidates,
     protected_shares,
@@ -133,9 +133,9 @@ class FAStarIR(Guaranteed):
     """
 
     positional = ("p", "alpha", "protected", "k", "law", "adjusted", "by", "on_infeasible")
-    p: Annotated[Any, Optional(AnyOf(OPEN, OpenShares()))] = None
+    p: Annotated[Any, Optional(AnyOf(OPEN, OPEN_SHARES))] = None
     alpha: Annotated[float, OPEN] = 0.1
-    protected: Annotated[Any, Optional(Labels())] = None
+    protected: Annotated[Any, Optional(LABELS)] = None
     law: Annotated[Literal["binomial", "pool"], Choice("binomial", "pool")] = "binomial"
     adjusted: Annotated[bool, Flag()] = True
 

@@ -13,7 +13,7 @@ from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 from .bounded_lists import arrange_lists
 from .group_bounds import ROUNDING, Bounds, OverlappingBounds, TableBounds
-from .guaranteed import Guaranteed, Labels, Pool, protected_shares
+from .guaranteed import LABELS, Guaranteed, Pool, protected_shares
 from .reranking import Reranking
 
 __all__ = [
@@ -181,7 +181,7 @@ class FloorReranker(Guaranteed):
         The protected group; several count as one. None takes all groups except the largest.
     """
 
-    protected: Annotated[Any, Optional(Labels())] = None
+    protected: Annotated[Any, Optional(LABELS)] = None
     #: `protected_shares` reads it; these re-rankers have no parameter p.
     p: ClassVar[None] = None
 

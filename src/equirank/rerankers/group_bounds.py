@@ -1,6 +1,6 @@
 """Bounds on the counts of groups: as given by callers, and as checked by results."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Protocol
@@ -9,15 +9,15 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
-from ..core.params import Label, Number, Vector
+from ..core.params import Check, Label, Number, Vector
 
 __all__ = [
+    "POSITION_BOUNDS",
+    "PREFIX_BOUNDS",
     "Bounds",
     "GroupBound",
     "NoBounds",
     "OverlappingBounds",
-    "PositionBounds",
-    "PrefixBounds",
     "ShareBounds",
     "TableBounds",
     "find_bounds",
@@ -30,58 +30,44 @@ __all__ = [
 ROUNDING = 1e-9
 
 
-class _Mapping:
-    """A mapping of group to a value, a mapping of attribute to such mappings, or None."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if value is None:
-            return True
-        if not isinstance(value, Mapping):
-            return False
-        known = all(Label().accepts(label) for label in value)
-        return known and all(self._part(part) for part in value.values())
-
-    def _part(self, value: Any) -> bool:
-        return self.accepts(value) if isinstance(value, Mapping) else self.value(value)
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value of one group is allowed."""
-        raise TypeError(f"{type(self).__name__} must define value")
+def _are_bounds(value: Any, allowed: Callable[[Any], bool]) -> bool:
+    """Return whether the value is a mapping of groups (by attribute) to allowed values, or None."""
+    if value is None:
+        return True
+    if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
+        return False
+    return all(
+        _are_bounds(part, allowed) if isinstance(part, Mapping) else allowed(part)
+        for part in value.values()
+    )
 
 
-class PrefixBounds(_Mapping):
-    """A mapping of group to a share, or to counts of its first 1, 2, ... positions, or None."""
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value is a share, or whole numbers >= 0."""
-        if Number(0.0, 1.0).accepts(value):
-            return True
-        return Vector(0.0).accepts(value) and _whole(value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return (
-            "a mapping of group to a share in [0, 1] or to the counts of its first 1, 2, ... "
-            "positions, or None"
-        )
+def _is_prefix_bound(value: Any) -> bool:
+    """Return whether the value is a share, or integers >= 0."""
+    return Number(0.0, 1.0).accepts(value) or (Vector(0.0).accepts(value) and _whole(value))
 
 
-class PositionBounds(_Mapping):
-    """A mapping of group to a number of positions, or to a share of them below 1, or None."""
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value is a share below 1, or a whole number >= 0."""
-        return Number(0.0).accepts(value) and (value < 1 or _whole(value))
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of group to a number of positions or to a share of them below 1, or None"
+def _is_position_bound(value: Any) -> bool:
+    """Return whether the value is a share below 1, or an integer >= 0."""
+    return Number(0.0).accepts(value) and (value < 1 or _whole(value))
 
 
 def _whole(value: Any) -> bool:
     array = np.asarray(value, dtype=float)
     return bool((array == np.floor(array)).all())
+
+
+#: Bounds on the counts of groups in every prefix.
+PREFIX_BOUNDS = Check(
+    lambda value: _are_bounds(value, _is_prefix_bound),
+    "a mapping of group to a share in [0, 1] or to the counts of its first 1, 2, ... positions, "
+    "or None",
+)
+#: Bounds on the counts of groups among all selected items.
+POSITION_BOUNDS = Check(
+    lambda value: _are_bounds(value, _is_position_bound),
+    "a mapping of group to a number of positions or to a share of them below 1, or None",
+)
 
 
 @dataclass(frozen=True)

@@ -10,18 +10,18 @@ import numpy as np
 
 from ..core.data import Attribute
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
-from ..core.params import Choice, Integer, Label, Number, Optional
+from ..core.params import Check, Choice, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 
 __all__ = [
+    "LABELS",
+    "OPEN_SHARES",
+    "SHARES",
     "Guaranteed",
-    "Labels",
     "ListedReranker",
     "Missed",
-    "OpenShares",
     "Pool",
-    "Shares",
     "candidates",
     "first_missing",
     "group_values",
@@ -93,7 +93,7 @@ class Missed:
 
 
 class ListedReranker(Reranker):
-    """Base of the re-rankers that ``equirank rerank --list`` lists.
+    """Base of the re-rankers that ``equirank rerank --list`` lists; see `Guaranteed`.
 
     Parameters
     ----------
@@ -102,15 +102,6 @@ class ListedReranker(Reranker):
     on_infeasible : {"error", "best"}
         What to do if the guarantee cannot hold in a list: raise an error that names the list and
         the prefix, or return the closest ranking with a warning.
-
-    Attributes
-    ----------
-    guarantee, needs_text, cost : str
-        What the re-ranker guarantees, needs and costs, in a few words each.
-    keeps_order : bool
-        Whether the order within every group is kept.
-    reads_order : bool
-        Whether only the order of the items is used, not their scores.
     """
 
     k: Annotated[int | None, Optional(Integer(1))] = None
@@ -247,21 +238,20 @@ class Guaranteed(ListedReranker):
         warnings.warn(f"{message}{more}; the closest ranking is returned", EquirankWarning, 4)
 
 
-class Shares:
-    """A mapping of group to share that sums to 1, or None."""
+def _are_shares(value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
+        return False
+    known = all(Number(0.0, 1.0).accepts(share) for share in value.values())
+    return known and abs(float(sum(value.values())) - 1.0) < 1e-9
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if value is None:
-            return True
-        if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
-            return False
-        known = all(Number(0.0, 1.0).accepts(share) for share in value.values())
-        return known and abs(float(sum(value.values())) - 1.0) < 1e-9
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of every group to its share, summing to 1, or None for the pool's shares"
+#: Target shares of all groups, or None.
+SHARES = Check(
+    _are_shares,
+    "a mapping of every group to its share, summing to 1, or None for the pool's shares",
+)
 
 
 def group_values(owner: str, name: str, given: Mapping[Any, Any], pool: Pool) -> dict[int, Any]:
@@ -318,34 +308,28 @@ def candidates(pool: Pool) -> np.ndarray:
     return flat.reshape(n_queries, pool.n_groups)
 
 
-class Labels:
-    """The name of a group, or a list of names."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value can be such a name or list."""
-        names = value if isinstance(value, (tuple, list)) else [value]
-        return len(names) > 0 and all(Label().accepts(name) for name in names)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a group's name or a list of names"
+def _are_labels(value: Any) -> bool:
+    names = value if isinstance(value, (tuple, list)) else [value]
+    return len(names) > 0 and all(Label().accepts(name) for name in names)
 
 
-class OpenShares:
-    """A mapping of groups to probabilities in (0, 1) that sum to at most 1."""
+#: One group or several.
+LABELS = Check(_are_labels, "a group's name or a list of names")
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if not isinstance(value, Mapping) or not value:
-            return False
-        inside = Number(0, 1, open_low=True, open_high=True)
-        good = all(Label().accepts(name) for name in value)
-        good = good and all(inside.accepts(share) for share in value.values())
-        return good and sum(float(share) for share in value.values()) < 1.0 + 1e-9
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of groups to numbers in (0, 1) that sum to at most 1"
+def _are_open_shares(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    inside = Number(0, 1, open_low=True, open_high=True)
+    good = all(Label().accepts(name) for name in value)
+    good = good and all(inside.accepts(share) for share in value.values())
+    return good and sum(float(share) for share in value.values()) < 1.0 + 1e-9
+
+
+#: Probabilities of groups.
+OPEN_SHARES = Check(
+    _are_open_shares, "a mapping of groups to numbers in (0, 1) that sum to at most 1"
+)
 
 
 def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:

@@ -11,7 +11,7 @@ from ..core.errors import EquirankWarning, InfeasibleError
 from ..core.params import Choice, Flag, Integer, Number
 from ..core.random import RandomState, label_keys
 from ..core.ranking import Ranking
-from .group_bounds import PositionBounds, TableBounds, find_bounds, position_counts
+from .group_bounds import POSITION_BOUNDS, TableBounds, find_bounds, position_counts
 from .guaranteed import Guaranteed, Pool, candidates
 from .reranking import Reranking
 
@@ -53,7 +53,7 @@ class OnlineSelection(Guaranteed):
     References
     ----------
     Stoyanovich, Yang and Jagadish, Online set selection with fairness and diversity constraints,
-    EDBT 2018. The rule of one place is Dynkin's.
+    EDBT 2018. The rule for one position is Dynkin's.
 
     Examples
     --------
@@ -76,8 +76,8 @@ class OnlineSelection(Guaranteed):
         "by",
         "on_infeasible",
     )
-    lower: Annotated[Mapping[Any, Any] | None, PositionBounds()] = None
-    upper: Annotated[Mapping[Any, Any] | None, PositionBounds()] = None
+    lower: Annotated[Mapping[Any, Any] | None, POSITION_BOUNDS] = None
+    upper: Annotated[Mapping[Any, Any] | None, POSITION_BOUNDS] = None
     warm_up: Annotated[float, Number(0.0, 1.0, open_high=True)] = 1.0 / math.e
     deferred: Annotated[bool, Flag()] = True
     arrival: Annotated[Literal["random", "given"], Choice("random", "given")] = "random"

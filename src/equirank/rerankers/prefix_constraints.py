@@ -9,7 +9,7 @@ from ..core.environment import progress
 from ..core.params import Number
 from ..core.ranking import Ranking
 from .bounded_lists import arrange_lists, bound_tables, raise_or_warn, slot_values
-from .group_bounds import GroupBound, OverlappingBounds, PrefixBounds, TableBounds, find_bounds
+from .group_bounds import PREFIX_BOUNDS, GroupBound, OverlappingBounds, TableBounds, find_bounds
 from .guaranteed import Guaranteed, Pool
 from .integer_program import Program
 from .reranking import Reranking
@@ -64,8 +64,8 @@ class PrefixConstraints(Guaranteed):
     """
 
     positional = ("lower", "upper", "k", "by", "on_infeasible", "time_limit")
-    lower: Annotated[Mapping[Any, Any] | None, PrefixBounds()] = None
-    upper: Annotated[Mapping[Any, Any] | None, PrefixBounds()] = None
+    lower: Annotated[Mapping[Any, Any] | None, PREFIX_BOUNDS] = None
+    upper: Annotated[Mapping[Any, Any] | None, PREFIX_BOUNDS] = None
     time_limit: Annotated[float, Number(0.0, open_low=True)] = 10.0
 
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 0.2}, "upper": {"a": 0.9}}

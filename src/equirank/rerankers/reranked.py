@@ -7,11 +7,10 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..core.data import RankingData
-from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.explain_pair import Scored, explain_pair, two_rows
 from ..core.pair_explanation import PairExplanation
-from ..core.params import Instance
+from ..core.params import Check, Instance
 from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
@@ -20,13 +19,9 @@ from .reranking import Reranking
 __all__ = ["Reranked"]
 
 
-class _AnEstimator:
-    def accepts(self, value: Any) -> bool:
-        words = ("fit", "predict", "get_params")
-        return not isinstance(value, type) and all(hasattr(value, word) for word in words)
-
-    def __str__(self) -> str:
-        return "a ranker, or another estimator whose predictions are scores"
+def _is_estimator(value: Any) -> bool:
+    names = ("fit", "predict", "get_params")
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
 
 
 class _Needs:
@@ -45,7 +40,7 @@ class _Needs:
             return inner
         if self.when == "fit_needs":
             return _fit_needs(last) | {"qid"}
-        groups = {"sensitive_features"} if "sensitive" in model.reranker._needs() else set()
+        groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
         return inner | {"qid"} | groups
 
 
@@ -56,12 +51,12 @@ def _last(estimator: Any) -> Any:
 def _fit_needs(last: Any) -> frozenset[str]:
     """Return what an estimator needs to fit, including the needs of its pair cost."""
     if isinstance(last, Ranker):
-        return last._needs()
+        return last.current_needs()
     needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
     return needs
 
 
-class Reranked(Ranker, Declared):
+class Reranked(Ranker):
     """A ranker whose rankings are re-ranked, as one estimator.
 
     ``fit`` fits the estimator; ``rank`` ranks with it and re-ranks. ``predict`` returns scores in
@@ -96,7 +91,9 @@ class Reranked(Ranker, Declared):
     fit_takes = _Needs("fit_takes", frozenset())
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
     positional = ("estimator", "reranker")
-    estimator: Annotated[Any, _AnEstimator()]
+    estimator: Annotated[
+        Any, Check(_is_estimator, "a ranker, or another estimator whose predictions are scores")
+    ]
     reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
     def rank(
@@ -113,14 +110,10 @@ class Reranked(Ranker, Declared):
 
         Parameters
         ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; everything else that is given is kept in ``ranking.data``.
-        y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`.
-        n_draws : None
-            Must be None: a re-ranker uses one draw.
-        random_state : None
-            Not used.
+        X, y, qid, sensitive_features
+            As in `Ranker.rank`.
+        n_draws, random_state
+            Must be None and is not used: a re-ranker uses one draw.
 
         Returns
         -------
@@ -129,7 +122,7 @@ class Reranked(Ranker, Declared):
         if n_draws is not None:
             raise DataError(f"n_draws of {type(self).__name__}.rank must be None, got {n_draws!r}")
         data = self._prediction_data(X, y, qid, sensitive_features)
-        scores = self._given_scores(self._blind(data))
+        scores = self._given_scores(self.visible(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 
     def explain_pair(
@@ -170,7 +163,7 @@ class Reranked(Ranker, Declared):
                 type(_last(self.estimator_)).__name__, self._feature_names(data), self._given_scores
             )
             explanation = explain_pair(model, data, a, b, **drawn)
-        before, after = self._both(self._blind(data))  # all lists, since draws depend on the list
+        before, after = self._both(self.visible(data))  # all lists, since draws depend on the list
         score_a, score_b = _reassigned(before, after)[list(stored)].tolist()
         reasons = []
         if isinstance(after, Reranking):

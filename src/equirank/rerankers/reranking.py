@@ -108,14 +108,12 @@ class Reranking(Ranking):
 
         Parameters
         ----------
-        before : Ranking
-            The ranking that was re-ranked.
         position : ndarray of int
             Positions, 0 = not shown.
         weights : ndarray, optional
             Probability of each draw in each query; equal by default.
-        **fields
-            The other attributes: ``bounds``, ``reranker``, ...
+        before, **fields
+            As in `from_order`.
         """
         if position.shape[1] == 1:
             position, weights = np.ascontiguousarray(position[:, 0]), None

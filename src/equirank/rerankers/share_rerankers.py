@@ -9,7 +9,7 @@ import numpy as np
 from ..core.errors import EquirankWarning
 from ..core.ranking import Ranking
 from .group_bounds import ShareBounds
-from .guaranteed import Guaranteed, Pool, Shares, first_missing, target_shares
+from .guaranteed import SHARES, Guaranteed, Pool, first_missing, target_shares
 from .reranking import Reranking
 
 __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker", "fill"]
@@ -45,7 +45,7 @@ class ShareReranker(Guaranteed):
     """
 
     positional = ("proportions", "k", "by", "on_infeasible")
-    proportions: Annotated[Mapping[Any, float] | None, Shares()] = None
+    proportions: Annotated[Mapping[Any, float] | None, SHARES] = None
 
     test_params: ClassVar[Mapping[str, Any]] = {}
     needs_text: ClassVar[str] = "groups; target shares, or those of the list"
@@ -122,8 +122,7 @@ class DetConstSort(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 3.
+    As `DetCons`, algorithm 3.
 
     Examples
     --------
@@ -153,8 +152,7 @@ class DetGreedy(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 1.
+    As `DetCons`, algorithm 1.
 
     Examples
     --------
@@ -183,8 +181,7 @@ class DetRelaxed(ShareReranker):
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 2.
+    As `DetCons`, algorithm 2.
 
     Examples
     --------

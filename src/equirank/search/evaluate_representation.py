@@ -1,4 +1,4 @@
-"""evaluate_representation: what others can learn from a representation, and what they cannot."""
+"""evaluate_representation: group and relevance information in a learned representation."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -42,45 +42,45 @@ def evaluate_representation(
     level: float = 0.95,
     random_state: Any = 0,
 ) -> Table:
-    r"""Measure what models that are trained on a representation know of groups and of relevance.
+    r"""Measure how well models trained on a representation predict groups and relevance.
 
-    Models that know nothing of fairness are trained on ``transformer.transform(X)``, and measured
-    on what they have not seen:
+    Models without fairness terms are trained on ``transformer.transform(X)`` and evaluated on
+    held-out data:
 
-    - ``ADRG``: how much better than guessing they name the group
+    - ``ADRG``: the accuracy of predicting the group above that of guessing
       (`equirank.preprocess.representation_leakage`): 0 is best;
     - the relevance metric of ranking by their prediction of y;
     - 1 - the unfairness metric of the same ranking, for each attribute.
 
-    Values are means over ``n_splits`` splits, with Student's t interval of these means, cut to
-    [0, 1]. Lists are split whole; data of fewer lists than splits is split by person, and each
-    part is a list of its own. The splits share training data, so intervals are those of the split,
-    not of other people. A value that is undefined in a split is left out.
+    Values are means over ``n_splits`` splits, with the Student t confidence interval of the mean,
+    cut to [0, 1]. Lists are split whole; data with fewer lists than splits is split by person, and
+    each part is one list. The splits share training data, so intervals describe the variation of
+    the split, not of other people. Splits in which a value is undefined are omitted.
 
     Parameters
     ----------
     transformer : object with ``transform``, or None
-        Fitted, such as `DirectRanker`, `DebiasClassifier` or a scikit-learn transformer; use other
-        data than it was fitted on. None is X itself, to compare with.
+        Fitted on other data, such as `DirectRanker`, `DebiasClassifier` or a scikit-learn
+        transformer. None evaluates X itself, as a baseline.
     X : array-like, data frame or RankingData
-        What is transformed; a `RankingData` brings everything else with it.
+        The data to transform; a `RankingData` contains the other arguments.
     y : array-like
         Relevance, >= 0.
     sensitive_features : array-like, data frame or dict
-        The group of each row, any number of groups; several attributes are measured one by one.
+        The group of each row, any number of groups; each attribute is evaluated separately.
     qid : array-like, optional
         The list of each row; None makes all rows one list.
     models : sequence of {"linear", "forest"}
         Logistic regression for groups and ridge regression for y, on standardised columns; or
         random forests.
     relevance, unfairness : str or Metric, default="NDCG", "RND"
-        A metric of which more and one of which less is better, both between 0 and 1.
+        A metric of which higher and one of which lower values are better, both between 0 and 1.
     by : str or tuple of str, optional
-        The only attribute to measure, or several to cross.
+        The only attribute to evaluate, or several to cross.
     n_splits : int, default=5
-        Splits, each with one in ``n_splits`` held out.
+        Number of splits; each holds out one part in ``n_splits``.
     level : float, default=0.95
-        Of the intervals.
+        Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
         Seed of splits and forests.
 
@@ -88,7 +88,7 @@ def evaluate_representation(
     -------
     Table
         One row per model, metric and attribute: model, metric, attribute, value, low, high and n,
-        the number of splits that have a value.
+        the number of splits with a value.
 
     References
     ----------
@@ -106,7 +106,7 @@ def evaluate_representation(
     >>> table["metric"].tolist()
     ['ADRG', 'NDCG', '1 - RND']
     >>> raw = evaluate_representation(None, test, models=["linear"])
-    >>> bool(table["value"][0] < raw["value"][0])  # tells less about groups than the features
+    >>> bool(table["value"][0] < raw["value"][0])  # less about groups than the features
     True
     """
     allowed: dict[str, Constraint] = {
@@ -152,7 +152,7 @@ def _represented(
     """Return the data with the representation in place of its features."""
     if transformer is not None and not hasattr(transformer, "transform"):
         kind = type(transformer).__name__
-        raise DataError(f"transformer must have a method transform, or be None; {kind} has none")
+        raise DataError(f"transformer must have a method transform or be None, got {kind}")
     if not isinstance(X, RankingData):
         Z = X if transformer is None else transformer.transform(X)
         data = as_ranking_data(Z, y, qid=qid, sensitive_features=sensitive_features)
@@ -174,12 +174,12 @@ def _transformed(transformer: Any, data: RankingData) -> RankingData:
         given = Table(dict(named), data.backend).to_frame()
     Z = as_ranking_data(transformer.transform(given)).X
     if Z is None or Z.shape[0] != data.n_rows:
-        raise DataError(f"transformer must give one row for each of the {data.n_rows} rows of X")
+        raise DataError(f"transformer must return one row for each of the {data.n_rows} rows of X")
     return replace(data, X=Z[data.caller_rank], feature_names=None)
 
 
 def _of(metric: Metric, name: Any) -> Metric:
-    """Let the metric look at this attribute, unless it names one itself."""
+    """Return the metric of this attribute, unless the metric names one itself."""
     if isinstance(metric, GroupMetric) and metric.by is None:
         return replace(metric, by=name)
     return metric

@@ -1,4 +1,4 @@
-"""fit_together: neural rankers of one shape as one stacked batch, others one after another."""
+"""fit_together: neural rankers of one shape trained as one stack, other rankers one by one."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,152 +16,19 @@ from ..rankers.neural.network import Net, chosen_device, threads
 from ..rankers.neural.neural_ranker import NeuralRanker
 from ..rankers.neural.training_loop import NOT_FINITE, Batches, Plan, Problem, State, begin, train
 
-__all__ = ["Member", "fit_all", "fit_together", "run_stack", "stacks"]
+__all__ = ["fit_all", "fit_together", "stacks"]
 
 
-#: Tracks that train together at most, which bounds memory; more gain nothing.
-MOST = 256
-
-
-@dataclass(frozen=True)
-class Member:
-    """A ranker of a stack, its seed, and the problem that this seed gives."""
-
-    ranker: NeuralRanker
-    seed: int
-    problem: Problem
-
-    def track(self) -> tuple[float, ...]:
-        """Return what its weights depend on; step counts are checkpoints of one track."""
-        return (self.seed, *(self.number(name) for name in (*self.ranker.hyper, *RATES)))
-
-    def number(self, name: str) -> float:
-        """Return a parameter as a number, 1 where the ranker has no such parameter."""
-        return float(getattr(self.ranker, name, 1.0))
-
-    def last(self, n_steps: int) -> int:
-        """Count the steps that its own fit would take."""
-        whole = self.ranker.n_epochs * n_steps
-        return whole if self.ranker.max_steps is None else min(whole, self.ranker.max_steps)
-
-    def keep(self, weights: Any, step: int, losses: np.ndarray, n_steps: int) -> DataError | None:
-        """Leave the ranker as its own fit would, or say that its loss is no longer finite."""
-        epochs = [losses[at : min(at + n_steps, step)].mean() for at in range(0, step, n_steps)]
-        if not np.isfinite(epochs).all():
-            number = int(np.flatnonzero(~np.isfinite(epochs))[0]) + 1
-            return DataError(NOT_FINITE.format(number))
-        if step == 0 and self.ranker.n_epochs > 0:
-            epochs = [0.0]
-        state = State(weights, None, None, step, len(epochs), [float(loss) for loss in epochs])
-        self.ranker._keep(self.problem, state, False)
-        self.ranker.is_fitted_ = True
-        return None
-
-
-#: Numbers of the optimiser that rows of a stack may differ in, and what `Plan` calls them.
+#: Parameters in which rankers of one stack may differ, besides those in the loss (``hyper``).
+FREE = frozenset({"learning_rate", "weight_decay", "adversary_rate", "max_steps", "random_state"})
+#: Parameters of the optimiser in which tracks of a stack may differ, and their names in `Plan`.
 RATES = {
     "learning_rate": "learning_rate",
     "weight_decay": "weight_decay",
     "adversary_rate": "opponent_rate",
 }
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """The batches of several seeds, one for each row; those of one seed as they are."""
-
-    parts: list[Batches]
-    owner: Any
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of an epoch."""
-        return self.parts[0].n_steps
-
-    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through an epoch's batches, of all seeds at once."""
-        torch = require("torch", "neural")
-        for batches in zip(*(part.epoch(number) for part in self.parts), strict=True):
-            if len(batches) == 1:
-                yield batches[0]
-                continue
-            yield {
-                name: torch.stack([batch[name] for batch in batches]).index_select(0, self.owner)
-                for name in batches[0]
-            }
-
-
-def run_stack(members: list[Member], device: Any) -> list[DataError | None]:
-    """Train members of one shape, and leave each as it is at its own last step.
-
-    Gives for each the error that stopped it, or None.
-    """
-    tracks: dict[tuple[float, ...], list[int]] = {}
-    for at, member in enumerate(members):
-        tracks.setdefault(member.track(), []).append(at)
-    owned, errors = list(tracks.values()), dict[int, DataError | None]()
-    for begun in range(0, len(owned), MOST):
-        part = owned[begun : begun + MOST]
-        n_steps = members[0].problem.batches.n_steps
-        last = {at: members[at].last(n_steps) for own in part for at in own}
-        state, losses = _train([members[own[0]] for own in part], set(last.values()), device)
-        for row, own in enumerate(part):
-            for at in own:
-                weights, step = state.kept[last[at]][row], last[at]
-                errors[at] = members[at].keep(weights, step, losses[:, row], n_steps)
-    return [errors[at] for at in range(len(members))]
-
-
-def _train(rows: list[Member], stops: set[int], device: Any) -> tuple[State, np.ndarray]:
-    """Train one row per track; give the weights at each stop, and the losses (step x row)."""
-    torch = require("torch", "neural")
-    ranker, problem = rows[0].ranker, rows[0].problem
-    seeds = list({member.seed: member.problem for member in rows}.values())
-    owner = torch.tensor([seeds.index(member.problem) for member in rows], device=device)
-    start = np.stack([m.problem.start(m.seed) for m in rows]).astype(ranker._dtype)
-    state = begin(torch.as_tensor(start, device=device))
-
-    def column(name: str) -> Any:
-        values = [member.number(name) for member in rows]
-        return torch.tensor(values, dtype=state.weights.dtype, device=device)
-
-    hyper = {name: column(name) for name in ranker.hyper}
-    fixed = {
-        name: torch.stack([member.problem.constants[name] for member in rows])
-        for name in problem.constants
-    }
-
-    def value(weights: Any, batch: Any, numbers: Any, constants: Any) -> Any:
-        net = Net(problem.model, {**problem.unpack(weights), **constants})
-        return problem.loss(net, batch, numbers)
-
-    over = (0, None if len(seeds) == 1 else 0, 0 if hyper else None, 0 if fixed else None)
-    together = torch.func.vmap(value, in_dims=over)
-    losses: list[Any] = []
-    batches = SideBySide([own.batches for own in seeds], owner)
-    plan: Plan = replace(
-        ranker._plan(problem),
-        max_steps=max(stops),
-        kept_steps=frozenset(stops),
-        **{word: column(name)[:, None] for name, word in RATES.items()},
-    )
-    if plan.schedule == "constant":
-        plan = replace(plan, n_epochs=-(-max(stops) // batches.n_steps))
-    if not any(member.ranker.weight_decay for member in rows):
-        plan = replace(plan, weight_decay=0.0)
-    state.kept[0] = state.weights.clone()
-    train(
-        state,
-        batches,
-        lambda weights, batch: together(weights, batch, hyper, fixed),
-        plan,
-        each=lambda loss: losses.append(loss.clone()),
-    )
-    return state, torch.stack(losses).cpu().numpy() if losses else np.zeros((0, len(rows)))
-
-
-#: Parameters in which rankers of one stack may differ, beside those that enter the loss as tensors.
-LOOSE = frozenset({"learning_rate", "weight_decay", "adversary_rate", "max_steps", "random_state"})
+#: Maximum number of tracks that train together, which bounds memory; more are not faster.
+MAX_TRACKS = 256
 
 
 def fit_together(
@@ -174,23 +41,23 @@ def fit_together(
     cost: Any = None,
     query_weight: Any = None,
 ) -> list[Ranker]:
-    """Fit rankers on the same data, neural ones of one shape together, and give them back fitted.
+    """Fit rankers on the same data, neural ones of one shape together, and return them.
 
-    Neural rankers of one class that differ only in ``random_state``, ``learning_rate``,
-    ``weight_decay``, ``adversary_rate``, in what weighs the parts of their loss (``gamma``) and in
-    how long they train are one stack: each step draws a batch, and one pass of `torch.func` moves
-    all of them. Step counts (``max_steps``, and ``n_epochs`` with a constant schedule) are
-    checkpoints of one run. Each ranker comes out as its own `fit` would leave it, up to rounding:
-    the same seed gives the same weights, batches and noise.
+    Neural rankers of one class form a stack if they differ only in ``random_state``,
+    ``learning_rate``, ``weight_decay``, ``adversary_rate``, the weight of a loss term (``gamma``)
+    and the length of training. Each step draws one batch, and one pass of `torch.func` updates all
+    of them. Step counts (``max_steps``, and ``n_epochs`` with a constant schedule) are checkpoints
+    of one run. Each ranker equals the result of its own `fit` up to rounding: the same seed gives
+    the same weights, batches and noise.
 
-    What cannot be stacked is fitted by itself: other rankers, layers that nothing else has, early
-    stopping, checkpoints, mixed precision, `RankNet`, `LambdaRank` and `ConstrainedPairwise`.
-    Rankers trained on lists are stacked by seed.
+    All else is fitted one by one: other rankers, layers that occur once, early stopping,
+    checkpoints, mixed precision, `RankNet`, `LambdaRank` and `ConstrainedPairwise`. Rankers that
+    train on lists are stacked by seed.
 
     Parameters
     ----------
     rankers : sequence of Ranker
-        Fitted in place; no two of them may be the same object.
+        Fitted in place; all of them different objects.
     X, y, qid, sensitive_features, cost, query_weight
         As in `Ranker.fit`; X may be a `RankingData`.
 
@@ -202,7 +69,7 @@ def fit_together(
     Raises
     ------
     DataError
-        Where the loss of a ranker does not stay finite, as in its own `fit`.
+        If the loss of a ranker does not stay finite, as in its own `fit`.
 
     Examples
     --------
@@ -222,9 +89,7 @@ def fit_together(
     given["query_weight"] = query_weight
     if isinstance(X, RankingData):
         refuse_beside(given | {"y": y})
-        data = X
-    else:
-        data = as_ranking_data(X, y, **given)
+    data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
     for error in fit_all(rankers, data):
         if error is not None:
             raise error
@@ -232,20 +97,20 @@ def fit_together(
 
 
 def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | None]:
-    """Fit rankers in place; give for each the error that stopped it, or None."""
+    """Fit rankers in place; return for each the error that stopped it, or None."""
     for ranker in rankers:
         check_params(type(ranker).__name__, ranker.get_params(deep=False), ranker.params)
     errors: list[DataError | None] = [None] * len(rankers)
-    for members in stacks(rankers):
-        neural = [r for r in (rankers[at] for at in members) if isinstance(r, NeuralRanker)]
-        found = _stacked(neural, data) if len(members) > 1 else [_alone(rankers[members[0]], data)]
-        for at, error in zip(members, found, strict=True):
+    for stack in stacks(rankers):
+        neural = [r for r in (rankers[at] for at in stack) if isinstance(r, NeuralRanker)]
+        found = _fit_stack(neural, data) if len(stack) > 1 else [_fit_one(rankers[stack[0]], data)]
+        for at, error in zip(stack, found, strict=True):
             errors[at] = error
     return errors
 
 
 def stacks(rankers: Sequence[Ranker]) -> list[list[int]]:
-    """Return the numbers of the rankers that train together, in order of first appearance."""
+    """Return the indices of the rankers that train together, in order of first appearance."""
     found: dict[Any, list[int]] = {}
     for at, ranker in enumerate(rankers):
         found.setdefault(_shape(ranker) or at, []).append(at)
@@ -253,18 +118,18 @@ def stacks(rankers: Sequence[Ranker]) -> list[list[int]]:
 
 
 def _shape(ranker: Ranker) -> tuple[Any, ...] | None:
-    """Return what rankers of one stack have in common, or None for one that trains by itself."""
+    """Return what rankers of one stack have in common, or None if the ranker cannot be stacked."""
     if not isinstance(ranker, NeuralRanker) or not ranker.stackable or ranker.keep_epochs:
         return None
     alone = (ranker.validation, ranker.early_stopping, ranker.checkpoint)
     if any(value is not None for value in alone) or ranker.precision == "mixed":
         return None
-    loose = LOOSE | set(ranker.hyper) | ({"n_epochs"} if ranker.schedule == "constant" else set())
-    fixed = {k: v for k, v in ranker.get_params(deep=False).items() if k not in loose}
+    free = FREE | set(ranker.hyper) | ({"n_epochs"} if ranker.schedule == "constant" else set())
+    fixed = {k: v for k, v in ranker.get_params(deep=False).items() if k not in free}
     return (type(ranker), *(f"{name}={value!r}" for name, value in sorted(fixed.items())))
 
 
-def _alone(ranker: Ranker, data: RankingData) -> DataError | None:
+def _fit_one(ranker: Ranker, data: RankingData) -> DataError | None:
     try:
         ranker.fit(data)
     except DataError as error:
@@ -272,23 +137,149 @@ def _alone(ranker: Ranker, data: RankingData) -> DataError | None:
     return None
 
 
-def _stacked(rankers: list[NeuralRanker], data: RankingData) -> list[DataError | None]:
-    """Fit rankers of one shape in place; give for each the error that stopped it, or None."""
+def _fit_stack(rankers: list[NeuralRanker], data: RankingData) -> list[DataError | None]:
+    """Fit rankers of one shape in place; return for each the error that stopped it, or None."""
     lead = rankers[0]
-    seen = lead._begin(data, None, None, None, None, None)
-    remembered = {name: value for name, value in vars(lead).items() if name.endswith("_")}
-    device, seeds = chosen_device(lead.device, lead.precision), [r._seed() for r in rankers]
+    training = lead.prepare(data)
+    fitted = {name: value for name, value in vars(lead).items() if name.endswith("_")}
+    device, seeds = chosen_device(lead.device, lead.precision), [r.seed() for r in rankers]
     with threads(lead.n_jobs):
-        problems = {seed: lead.problem(seen, seed, device) for seed in dict.fromkeys(seeds)}
-        one = next(iter(problems.values())).batches
-        if one.n_steps == 0:  # nothing to learn: each says so itself
-            return [_alone(ranker, data) for ranker in rankers]
+        problems = {seed: lead.problem(training, seed, device) for seed in dict.fromkeys(seeds)}
+        batches = next(iter(problems.values())).batches
+        if batches.n_steps == 0:  # nothing to learn: each ranker warns
+            return [_fit_one(ranker, data) for ranker in rankers]
         for ranker in rankers:
-            ranker.__dict__.update(remembered)
-        apart = isinstance(one, QueryBatches) and one.n_steps > 1  # batches of unequal shape
+            ranker.__dict__.update(fitted)
+        unequal = isinstance(batches, QueryBatches) and batches.n_steps > 1  # shapes vary by seed
         errors: dict[int, DataError | None] = {}
-        for seed in problems if apart else [None]:
-            members = [at for at, own in enumerate(seeds) if seed is None or own == seed]
-            mine = [Member(rankers[at], seeds[at], problems[seeds[at]]) for at in members]
-            errors |= dict(zip(members, run_stack(mine, device), strict=True))
+        for seed in problems if unequal else [None]:
+            chosen = [at for at, own in enumerate(seeds) if seed is None or own == seed]
+            members = [_Member(rankers[at], seeds[at], problems[seeds[at]]) for at in chosen]
+            errors |= dict(zip(chosen, _run_stack(members, device), strict=True))
     return [errors[at] for at in range(len(rankers))]
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A ranker of a stack, its seed, and the problem of this seed."""
+
+    ranker: NeuralRanker
+    seed: int
+    problem: Problem
+
+    def track(self) -> tuple[float, ...]:
+        """Return what the weights depend on; step counts are checkpoints of one track."""
+        return (self.seed, *(self.number(name) for name in (*self.ranker.hyper, *RATES)))
+
+    def number(self, name: str) -> float:
+        """Return a parameter as a number, 1 if the ranker has no such parameter."""
+        return float(getattr(self.ranker, name, 1.0))
+
+    def last(self, n_steps: int) -> int:
+        """Return the number of steps that its own fit would take."""
+        whole = self.ranker.n_epochs * n_steps
+        return whole if self.ranker.max_steps is None else min(whole, self.ranker.max_steps)
+
+    def finish(self, weights: Any, step: int, losses: np.ndarray, n_steps: int) -> DataError | None:
+        """Store the result in the ranker, or return the error of a loss that is not finite."""
+        epochs = [losses[at : min(at + n_steps, step)].mean() for at in range(0, step, n_steps)]
+        if not np.isfinite(epochs).all():
+            number = int(np.flatnonzero(~np.isfinite(epochs))[0]) + 1
+            return DataError(NOT_FINITE.format(number))
+        if step == 0 and self.ranker.n_epochs > 0:
+            epochs = [0.0]
+        state = State(weights, None, None, step, len(epochs), [float(loss) for loss in epochs])
+        self.ranker.finish(self.problem, state, stopped=False)
+        self.ranker.is_fitted_ = True
+        return None
+
+
+@dataclass(frozen=True)
+class _SideBySide:
+    """Batches of several seeds, one for each track; batches of one seed are passed unchanged."""
+
+    parts: list[Batches]
+    owner: Any
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of an epoch."""
+        return self.parts[0].n_steps
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the batches of an epoch, of all seeds at once."""
+        torch = require("torch", "neural")
+        for batches in zip(*(part.epoch(number) for part in self.parts), strict=True):
+            if len(batches) == 1:
+                yield batches[0]
+                continue
+            yield {
+                name: torch.stack([batch[name] for batch in batches]).index_select(0, self.owner)
+                for name in batches[0]
+            }
+
+
+def _run_stack(members: list[_Member], device: Any) -> list[DataError | None]:
+    """Train members of one shape, each up to its own last step; return their errors or None."""
+    tracks: dict[tuple[float, ...], list[int]] = {}
+    for at, member in enumerate(members):
+        tracks.setdefault(member.track(), []).append(at)
+    owned, errors = list(tracks.values()), dict[int, DataError | None]()
+    for first in range(0, len(owned), MAX_TRACKS):
+        part = owned[first : first + MAX_TRACKS]
+        n_steps = members[0].problem.batches.n_steps
+        last = {at: members[at].last(n_steps) for own in part for at in own}
+        state, losses = _train([members[own[0]] for own in part], set(last.values()), device)
+        for row, own in enumerate(part):
+            for at in own:
+                weights, step = state.kept[last[at]][row], last[at]
+                errors[at] = members[at].finish(weights, step, losses[:, row], n_steps)
+    return [errors[at] for at in range(len(members))]
+
+
+def _train(tracks: list[_Member], stops: set[int], device: Any) -> tuple[State, np.ndarray]:
+    """Train one row per track; return the weights at each stop, and the losses (step x track)."""
+    torch = require("torch", "neural")
+    ranker, problem = tracks[0].ranker, tracks[0].problem
+    seeds = list({member.seed: member.problem for member in tracks}.values())
+    owner = torch.tensor([seeds.index(member.problem) for member in tracks], device=device)
+    start = np.stack([m.problem.start(m.seed) for m in tracks]).astype(ranker.dtype)
+    state = begin(torch.as_tensor(start, device=device))
+
+    def column(name: str) -> Any:
+        values = [member.number(name) for member in tracks]
+        return torch.tensor(values, dtype=state.weights.dtype, device=device)
+
+    hyper = {name: column(name) for name in ranker.hyper}
+    fixed = {
+        name: torch.stack([member.problem.constants[name] for member in tracks])
+        for name in problem.constants
+    }
+
+    def value(weights: Any, batch: Any, numbers: Any, constants: Any) -> Any:
+        net = Net(problem.model, {**problem.unpack(weights), **constants})
+        return problem.loss(net, batch, numbers)
+
+    in_dims = (0, None if len(seeds) == 1 else 0, 0 if hyper else None, 0 if fixed else None)
+    stacked = torch.func.vmap(value, in_dims=in_dims)
+    losses: list[Any] = []
+    batches = _SideBySide([own.batches for own in seeds], owner)
+    plan: Plan = replace(
+        ranker.plan(problem),
+        max_steps=max(stops),
+        kept_steps=frozenset(stops),
+        **{rate: column(name)[:, None] for name, rate in RATES.items()},
+    )
+    if plan.schedule == "constant":
+        plan = replace(plan, n_epochs=-(-max(stops) // batches.n_steps))
+    if not any(member.ranker.weight_decay for member in tracks):
+        plan = replace(plan, weight_decay=0.0)
+    state.kept[0] = state.weights.clone()
+    train(
+        state,
+        batches,
+        lambda weights, batch: stacked(weights, batch, hyper, fixed),
+        plan,
+        each=lambda loss: losses.append(loss.clone()),
+    )
+    return state, torch.stack(losses).cpu().numpy() if losses else np.zeros((0, len(tracks)))

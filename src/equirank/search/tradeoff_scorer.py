@@ -1,4 +1,4 @@
-"""TradeoffScorer: relevance and fairness in one number, for scikit-learn's searches."""
+"""TradeoffScorer: relevance and fairness as one score, for scikit-learn's searches."""
 
 from typing import Any
 
@@ -15,26 +15,26 @@ __all__ = ["TradeoffScorer", "tradeoff_distance", "tradeoff_score", "two_metrics
 
 
 class TradeoffScorer:
-    r"""Score a ranker by relevance and fairness together, with equal weight unless told otherwise.
+    r"""Score a ranker by a weighted sum of relevance and fairness.
 
     .. math::
 
         w \cdot \mathrm{relevance} + (1 - w) (1 - \mathrm{unfairness})
 
     With w = 1/2 this is 1 less half the trade-off distance ``|1 - relevance| + |unfairness|``, so
-    the best score is the shortest distance. A value that is undefined, as for lists of one group,
-    makes the score NaN.
+    the best score has the shortest distance. If a value is undefined, as for lists of one group,
+    the score is NaN.
 
-    It works as ``scoring`` of any of scikit-learn's searches with metadata routing switched on: it
-    asks for ``qid`` and the groups, which the ranker does not see unless it needs them.
+    It is a ``scoring`` for scikit-learn's searches with metadata routing enabled: it requests
+    ``qid`` and the groups, which the ranker receives only if its class declares it.
 
     Parameters
     ----------
     relevance, unfairness : str or Metric, default="NDCG", "RND"
-        A metric of which more and one of which less is better, between 0 and 1 for the sum to make
-        sense.
+        A metric of which higher and one of which lower values are better; both should be between 0
+        and 1.
     weight : float, default=0.5
-        Of relevance, w.
+        Weight of relevance, w.
 
     References
     ----------
@@ -108,19 +108,19 @@ class TradeoffScorer:
         return good, bad
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """State what to pass on to the scorer."""
+        """Return the metadata that the scorer requests."""
         request = MetadataRequest(owner=repr(self))
         for name in ("qid", "sensitive_features"):
             request.score.add_request(param=name, alias=True)
         return request
 
     def __repr__(self) -> str:
-        """Say which metrics it weighs."""
+        """Show metrics and weight."""
         return f"TradeoffScorer('{self.relevance}', '{self.unfairness}', {self.weight})"
 
 
 def tradeoff_score(relevance: Any, unfairness: Any, weight: float = 0.5) -> Any:
-    """Weigh relevance against fairness: higher is better.
+    """Return the weighted sum of relevance and 1 - unfairness; higher is better.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def tradeoff_distance(relevance: Any, unfairness: Any) -> Any:
 
 
 def two_metrics(relevance: Any, unfairness: Any) -> tuple[Metric, Metric]:
-    """Read a metric of which more is better and one of which less is."""
+    """Return a metric of which higher is better and one of which lower is better."""
     found = one_metric(relevance), one_metric(unfairness)
     wanted = {"relevance": "higher", "unfairness": "lower"}
     for (argument, direction), metric in zip(wanted.items(), found, strict=True):

@@ -1,10 +1,9 @@
-"""Points of a grid, and what was measured at them, laid out as scikit-learn does."""
+"""TradeoffSearch: grid search for the best trade-off between relevance and fairness."""
 
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from importlib import import_module
-from typing import Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -13,8 +12,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.declared import Declared
 from ..core.errors import DataError, EquirankWarning
-from ..core.params import Constraint, Flag, Instance, Number, check_params
+from ..core.params import Flag, Instance, Number, check_params
 from ..core.random import generator
 from ..core.ranker import Ranker
 from ..core.ranking import Ranking
@@ -27,66 +27,24 @@ from .tradeoff_scorer import TradeoffScorer, tradeoff_distance, tradeoff_score
 __all__ = ["TradeoffSearch", "grid_points", "search_results"]
 
 
-def grid_points(grid: Any) -> list[dict[str, Any]]:
-    """List the points of a grid, of several, or of what gives points one by one.
-
-    Examples
-    --------
-    >>> grid_points({"gamma": [0.1, 1.0]})
-    [{'gamma': 0.1}, {'gamma': 1.0}]
-    """
-    if isinstance(grid, Mapping):
-        return list(ParameterGrid(dict(grid)))
-    if isinstance(grid, list) and all(isinstance(part, Mapping) for part in grid) and grid:
-        return list(ParameterGrid(grid))
-    if isinstance(grid, Iterable) and not isinstance(grid, (str, list)):
-        found = [dict(point) for point in grid]
-        if found:
-            return found
-    raise DataError(f"param_grid must be a dict, a list of dict or points, got {grid!r}")
-
-
-def search_results(
-    points: list[dict[str, Any]], runs: list[tuple[np.ndarray, float]], weight: float
-) -> dict[str, Any]:
-    """Lay out what was measured as scikit-learn does."""
-    found: dict[str, Any] = {"mean_fit_time": np.full(len(points), np.mean([t for _, t in runs]))}
-    for name in dict.fromkeys(name for point in points for name in point):
-        column = np.empty(len(points), dtype=object)
-        column[:] = [point.get(name) for point in points]
-        found[f"param_{name}"] = np.ma.array(column, mask=[name not in p for p in points])
-    found["params"] = points
-    values = np.stack([values for values, _ in runs])  # split x point x (relevance, unfairness)
-    score = tradeoff_score(values[..., 0], values[..., 1], weight)
-    for split, own in enumerate(score):
-        found[f"split{split}_test_score"] = own
-    mean = score.mean(axis=0)
-    known = np.where(np.isnan(mean), -np.inf, mean)
-    found["mean_test_score"], found["std_test_score"] = mean, score.std(axis=0)
-    found["rank_test_score"] = np.array([1 + int((known > own).sum()) for own in known])
-    found["mean_test_relevance"] = values[..., 0].mean(axis=0)
-    found["mean_test_unfairness"] = values[..., 1].mean(axis=0)
-    found["mean_test_distance"] = tradeoff_distance(values[..., 0], values[..., 1]).mean(axis=0)
-    return found
-
-
-#: Random orders that the line of chance is averaged over.
+#: Number of random orders whose mean is the random baseline.
 N_RANDOM_ORDERS = 10
-#: Up to so many points are all named in the plot.
-NAMED = 6
+#: Maximum number of points that are all labelled in a chart.
+MAX_LABELS = 6
 
 
-class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     r"""Search a grid of rankers for the best trade-off between relevance and fairness.
 
-    Every point of the grid is trained on one part of the data and measured on another. Points are
-    compared by `TradeoffScorer`, relevance and 1 - unfairness weighted equally by default; ties go
-    to the first. Neural rankers of one shape train together as one stack, and step counts are
-    checkpoints of one run (see `fit_together`), so that a grid of hundreds of points fits a small
-    machine. Any other ranker works too, one fit after another. A point whose loss does not stay
-    finite has score NaN and is warned of; where all fail, the first error is raised.
+    Every point of the grid is trained on one part of the data and evaluated on another. Points are
+    compared by `TradeoffScorer`, by default with equal weights of relevance and 1 - unfairness; the
+    first of tied points wins. Neural rankers of one shape train together as one stack, and step
+    counts are checkpoints of one run (see `fit_together`), so a small machine can search hundreds
+    of points. Other rankers are fitted one by one. A point whose loss does not stay finite has
+    score NaN and causes a warning; if all points fail, the first error is raised.
 
     scikit-learn's own searches do the same with ``scoring=TradeoffScorer()``, one fit at a time.
+    `equirank.plots.tradeoff` draws the result.
 
     Parameters
     ----------
@@ -94,17 +52,19 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Cloned for every point.
     param_grid : dict, list of dict or iterable of dict
         As in scikit-learn's `GridSearchCV`: lists of values by parameter, or several such grids;
-        or points, as a `ParameterSampler` gives them.
-    relevance, unfairness : str or Metric, default="NDCG", "RND"
-        A metric of which more and one of which less is better.
-    weight : float, default=0.5
-        Of relevance in the score.
-    cv : float, int, splitter or RankingData, default=0.25
-        The share of the lists to measure on, a number of folds, a splitter such as `QueryKFold`, or
-        the data to measure on. Data that is one list is split by person.
-    refit : bool, default=True
-        Whether the best ranker is fitted again, on all data. Otherwise it stays as it was trained
-        on the (first) training part.
+        or points, such as a `ParameterSampler`.
+    relevance : str or Metric
+        A metric of which higher values are better.
+    unfairness : str or Metric
+        A metric of which lower values are better.
+    weight : float
+        Weight of relevance in the score.
+    cv : float, int, splitter or RankingData
+        The share of the lists to evaluate on, a number of folds, a splitter such as `QueryKFold`,
+        or the data to evaluate on. Data that is one list is split by person.
+    refit : bool
+        Whether the best ranker is fitted again on all data. Otherwise it is the one that was
+        trained on the (first) training part.
     random_state : int, Generator, RandomState or None
         Seed of the split.
 
@@ -117,11 +77,11 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     best_score_ : float
         Its score, a mean over the splits.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Its index in ``cv_results_``.
     cv_results_ : dict of str to array or list
         As in scikit-learn: ``params``, ``param_<name>``, ``split<i>_test_score``,
         ``mean_test_score``, ``std_test_score``, ``rank_test_score``, ``mean_fit_time`` (an equal
-        share of the time of all) and, beside these, ``mean_test_relevance``,
+        share of the total time) and also ``mean_test_relevance``,
         ``mean_test_unfairness`` and ``mean_test_distance``: ``|1 - relevance| + |unfairness|``.
 
     References
@@ -143,32 +103,16 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     Ranking(800 rows, 40 queries)
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "ranker": Instance(Ranker, "a ranker"),
-        "weight": Number(0.0, 1.0),
-        "refit": Flag(),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("ranker", "param_grid")
 
-    def __init__(
-        self,
-        ranker: Ranker,
-        param_grid: Any,
-        *,
-        relevance: Any = "NDCG",
-        unfairness: Any = "RND",
-        weight: float = 0.5,
-        cv: Any = 0.25,
-        refit: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.ranker = ranker
-        self.param_grid = param_grid
-        self.relevance = relevance
-        self.unfairness = unfairness
-        self.weight = weight
-        self.cv = cv
-        self.refit = refit
-        self.random_state = random_state
+    ranker: Annotated[Ranker, Instance(Ranker, "a ranker")]
+    param_grid: Any
+    relevance: Any = "NDCG"
+    unfairness: Any = "RND"
+    weight: Annotated[float, Number(0.0, 1.0)] = 0.5
+    cv: Any = 0.25
+    refit: Annotated[bool, Flag()] = True
+    random_state: Any = None
 
     def fit(
         self,
@@ -180,13 +124,13 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         cost: Any = None,
         query_weight: Any = None,
     ) -> Self:
-        """Train and measure every point of the grid, and keep the best.
+        """Train and evaluate every point of the grid, and keep the best.
 
         Parameters
         ----------
         X, y, qid, sensitive_features, cost, query_weight
-            As in `Ranker.fit`; X may be a `RankingData`. Groups are needed to measure; a ranker
-            sees them only where it needs them.
+            As in `Ranker.fit`; X may be a `RankingData`. The evaluation needs groups; a ranker
+            receives them only if its class declares it.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
@@ -219,7 +163,7 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.cv_results_ = search_results(points, runs, self.weight)
         score = self.cv_results_["mean_test_score"]
         if np.isnan(score).all():
-            raise DataError("every point of param_grid must have a score, and none has one")
+            raise DataError("at least one point of param_grid must have a score, got only NaN")
         self.best_index_ = int(np.nanargmax(score))
         self.best_params_ = points[self.best_index_]
         self.best_score_ = float(score[self.best_index_])
@@ -228,7 +172,7 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _splits(self, data: RankingData) -> Iterator[tuple[RankingData, RankingData]]:
-        """Return the parts to train and to measure on."""
+        """Yield the parts to train and to evaluate on."""
         if isinstance(self.cv, RankingData):
             yield data, self.cv
             return
@@ -248,34 +192,30 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             mask = mask[data.caller_rank]
             yield data.select_items(np.flatnonzero(~mask)), data.select_items(np.flatnonzero(mask))
 
-    # the best ranker
-
     def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
         """Return the scores of the best ranker."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X, qid=qid, sensitive_features=sensitive_features)
 
     def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
-        """Rank by the best ranker, as `Ranker.rank`."""
+        """Rank with the best ranker, as `Ranker.rank` does."""
         check_is_fitted(self)
         return self.best_estimator_.rank(X, y, **given)
 
     def score(
         self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
     ) -> float:
-        """Return the combined score of the best ranker on data."""
+        """Return the combined score of the best ranker on these data."""
         check_is_fitted(self)
         given = {"qid": qid, "sensitive_features": sensitive_features}
         return self.scorer_(self.best_estimator_, X, y, **given)
 
     @available_if(lambda self: hasattr(self.ranker, "transform"))  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> np.ndarray:
-        """Return the representation of the best ranker, where it has one."""
+        """Return the representation of the best ranker, if it has one."""
         check_is_fitted(self)
         found: np.ndarray = self.best_estimator_.transform(X)
         return found
-
-    # what was found
 
     @property
     def table(self) -> Table:
@@ -297,36 +237,79 @@ class TradeoffSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _params(self) -> list[dict[str, Any]]:
         return cast(list[dict[str, Any]], self.cv_results_["params"])
 
-    def plot(self, **options: Any) -> Any:
-        """Draw relevance against 1 - unfairness of all points, with the best one's distance.
+    def tradeoff_points(self) -> dict[str, Any]:
+        """Return the arguments of `equirank.plots.tradeoff`: relevance and 1 - unfairness by point.
 
-        The dotted line joins all trade-offs as far from perfect as the nearest point. Of many
-        points only the best is named; tooltips name all. Needs the extra ``report``; options go to
-        `equirank.plots.tradeoff`.
+        Up to six points are all labelled, of more only the best. The mixture line begins at a
+        random order; points whose fit failed are omitted.
         """
-        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
         table = self.table
         known = np.flatnonzero(~np.isnan(table["relevance"]))
-        good, bad = table["relevance"][known], table["unfairness"][known]
-        words = [_words(self._params()[at]) for at in known]
-        chosen = known == self.best_index_
+        relevance, unfairness = table["relevance"][known], table["unfairness"][known]
+        names = [_point_name(self._params()[at]) for at in known]
+        labels = names
+        if len(known) > MAX_LABELS:
+            labels = ["best" if at == self.best_index_ else "" for at in known]
         x, y = f"1 - {self.scorer_.unfairness}", str(self.scorer_.relevance)
         points = {
-            "name": words,
-            "label": words if len(known) <= NAMED else ["best" if b else "" for b in chosen],
-            x: 1.0 - bad,
-            y: good,
+            "name": names,
+            "label": labels,
+            x: 1.0 - unfairness,
+            y: relevance,
             "front": table["pareto"][known],
             "rival": np.zeros(len(known), dtype=bool),
         }
-        best = int(np.argmax(good))
+        best = int(np.argmax(relevance))
         mixture = (
             1.0 - self.chance_[1],
             self.chance_[0],
-            1.0 - float(bad[best]),
-            float(good[best]),
+            1.0 - float(unfairness[best]),
+            float(relevance[best]),
         )
-        return plots.tradeoff(Table(points), x, y, mixture=mixture, **options)
+        return {"points": Table(points), "x": x, "y": y, "mixture": mixture}
+
+
+def grid_points(grid: Any) -> list[dict[str, Any]]:
+    """Return the points of a grid, of several grids, or of an iterable of points.
+
+    Examples
+    --------
+    >>> grid_points({"gamma": [0.1, 1.0]})
+    [{'gamma': 0.1}, {'gamma': 1.0}]
+    """
+    if isinstance(grid, Mapping):
+        return list(ParameterGrid(dict(grid)))
+    if isinstance(grid, list) and all(isinstance(part, Mapping) for part in grid) and grid:
+        return list(ParameterGrid(grid))
+    if isinstance(grid, Iterable) and not isinstance(grid, (str, list)):
+        found = [dict(point) for point in grid]
+        if found:
+            return found
+    raise DataError(f"param_grid must be a dict, a list of dict or points, got {grid!r}")
+
+
+def search_results(
+    points: list[dict[str, Any]], runs: list[tuple[np.ndarray, float]], weight: float
+) -> dict[str, Any]:
+    """Return the results in scikit-learn's layout of ``cv_results_``."""
+    found: dict[str, Any] = {"mean_fit_time": np.full(len(points), np.mean([t for _, t in runs]))}
+    for name in dict.fromkeys(name for point in points for name in point):
+        column = np.empty(len(points), dtype=object)
+        column[:] = [point.get(name) for point in points]
+        found[f"param_{name}"] = np.ma.array(column, mask=[name not in p for p in points])
+    found["params"] = points
+    values = np.stack([values for values, _ in runs])  # split x point x (relevance, unfairness)
+    score = tradeoff_score(values[..., 0], values[..., 1], weight)
+    for split, own in enumerate(score):
+        found[f"split{split}_test_score"] = own
+    mean = score.mean(axis=0)
+    known = np.where(np.isnan(mean), -np.inf, mean)
+    found["mean_test_score"], found["std_test_score"] = mean, score.std(axis=0)
+    found["rank_test_score"] = np.array([1 + int((known > own).sum()) for own in known])
+    found["mean_test_relevance"] = values[..., 0].mean(axis=0)
+    found["mean_test_unfairness"] = values[..., 1].mean(axis=0)
+    found["mean_test_distance"] = tradeoff_distance(values[..., 0], values[..., 1]).mean(axis=0)
+    return found
 
 
 def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
@@ -341,11 +324,11 @@ def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
 
 
 def _chance(scorer: TradeoffScorer, data: RankingData) -> tuple[float, float]:
-    """Return relevance and unfairness of a random order: means over several."""
+    """Return the mean relevance and unfairness of random orders."""
     orders = [generator(0, at).random(data.n_rows) for at in range(N_RANDOM_ORDERS)]
     found = np.mean([scorer.of_ranking(Ranking.from_scores(data, o)) for o in orders], axis=0)
     return float(found[0]), float(found[1])
 
 
-def _words(point: dict[str, Any]) -> str:
+def _point_name(point: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in point.items())

@@ -195,21 +195,13 @@ def kernel_bound(
         L, at least the norm of the weights.
     radius : float
         r, at least the norm of every item in the space of the kernel.
-    rho : float
-        The margin, > 0.
-    delta : float
-        The bound holds with probability 1 - delta.
-    uniform : bool
-        Whether the bound holds for all rho in (0, 1] at once.
+    rho, delta, uniform
+        As in `margin_bound`, which has the reference too.
 
     Returns
     -------
     Bound
         As in `margin_bound`.
-
-    References
-    ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
 
     Examples
     --------
@@ -246,19 +238,13 @@ def rank_svm_bound(
         The mean slack over the pairs, >= 0.
     n_pairs : int
         m, the number of independent pairs.
-    norm, radius : float
-        L and r, as in `kernel_bound`.
-    delta : float
-        The bound holds with probability 1 - delta.
+    norm, radius, delta
+        As in `kernel_bound`.
 
     Returns
     -------
     Bound
         As in `margin_bound`.
-
-    References
-    ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
 
     Examples
     --------
@@ -288,8 +274,7 @@ def training_error_bound(normalizers: Any) -> Bound:
 
     References
     ----------
-    Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
-    JMLR 2003.
+    As `vc_bound`.
 
     Examples
     --------

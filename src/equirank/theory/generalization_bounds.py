@@ -218,7 +218,7 @@ class GeneralizationBounds(Base):
         data = self._prediction_data(X, y, qid, None)
         if data.y is None:
             raise DataError("y must be an array to bound the error, got None")
-        score = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+        score = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         better, worse = disjoint_pairs(data, random_state)
         return SeenPairs(data, score, better, worse, self._bound_facts(data))
 
@@ -337,20 +337,12 @@ def margin_report(
     ----------
     ranker : Ranker
         A fitted ranker with ``generalization_bounds``: a booster or `RankSVM`.
-    X : array-like, sparse array, data frame or RankingData
-        Features; a `RankingData` includes everything else.
-    y : array-like
-        Relevance, >= 0.
-    qid : array-like, optional
-        The query of each row; None: all rows are one list.
+    X, y, qid, n_draws, random_state
+        As in ``ranker.generalization_bounds``.
     rho : array-like, optional
         The margins, in (0, 1]; powers of sqrt(2) from 1/256 to 1 by default.
     delta : float
         Probability that the bounds do not hold.
-    n_draws : int
-        Draws for the Rademacher complexity.
-    random_state : int, Generator, RandomState or None
-        Seed of the matching and of the draws.
 
     Returns
     -------

@@ -56,7 +56,7 @@ class Linear(Ranker):
 
 def held_out(model, kind, data):
     rule = pairwise_constraint(data, kind, None)
-    scores = [m._scores(m._blind(data)) for m in model.members_]
+    scores = [m._scores(m.visible(data)) for m in model.members_]
     found = [rule.measure(data, score) for score in scores]
     return np.array([1 - error for error, _ in found]), np.array([d for _, d in found])
 
@@ -97,7 +97,7 @@ def test_steps_say_how_it_went():
     assert model.weights_.sum() == pytest.approx(1.0)
     rule = pairwise_constraint(data, "group_pairwise_accuracy", None)
     member = model.members_[3]
-    error, difference = rule.measure(data, member._scores(member._blind(data)))
+    error, difference = rule.measure(data, member._scores(member.visible(data)))
     assert steps["error"][3] == pytest.approx(error)
     assert steps["violation"][3] == pytest.approx(np.abs(difference).max())
     # the first step has no multipliers and is the plain ranker

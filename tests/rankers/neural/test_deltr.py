@@ -11,7 +11,7 @@ from equirank.datasets import make_ranking
 from equirank.rankers import DELTR, ListNet
 from equirank.rankers.neural.batches import QueryBatches, Rows
 from equirank.rankers.neural.deltr import _loss
-from equirank.rankers.neural.losses import exposure_sides
+from equirank.rankers.neural.losses import exposure_contrasts
 from equirank.rankers.neural.network import Layers, Model, Net
 
 
@@ -27,8 +27,8 @@ def people(seed=0, sizes=(9, 4, 6), groups=2):
 def at(omega, X, y, qid, code, groups, gamma, n_rows=0, l2=0.0, weight=None):
     """The library's loss and its gradient at a linear scorer's weights."""
     offsets = np.concatenate([[0], np.cumsum(np.bincount(qid))])
-    side = exposure_sides(code, offsets, groups)
-    rows = Rows({"x": X, "y": y, "side": side}, torch.device("cpu"))
+    side = exposure_contrasts(code, offsets, groups)
+    rows = Rows({"x": X, "y": y, "contrast": side}, torch.device("cpu"))
     weight = np.ones(len(offsets) - 1) if weight is None else weight
     batch = QueryBatches(rows, offsets, weight, 99, 0).batch(np.arange(len(weight)))
     model = Model(Layers("features", (X.shape[1],)), Layers("output", (X.shape[1], 1), bias=False))

@@ -312,7 +312,7 @@ def test_bad_pairs_are_refused():
         fit(X, [[0, 1], [1, 2]], [1, 2])
     with pytest.raises(DataError, match="pairs must name two different rows"):
         fit(X, [[0, 4]])
-    with pytest.raises(DataError, match="weight must leave at least one pair that weighs"):
+    with pytest.raises(DataError, match="weight must leave at least one pair of positive weight"):
         fit(X, [[0, 1]], [1], [0])
     with pytest.raises(DataError, match="validation must be None"):
         DirectRanker(validation=0.2).fit_pairs(X, [[0, 1]])

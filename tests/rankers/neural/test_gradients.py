@@ -58,7 +58,7 @@ def test_shapes_are_recorded_at_their_second_batch_and_only_some(monkeypatch):
             found = self.plain(at, held)
             return Replay(self.plain, at, held, found), at, held, found
 
-    monkeypatch.setattr(gradients, "MOST", 2)
+    monkeypatch.setattr(gradients, "MAX_RECORDED", 2)
     plain = Computed(bowl, nullcontext)
     replayed = Counted(plain)
     rng = np.random.default_rng(0)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from equirank.rankers.neural.losses import (
     cross_entropy,
+    exposure_contrasts,
     exposure_excess,
-    exposure_sides,
     label_order_loss,
-    log_chances,
+    log_probabilities,
 )
 
 from .padded_lists import differences, items, padded, slopes
@@ -23,15 +23,15 @@ PHIS = ("exp", "linear", "sigmoid")
 
 
 def top_one_loss(score, real, label, phi="exp"):
-    return cross_entropy(log_chances(score, real, phi), real, label, phi)
+    return cross_entropy(log_probabilities(score, real, phi), real, label, phi)
 
 
 def unfairness(score, real, code, groups, attention=1.0):
     sizes = real.sum(dim=1).numpy()
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     side = torch.zeros(*real.shape, len(groups), dtype=score.dtype)
-    side[real] = torch.tensor(exposure_sides(code[real].numpy(), offsets, groups))
-    return exposure_excess(log_chances(score, real), side, attention)
+    side[real] = torch.tensor(exposure_contrasts(code[real].numpy(), offsets, groups))
+    return exposure_excess(log_probabilities(score, real), side, attention)
 
 
 def powers(values, phi):
@@ -157,6 +157,6 @@ def test_exposure_of_two_groups_by_hand():
 
 def test_lists_without_the_group_or_of_it_alone_count_nothing():
     code, offsets = np.array([0, 0, 1, 1, 0, 2]), np.array([0, 2, 4, 6])
-    sides = exposure_sides(code, offsets, (0, 1))
+    sides = exposure_contrasts(code, offsets, (0, 1))
     np.testing.assert_array_equal(sides[:4], 0.0)
     np.testing.assert_array_equal(sides[4:], [[-1.0, 0.0], [1.0, 0.0]])

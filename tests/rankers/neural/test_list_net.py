@@ -9,7 +9,7 @@ import torch
 from equirank import DataError
 from equirank.datasets import make_ranking
 from equirank.rankers import ListNet
-from equirank.rankers.neural.losses import cross_entropy, label_order_loss, log_chances
+from equirank.rankers.neural.losses import cross_entropy, label_order_loss, log_probabilities
 
 
 def problem_value(model, data):
@@ -47,7 +47,7 @@ def test_the_loss_is_the_mean_over_lists_by_weight(top):
         one = score[rows][None], torch.ones(1, 7, dtype=torch.bool), batch["y"][q : q + 1]
         loss = label_order_loss(*one, "exp", top)
         if top is None:
-            loss = cross_entropy(log_chances(*one[:2]), *one[1:])
+            loss = cross_entropy(log_probabilities(*one[:2]), *one[1:])
         total += float(weight[q] / weight.mean() * loss) / 5
     assert float(value.detach()) == pytest.approx(total, rel=1e-12)
     for place in (0, 17, len(weights) - 1):

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.rankers.neural.batches import QueryBatches, Rows, list_places, padded
+from equirank.rankers.neural.batches import QueryBatches, Rows, list_slots, padded
 
 
 def batches(sizes, batch_size=3, seed=0):
@@ -69,5 +69,5 @@ def test_padding_is_a_scatter_whose_gradient_is_a_gather():
 
 
 def test_places_of_no_list():
-    places, longest = list_places(np.array([], dtype=int))
-    assert len(places) == longest == 0
+    slots, longest = list_slots(np.array([], dtype=int))
+    assert len(slots) == longest == 0

@@ -75,7 +75,7 @@ def test_many_pairs_are_measured_on_drawn_ones(monkeypatch):
     rule = pair_constraint(data, "equal_opportunity", None, None)
     score = np.random.default_rng(2).normal(size=300)
     exact = rule.measure(None)(score)
-    monkeypatch.setattr(module, "MOST_LISTED", 2_000)
+    monkeypatch.setattr(module, "MAX_LISTED", 2_000)
     drawn = rule.measure(np.random.default_rng(0))(score)
     assert drawn[0] != exact[0]
     assert drawn[0] == pytest.approx(exact[0], abs=0.04)

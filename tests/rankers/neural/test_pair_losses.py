@@ -13,14 +13,14 @@ from equirank.rankers.lambdamart.fairness_terms import no_fairness
 from equirank.rankers.lambdamart.objective import Objective, performance_part
 from equirank.rankers.neural import losses as module
 from equirank.rankers.neural.losses import (
-    lambda_slopes,
-    lambda_slopes_of_rows,
-    logistic_slopes,
-    logistic_slopes_of_rows,
+    lambda_grads,
+    lambda_grads_of_rows,
+    logistic_grads,
+    logistic_grads_of_rows,
     normalised_gains,
     ragged,
-    with_slopes,
-    with_slopes_of_rows,
+    with_grads,
+    with_grads_of_rows,
 )
 
 from .padded_lists import differences, items, padded, slopes
@@ -63,17 +63,17 @@ def lambda_twin(score, gain, inverse_ideal, truncation, sigma):
 @given(seed=st.integers(0, 10_000), memory=st.sampled_from([1, 30, 1 << 24]))
 @settings(max_examples=20, deadline=None)
 def test_logistic_loss_of_padded_lists(seed, memory):
-    module.MOST_PAIRS, before = memory, module.MOST_PAIRS
+    module.MAX_PAIRS, before = memory, module.MAX_PAIRS
     try:
         score, real, label, _ = padded(seed)
-        loss, slope = logistic_slopes(score.detach(), real, label, 1.3)
+        loss, slope = logistic_grads(score.detach(), real, label, 1.3)
     finally:
-        module.MOST_PAIRS = before
+        module.MAX_PAIRS = before
     offsets, (scores, labels) = rows_of(real, score, label)
-    value, wanted = logistic_slopes_of_rows(scores, labels, offsets, 1.3)
+    value, wanted = logistic_grads_of_rows(scores, labels, offsets, 1.3)
     np.testing.assert_allclose(loss.numpy(), value, rtol=1e-10)
     np.testing.assert_allclose(slope[real].numpy(), wanted, rtol=1e-9, atol=1e-14)
-    near = differences(lambda s: logistic_slopes(s, real, label, 1.3)[0], score)
+    near = differences(lambda s: logistic_grads(s, real, label, 1.3)[0], score)
     np.testing.assert_allclose(slope.numpy(), near, atol=1e-8)
 
 
@@ -83,9 +83,9 @@ def test_lambdas_are_their_twin_in_both_ways(seed, truncation):
     score, real, label, _ = padded(seed)
     gain = torch.where(real, 2.0**label - 1.0, 0.0)
     inverse = inverse_ideals(score, real, gain, truncation)
-    lost, slope = lambda_slopes(score.detach(), real, gain, inverse, truncation, 0.7)
+    lost, slope = lambda_grads(score.detach(), real, gain, inverse, truncation, 0.7)
     offsets, (scores, gains) = rows_of(real, score, gain)
-    found = lambda_slopes_of_rows(scores, gains, inverse.numpy(), offsets, truncation, 0.7)
+    found = lambda_grads_of_rows(scores, gains, inverse.numpy(), offsets, truncation, 0.7)
     for q, (s, g) in enumerate(items(score, real, gain)):
         value, wanted = lambda_twin(s, g, float(inverse[q]), truncation, 0.7)
         assert float(lost[q]) == pytest.approx(value, abs=1e-12)
@@ -97,11 +97,11 @@ def test_lambdas_are_their_twin_in_both_ways(seed, truncation):
 
 @pytest.mark.parametrize("memory", [1, 1 << 24])
 def test_lambdas_are_those_of_lambdamart(memory, monkeypatch):
-    monkeypatch.setattr(module, "MOST_PAIRS", memory)
+    monkeypatch.setattr(module, "MAX_PAIRS", memory)
     score, real, label, _ = padded(1, sizes=(30, 12, 1, 25))
     gain = torch.where(real, 2.0**label - 1.0, 0.0)
     inverse = inverse_ideals(score, real, gain, 30)
-    _, slope = lambda_slopes(score.detach(), real, gain, inverse, 30, 1.0)
+    _, slope = lambda_grads(score.detach(), real, gain, inverse, 30, 1.0)
     offsets, (scores, labels) = rows_of(real, score, label)
     qid = np.repeat(np.arange(4), np.diff(offsets))
     data = as_ranking_data(np.zeros((len(qid), 1)), labels, qid=qid)
@@ -115,9 +115,9 @@ def test_lambdas_are_those_of_lambdamart(memory, monkeypatch):
 def test_equal_scores_have_the_same_lambdas_in_both_ways():
     real, label = torch.ones(1, 6, dtype=torch.bool), torch.tensor([[0.0, 2, 1, 0, 2, 1]])
     score, inverse = torch.zeros(1, 6, dtype=torch.float64), torch.ones(1, dtype=torch.float64)
-    _, slope = lambda_slopes(score, real, label.double(), inverse, 4, 1.0)
+    _, slope = lambda_grads(score, real, label.double(), inverse, 4, 1.0)
     offsets = np.array([0, 6])
-    _, rows = lambda_slopes_of_rows(
+    _, rows = lambda_grads_of_rows(
         score[0].numpy(), label[0].double().numpy(), inverse.numpy(), offsets, 4, 1.0
     )
     np.testing.assert_allclose(slope[0].numpy(), rows, atol=1e-14)
@@ -125,10 +125,10 @@ def test_equal_scores_have_the_same_lambdas_in_both_ways():
 
 def test_a_value_carries_its_slopes():
     score, real, label, _ = padded(0)
-    value, slope = logistic_slopes(score.detach(), real, label, 1.0)
-    carried = with_slopes(value, slope, score)
+    value, slope = logistic_grads(score.detach(), real, label, 1.0)
+    carried = with_grads(value, slope, score)
     assert torch.equal(carried.detach(), value)
-    np.testing.assert_array_equal(slopes(lambda s: with_slopes(value, slope, s), score), slope)
+    np.testing.assert_array_equal(slopes(lambda s: with_grads(value, slope, s), score), slope)
 
 
 def test_rows_carry_the_weighted_mean():
@@ -143,8 +143,8 @@ def test_rows_carry_the_weighted_mean():
     found = ragged(batch, rows, table.masked_scatter(real, torch.tensor(labels)))
     for part, wanted in zip(found, (scores, labels, offsets), strict=True):
         np.testing.assert_array_equal(part, wanted)
-    value, slope = logistic_slopes_of_rows(*found, 1.0)
-    carried = with_slopes_of_rows(value, slope, rows, batch)
+    value, slope = logistic_grads_of_rows(*found, 1.0)
+    carried = with_grads_of_rows(value, slope, rows, batch)
     assert float(carried.detach()) == pytest.approx(float((weight.numpy() * value).mean()))
     (grad,) = torch.autograd.grad(carried, rows)
     np.testing.assert_allclose(grad, slope * np.repeat(weight.numpy(), np.diff(offsets)) / 4)

@@ -12,7 +12,7 @@ from equirank.core.registry import parse_metric
 from equirank.datasets import make_ranking
 from equirank.rankers import LambdaRank, RankNet, SoftRank
 from equirank.rankers.neural import lambda_rank, rank_net
-from equirank.rankers.neural.losses import lambda_slopes, logistic_slopes
+from equirank.rankers.neural.losses import lambda_grads, logistic_grads
 
 KINDS = (RankNet, LambdaRank, SoftRank)
 
@@ -156,8 +156,8 @@ def test_only_the_first_places_count(kind):
 
 def test_the_slow_parts_are_not_compiled_elsewhere():
     """What a GPU runs is the padded way."""
-    assert rank_net.logistic_slopes is logistic_slopes
-    assert lambda_rank.lambda_slopes is lambda_slopes
+    assert rank_net.logistic_grads is logistic_grads
+    assert lambda_rank.lambda_grads is lambda_grads
 
 
 def test_bad_parameters_are_named():

@@ -12,7 +12,7 @@ from equirank.rankers.neural import losses as module
 from equirank.rankers.neural.losses import (
     expected_gain,
     rank_distributions,
-    score_slopes,
+    score_grads,
     win_probabilities,
 )
 
@@ -96,7 +96,7 @@ def test_the_first_ranks_do_not_need_the_others(n_ranks):
 @pytest.mark.parametrize("kept", [2, 7])
 @pytest.mark.parametrize("memory", [1 << 25, 7 * 7 * 3])
 def test_expected_gain_and_its_slopes(kept, memory, monkeypatch):
-    monkeypatch.setattr(module, "MOST_KEPT", memory)
+    monkeypatch.setattr(module, "MAX_STORED", memory)
     score, real, label, _ = padded(2)
     gain = torch.where(real, 2.0**label - 1.0, 0.0)
     discount = 1.0 / torch.log2(torch.arange(2.0, kept + 2.0, dtype=torch.float64))
@@ -108,5 +108,5 @@ def test_expected_gain_and_its_slopes(kept, memory, monkeypatch):
     wanted = (gain * (chance @ discount)).sum(dim=1)
     found, slope = expected_gain(win_probabilities(score.detach(), real, 0.9), gain, discount)
     np.testing.assert_allclose(found.numpy(), wanted.numpy(), rtol=1e-12)
-    slope = score_slopes(score.detach(), real, slope, 0.9)
+    slope = score_grads(score.detach(), real, slope, 0.9)
     np.testing.assert_allclose(slope.numpy(), differences(value, score), atol=1e-7)

@@ -117,7 +117,7 @@ def test_watching_stops_and_storing_follows_every_epoch():
 
 
 def test_a_loss_that_is_not_finite_is_an_error():
-    with pytest.raises(DataError, match="learning_rate must be smaller here"):
+    with pytest.raises(DataError, match="learning_rate must be smaller, or clip given"):
         train(start(), Ticks(), lambda w, b: (w * math.inf).sum(), Plan(1, 0.1))
 
 

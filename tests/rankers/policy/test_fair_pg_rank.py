@@ -123,7 +123,7 @@ def test_saved_and_read_back(data, tmp_path):
 def test_merit_is_a_function_of_relevance(data):
     reward = rewards(data, "ndcg", "individual", np.sqrt, None, None)
     assert reward.merit == pytest.approx(np.sqrt(data.y))
-    with pytest.raises(DataError, match="merit must give numbers >= 0"):
+    with pytest.raises(DataError, match="merit must return numbers >= 0"):
         rewards(data, "ndcg", "individual", lambda y: -y - 1.0, None, None)
 
 

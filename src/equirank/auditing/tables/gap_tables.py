@@ -215,7 +215,7 @@ def queries_table(measured: Measured) -> Table:
         order = np.argsort(-np.nan_to_num(np.abs(difference / sizes), nan=-1.0), kind="stable")
         columns: dict[str, np.ndarray] = {}
         for gap in measured.gaps:
-            if gap.audited is each and gap.short not in columns:
+            if gap.audited is each and gap.short in shorts and gap.short not in columns:
                 columns[gap.short] = measured.result(gap.metric).values.value
         for query in order[:MOST_QUERIES].tolist():
             row = {"query": as_label(data.qids[query]), "size": sizes[query]}

@@ -16,13 +16,8 @@ __all__ = ["ExposureByGroup", "ExposureGap"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureByGroup(GroupMetric):
-    """Exposure by group: the mean exposure of a group's items, or the lowest mean of all groups.
-
-    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items that are not
-    shown have exposure 0. Tied items receive the mean exposure of the positions they span, and over
-    the draws of a policy the expected exposure counts: a metric of the expectation. A group without
-    items has no value.
+class ExposureMetric(GroupMetric):
+    """Base of metrics of the mean exposure of groups.
 
     Parameters
     ----------
@@ -30,6 +25,22 @@ class ExposureByGroup(GroupMetric):
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
     k : int, optional
         Cutoff: positions beyond k have exposure 0.
+    """
+
+    of_expectation: ClassVar[bool] = True
+    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
+
+    discount: str | Sequence[float] = "log2"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ExposureByGroup(ExposureMetric):
+    """Exposure by group: the mean exposure of a group's items, or the lowest mean of all groups.
+
+    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items that are not
+    shown have exposure 0. Tied items receive the mean exposure of the positions they span, and over
+    the draws of a policy the expected exposure counts: a metric of the expectation. A group without
+    items has no value.
 
     References
     ----------
@@ -47,12 +58,8 @@ class ExposureByGroup(GroupMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_expectation: ClassVar[bool] = True
     additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains no item of the group"
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's mean exposure."""
@@ -68,7 +75,7 @@ class ExposureByGroup(GroupMetric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureGap(GroupMetric):
+class ExposureGap(ExposureMetric):
     """Exposure gap: the difference in mean exposure between a group and everyone else.
 
     ``| exposure(G) - exposure(rest) |`` with ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` and
@@ -77,13 +84,6 @@ class ExposureGap(GroupMetric):
     items receive the mean exposure of the positions they span. Over the draws of a policy, it is
     the gap of the expected exposures, not the expected gap. Undefined if a query contains only one
     group.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
-    k : int, optional
-        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------
@@ -99,11 +99,6 @@ class ExposureGap(GroupMetric):
     >>> exposure_gap([0.5, 0.5], ["m", "f"])
     0.0
     """
-
-    of_expectation: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

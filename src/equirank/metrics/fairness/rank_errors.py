@@ -20,7 +20,25 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RankCalibrationError(GroupMetric):
+class RankError(GroupMetric):
+    """Base of shares of misordered pairs of a group.
+
+    Parameters
+    ----------
+    denominator : {"all", "comparable"}
+        All pairs of the group that the metric compares, or only those that differ in relevance.
+    """
+
+    exact_ties: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    takes_k: ClassVar[bool] = False
+    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
+
+    denominator: Literal["all", "comparable"] = "all"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankCalibrationError(RankError):
     """Rank calibration error: the share of misordered pairs among those with an item of a group.
 
     Over the pairs with at least one item of the group, also with both, the share that is
@@ -30,11 +48,6 @@ class RankCalibrationError(GroupMetric):
     lower is better. Items that are not shown are tied below those shown. Undefined for a single
     item (or without a comparable pair); defined for a query of one group. Ties are half pairs
     before the worst group is taken; over draws: the expected metric.
-
-    Parameters
-    ----------
-    denominator : {"all", "comparable"}
-        All pairs with an item of the group, or only those that differ in relevance.
 
     References
     ----------
@@ -51,13 +64,7 @@ class RankCalibrationError(GroupMetric):
     0.5
     """
 
-    exact_ties: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
-    takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds no pair to compare"
-    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
-
-    denominator: Literal["all", "comparable"] = "all"
+    why_undefined: ClassVar[str] = "it contains no pair to compare"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the share of misordered pairs among those with an item of each wanted group."""
@@ -78,7 +85,7 @@ def _with_group(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RankEqualityError(GroupMetric):
+class RankEqualityError(RankError):
     """Rank equality error: how often a group's items rank above better items of other groups.
 
     Over the pairs of an item of the group and one of any other group, the share in which the
@@ -88,11 +95,6 @@ class RankEqualityError(GroupMetric):
     lower is fairer to everyone else. Items that are not shown are tied below those shown. Undefined
     if a query contains only one group (or no comparable pair). Ties are half pairs before the worst
     group is taken; over draws: the expected metric.
-
-    Parameters
-    ----------
-    denominator : {"all", "comparable"}
-        All mixed pairs, or only those that differ in relevance.
 
     References
     ----------
@@ -109,13 +111,7 @@ class RankEqualityError(GroupMetric):
     0.5
     """
 
-    exact_ties: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
-    takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "it contains only one group, or no pair to compare"
-    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
-
-    denominator: Literal["all", "comparable"] = "all"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the share of each wanted group's mixed pairs that are misordered in its favour."""

@@ -2,24 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.data import RankingData
-from ...core.metric import Metric, Values
+from ...core.metric import Values
 from ...core.params import Constraint, Flag
 from ...core.slots import Slots
 from ...kernels.discounts import discounts, gains
 from ...kernels.pair_counts import largest_with_others, truth_order
 from ...kernels.segments import divide, segment_sum, sort_values_within
-from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cost, item_costs, terms
+from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
 __all__ = ["CSDCG"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class CSDCG(Metric):
+class CSDCG(PairCostMetric):
     """CSDCG: discounted gain weighted by cost, in which the less relevant half counts negatively.
 
     ``CSDCG@k = sum_i sign_i (2**y_i - 1) c*_i / log2(1 + pos(i))`` over positions up to k. ``c*_i``
@@ -64,49 +63,18 @@ class CSDCG(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     why_undefined: ClassVar[str] = "it contains a single item, or every order has the same value"
-    params: ClassVar[Mapping[str, Constraint]] = {"cost": PairCost(), "normalized": Flag()}
+    params: ClassVar[Mapping[str, Constraint]] = {"cost": MisorderCost(), "normalized": Flag()}
 
     cost: Any = "product"
     normalized: bool = False
 
     def __post_init__(self) -> None:
         """Check the options and set the needs and bounds that follow from them."""
-        object.__setattr__(self, "cost", as_pair_cost("CSDCG", self.cost))
         super().__post_init__()
         if not isinstance(self.cost, str):
             object.__setattr__(self, "needs", frozenset({"relevance"}))
         if self.normalized:
             object.__setattr__(self, "bounds", (0.0, 1.0))
-
-    @classmethod
-    def from_arrays(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        cost: Any = "product",
-        combine: Literal["product", "mean", "sum", "max"] = "product",
-        **arguments: Any,
-    ) -> tuple[Metric, dict[str, Any]]:
-        """Separate costs of items, which belong to the data, from costs of pairs.
-
-        Parameters
-        ----------
-        cost : array-like, square table, sparse matrix, mapping, callable or None
-            One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs
-            as `CSDCG` takes them (a word selects how to
-            combine the costs of a `Ranking`).
-        combine : {"product", "mean", "sum", "max"}
-            How the costs of two items are combined into the cost of their pair.
-        """
-        cost, items = item_costs(cost, combine)
-        metric, arrays = super().from_arrays(cost=cost, **arguments)
-        return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
-
-    def check(self, data: RankingData) -> None:
-        """Raise if the data lack what the metric needs."""
-        super().check(data)
-        check_cost(self, self.cost, np.asarray(data.y))
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

@@ -1,11 +1,12 @@
-"""What it costs to misorder a pair: from item costs, a table of grades, listed pairs or a rule."""
+"""Costs of misordered pairs: from item costs, a table of grades, listed pairs or a callable."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.inputs import choose
 from ...core.metric import Metric
@@ -14,11 +15,10 @@ from ...kernels.pair_counts import match_pairs, ordered_pairs
 
 __all__ = [
     "ITEM_COSTS",
-    "PairCost",
+    "MisorderCost",
     "PairList",
     "as_pair_cost",
     "blocks",
-    "check_cost",
     "item_costs",
     "terms",
 ]
@@ -107,7 +107,7 @@ def _check_costs(owner: str, costs: np.ndarray) -> None:
 
 
 @dataclass(frozen=True)
-class PairCost:
+class MisorderCost:
     """Constraint on a cost of pairs that `as_pair_cost` has checked."""
 
     def accepts(self, value: Any) -> bool:
@@ -124,15 +124,52 @@ class PairCost:
         return "a cost of pairs"
 
 
-def check_cost(metric: Metric, cost: Any, y: np.ndarray) -> None:
-    """Raise if a table by grade lacks a grade of the data."""
-    if isinstance(cost, tuple):
-        bad = (y != np.floor(y)) | (y >= len(cost))
-        if bad.any():
-            raise DataError(
-                f"cost of {metric} must name every relevance grade: its table has grades 0 to "
-                f"{len(cost) - 1}, and the data has {y[bad][0].item()!r}"
-            )
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PairCostMetric(Metric):
+    """Base of metrics with costs of pairs, which its function also takes per item."""
+
+    cost: Any = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        cost: Any,
+        combine: Literal["product", "mean", "sum", "max"] = "product",
+        **arguments: Any,
+    ) -> tuple[Metric, dict[str, Any]]:
+        """Separate costs of items, which belong to the data, from costs of pairs.
+
+        Parameters
+        ----------
+        cost : array-like, square table, sparse matrix, mapping, callable, str or None
+            One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs
+            as the class takes them (a word combines the costs of a `Ranking`).
+        combine : {"product", "mean", "sum", "max"}
+            How the costs of two items are combined into the cost of their pair.
+        """
+        cost, items = item_costs(cost, combine)
+        metric, arrays = super().from_arrays(cost=cost, **arguments)
+        return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        object.__setattr__(self, "cost", as_pair_cost(type(self).__name__, self.cost))
+        super().__post_init__()
+
+    def check(self, data: RankingData) -> None:
+        """Raise if the data lack what the metric needs, or a table by grade lacks a grade."""
+        super().check(data)
+        if isinstance(self.cost, tuple):
+            y = np.asarray(data.y)
+            bad = (y != np.floor(y)) | (y >= len(self.cost))
+            if bad.any():
+                raise DataError(
+                    f"cost of {self} must name every relevance grade: its table has grades 0 to "
+                    f"{len(self.cost) - 1}, and the data has {y[bad][0].item()!r}"
+                )
 
 
 def terms(

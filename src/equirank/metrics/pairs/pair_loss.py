@@ -2,17 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.data import RankingData
-from ...core.metric import Metric, Values
+from ...core.metric import Values
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
 from ...kernels.pair_counts import grade_codes
 from ...kernels.segments import divide, sort_within
-from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cost, item_costs, terms
+from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
 __all__ = ["PairLoss"]
 
@@ -22,7 +21,7 @@ TIED = {"R1": 1.0, "R2": 0.5}
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class PairLoss(Metric):
+class PairLoss(PairCostMetric):
     """Pair loss: the share of pairs in which the more relevant item is not ranked above the other.
 
     The pairs of a query with ``y_a > y_b`` have weights ``c_ab``: costs scaled to sum to 1 over
@@ -76,50 +75,19 @@ class PairLoss(Metric):
     why_undefined: ClassVar[str] = "no two items differ in relevance, or such pairs cost nothing"
     params: ClassVar[Mapping[str, Constraint]] = {
         "kind": Choice("R1", "R2", "E1"),
-        "cost": PairCost(),
+        "cost": MisorderCost(),
     }
 
     kind: Literal["R1", "R2", "E1"] = "R1"
-    cost: Any = None
 
     def __post_init__(self) -> None:
         """Check the options and set the needs and bounds that follow from them."""
-        object.__setattr__(self, "cost", as_pair_cost("PairLoss", self.cost))
         super().__post_init__()
         needs = {"cost"} if isinstance(self.cost, str) else set()
         if self.kind == "E1":
             needs.add("score")
             object.__setattr__(self, "bounds", (0.0, np.inf))
         object.__setattr__(self, "needs", frozenset({"relevance", *needs}))
-
-    @classmethod
-    def from_arrays(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        cost: Any = None,
-        combine: Literal["product", "mean", "sum", "max"] = "product",
-        **arguments: Any,
-    ) -> tuple[Metric, dict[str, Any]]:
-        """Separate costs of items, which belong to the data, from costs of pairs.
-
-        Parameters
-        ----------
-        cost : array-like, square table, sparse matrix, mapping or callable, optional
-            One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs
-            as `PairLoss` takes them.
-        combine : {"product", "mean", "sum", "max"}
-            How the costs of two items are combined into the cost of their pair.
-        """
-        cost, items = item_costs(cost, combine)
-        metric, arrays = super().from_arrays(cost=cost, **arguments)
-        return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
-
-    def check(self, data: RankingData) -> None:
-        """Raise if the data lack what the loss needs."""
-        super().check(data)
-        check_cost(self, self.cost, np.asarray(data.y))
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

@@ -11,22 +11,18 @@ from ...core.metric import Metric, Values
 from ...core.params import Choice, Constraint, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
+from .binary_metric import BinaryMetric
 
 __all__ = ["AUC", "AverageRank"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class AUC(Metric):
+class AUC(BinaryMetric):
     """AUC: the share of pairs with the relevant item above the irrelevant one; 1/2 is chance.
 
     ``P(score of a relevant item > score of an irrelevant item) + P(equal)/2`` over the pairs of a
     query; ``1 - AUC`` is the bipartite misranking error. Items that are not shown are tied below
     those shown. Undefined if all items are relevant or none is, hence also for a single item.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -41,12 +37,8 @@ class AUC(Metric):
     0.625
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "all items are relevant, or none is"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

@@ -13,6 +13,7 @@ from ...core.params import Constraint, Number, Optional
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
 from ...kernels.ties import average_precision_terms, cascade, first_hit
+from .binary_metric import BinaryMetric
 
 __all__ = [
     "ERR",
@@ -22,17 +23,12 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class AveragePrecision(Metric):
+class AveragePrecision(BinaryMetric):
     """Average precision: the mean precision at each relevant item; its mean over queries is MAP.
 
     ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator counts all relevant items,
     also with a cutoff. Undefined without a relevant item. Ties: the exact expectation over the
     orders of the tied block.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -47,11 +43,7 @@ class AveragePrecision(Metric):
     0.8333
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
@@ -121,16 +113,11 @@ class ERR(Metric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ReciprocalRank(Metric):
+class ReciprocalRank(BinaryMetric):
     """Reciprocal rank: 1 divided by the position of the first relevant item.
 
     ``RR@k = 1 / position of the first relevant item``, 0 if none is in the top k. Ties: the exact
     expectation over the orders of the tied block.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -146,11 +133,6 @@ class ReciprocalRank(Metric):
     >>> reciprocal_rank([0, 1], [0.5, 0.5])  # (1/1 + 1/2) / 2
     0.75
     """
-
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

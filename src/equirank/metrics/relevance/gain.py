@@ -17,19 +17,35 @@ __all__ = ["DCG", "NDCG"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class DCG(Metric):
+class GainMetric(Metric):
+    """Base of the metrics of discounted gain.
+
+    Parameters
+    ----------
+    gain : {"exp2", "linear"}
+        ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
+    discount : {"log2", "zipf"} or sequence
+        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
+    additive: ClassVar[bool] = True
+    params: ClassVar[Mapping[str, Constraint]] = {
+        "gain": Choice("exp2", "linear"),
+        "discount": DISCOUNT,
+    }
+
+    gain: Literal["exp2", "linear"] = "exp2"
+    discount: str | Sequence[float] = "log2"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DCG(GainMetric):
     """DCG: the sum of relevance gains, each discounted by its position.
 
     ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``. Tied items
     receive the mean discount of the positions they span. A list without relevant items has the
     value 0.
-
-    Parameters
-    ----------
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` or ``y``.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -44,16 +60,7 @@ class DCG(Metric):
     4.4165
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
-    additive: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "gain": Choice("exp2", "linear"),
-        "discount": DISCOUNT,
-    }
-
-    gain: Literal["exp2", "linear"] = "exp2"
-    discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
@@ -78,20 +85,13 @@ def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class NDCG(Metric):
+class NDCG(GainMetric):
     """NDCG: discounted cumulative gain divided by its maximum over all orders of the list.
 
     ``NDCG@k = DCG@k / max over orders of DCG@k``; 1 is best. Undefined if no item is relevant;
     other libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items receive the
     mean discount of the positions they span. By group, the gain of a group is divided by the
     maximum for its items in the top positions.
-
-    Parameters
-    ----------
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
 
     References
     ----------
@@ -109,16 +109,7 @@ class NDCG(Metric):
     array([0.63092975,        nan])
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "gain": Choice("exp2", "linear"),
-        "discount": DISCOUNT,
-    }
-
-    gain: Literal["exp2", "linear"] = "exp2"
-    discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

@@ -1,32 +1,26 @@
 """Precision and recall in the top k."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ...core.metric import Metric, Values
-from ...core.params import Constraint, Number
+from ...core.metric import Values
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import divide, segment_sum
+from .binary_metric import BinaryMetric
 
 __all__ = ["Precision", "Recall"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Precision(Metric):
+class Precision(BinaryMetric):
     """Precision: the share of relevant items in the top k.
 
     ``P@k = |relevant in the top k| / k``, also if the list is shorter than k; without a cutoff, k
     is the length of the list. Tied items count with their probability of being in the top k. Always
     defined: a list without relevant items has the value 0.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -43,11 +37,7 @@ class Precision(Metric):
     0.75
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     additive: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
@@ -67,17 +57,12 @@ class Precision(Metric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Recall(Metric):
+class Recall(BinaryMetric):
     """Recall: the share of the relevant items that are in the top k.
 
     ``R@k = |relevant in the top k| / |relevant|``. Undefined without a relevant item. Tied items
     count with their probability of being in the top k. By group, it is the recall of the group's
     own relevant items (equal opportunity at k).
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -92,12 +77,8 @@ class Recall(Metric):
     0.5
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""

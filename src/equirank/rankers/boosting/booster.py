@@ -227,9 +227,9 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
     record_errors: Annotated[bool | None, Optional(Flag())] = None
     n_jobs: Annotated[int | None, Optional(Integer())] = -1
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add what the metric needs if validation data is held out of the training data."""
-        needs = super()._needs()
+        needs = super().current_needs()
         if self.validation is None or isinstance(self.validation, RankingData):
             return needs
         wanted = one_metric(self.metric).needs

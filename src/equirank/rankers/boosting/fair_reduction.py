@@ -312,7 +312,8 @@ class FairReduction(Ranker):
         return np.asarray(self.members_[self.best_].predict(data)[data.caller_rank])
 
     def _parts(self, data: RankingData) -> Parts | None:
-        return self.members_[self.best_]._own_parts(data)
+        member = self.members_[self.best_]
+        return member._parts(member.visible(data))
 
     def _positions(self, data: RankingData, member: int) -> np.ndarray:
         """Return the positions of the stored rows under one member."""

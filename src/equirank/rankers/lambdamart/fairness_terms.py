@@ -218,7 +218,7 @@ def _prefix_part(
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    """Let a compiled function of four numbers take arrays."""
+    """Return a compiled function of four numbers as a function of arrays."""
     if not hasattr(function, "py_func"):
         return function
     vectorized = np.vectorize(function, otypes=[np.float64])

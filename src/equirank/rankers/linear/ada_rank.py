@@ -87,11 +87,11 @@ class AdaRank(EarlyStopping, Ranker):
     negate: Annotated[bool, Flag()] = True
     max_repeats: Annotated[int, Integer(1)] = 5
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add what the metric needs."""
         known = {"sensitive": "sensitive_features", "cost": "cost"}
         wanted = one_metric(self.metric).needs
-        return super()._needs() | {known[name] for name in wanted if name in known}
+        return super().current_needs() | {known[name] for name in wanted if name in known}
 
     def _fit(self, data: RankingData) -> None:
         metric = one_metric(self.metric)

@@ -1,4 +1,4 @@
-"""Adversaries: who tries to read the sensitive attribute out of a representation, and reversal."""
+"""Adversaries that predict the sensitive attribute from a representation, and gradient reversal."""
 
 from typing import Any
 
@@ -12,17 +12,16 @@ __all__ = ["adversary_layers", "attributes_of", "cross_entropy", "reverse", "sen
 
 
 def reverse(features: Any, gamma: Any) -> Any:
-    """Pass values on unchanged, and gradients back turned round and scaled by ``gamma``.
+    """Return the features unchanged, with their gradient reversed and scaled by ``gamma``.
 
-    Written without a class of its own, so that ``gamma`` may be a tensor and `torch.func` may run
-    over it.
+    ``gamma`` may be a tensor over which `torch.func` maps.
     """
     fixed = features.detach()
     return fixed - gamma * (features - fixed)
 
 
 def attributes_of(data: RankingData, by: Any) -> list[Attribute]:
-    """Return the attributes to hide: every one by itself, or the one or the crossing ``by`` names."""
+    """Return the attributes to hide: all, or the one or the crossing that ``by`` names."""
     return list(data.sensitive.values()) if by is None else [data.attribute(by)]
 
 
@@ -35,7 +34,7 @@ def sensitive_columns(data: RankingData, by: Any) -> np.ndarray:
 def adversary_layers(
     role: str, data: RankingData, by: Any, width: int, layers: Any
 ) -> tuple[Layers, ...]:
-    """Return a network per attribute that tells its groups apart: ``adversary.<role>.<number>``."""
+    """Return one classifier of groups per attribute, named ``adversary.<role>.<number>``."""
     return tuple(
         Layers(f"adversary.{role}.{at}", (width, *layers, len(attribute.categories)))
         for at, attribute in enumerate(attributes_of(data, by))
@@ -47,7 +46,7 @@ def cross_entropy(net: Net, role: str, features: Any, codes: Any, weight: Any) -
     torch = require("torch", "neural")
     total = 0.0
     for at in range(codes.shape[-1]):
-        guess = net.part(f"adversary.{role}.{at}", features)
-        each = torch.nn.functional.cross_entropy(guess, codes[..., at], reduction="none")
+        logits = net.part(f"adversary.{role}.{at}", features)
+        each = torch.nn.functional.cross_entropy(logits, codes[..., at], reduction="none")
         total = total + (each * weight).mean()
     return total

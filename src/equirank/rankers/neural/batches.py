@@ -1,4 +1,7 @@
-"""Whole lists as batches: rows stay ragged through the network, scores are padded after it."""
+"""Rows and batches of neural rankers: standardised rows, and batches of lists, pairs or rows.
+
+Lists stay ragged through the network; scores are padded after it.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,7 +21,7 @@ __all__ = [
     "Rows",
     "SampledPairs",
     "dense",
-    "list_places",
+    "list_slots",
     "padded",
     "run_rows",
     "standardised",
@@ -26,7 +29,7 @@ __all__ = [
 ]
 
 
-#: Rows worked on at once: few enough to add little memory.
+#: Number of rows processed at once, which limits memory.
 BLOCK = 1 << 14
 
 
@@ -41,15 +44,15 @@ def statistics(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def standardised(X: np.ndarray, mean: np.ndarray, scale: np.ndarray, dtype: Any) -> np.ndarray:
-    """Standardise block by block, so that only the result takes memory."""
-    found = np.empty(X.shape, dtype=dtype)
+    """Return standardised rows, computed block by block to save memory."""
+    result = np.empty(X.shape, dtype=dtype)
     for at in range(0, len(X), BLOCK):
-        found[at : at + BLOCK] = (X[at : at + BLOCK] - mean) / scale
-    return found
+        result[at : at + BLOCK] = (X[at : at + BLOCK] - mean) / scale
+    return result
 
 
 class Rows:
-    """The training rows as tensors: ``x`` and further columns, taken by row numbers."""
+    """Training rows as tensors: ``x`` and further columns, selected by row numbers."""
 
     def __init__(self, columns: Mapping[str, np.ndarray], device: Any) -> None:
         self.device = device
@@ -57,14 +60,14 @@ class Rows:
 
     @property
     def dtype(self) -> Any:
-        """The type of the features, as NumPy's."""
+        """NumPy type of the features."""
         return np.float64 if self.columns["x"].element_size() == 8 else np.float32
 
     def tensor(self, values: np.ndarray) -> Any:
-        """Put an array on the device."""
+        """Return an array as a tensor on the device."""
         plain = np.ascontiguousarray(values)
         if not plain.flags.writeable:
-            plain = plain.copy()  # PyTorch shares memory and wants to write
+            plain = plain.copy()  # PyTorch shares the memory and requires write access
         return require("torch", "neural").as_tensor(plain, device=self.device)
 
     def take(self, rows: Any) -> dict[str, Any]:
@@ -76,16 +79,16 @@ class Rows:
         }
 
 
-#: Batches whose lists are sorted by length together: little padding, still random.
+#: Number of batches whose lists are sorted by length together, which limits padding.
 WINDOW = 16
 
 
-def list_places(sizes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return each row's place in a table of lists side by side, and the table's width.
+def list_slots(sizes: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the slot of each row in a padded table of lists, and the width of the table.
 
     Examples
     --------
-    >>> list_places(np.array([2, 1, 3]))
+    >>> list_slots(np.array([2, 1, 3]))
     (array([0, 1, 3, 6, 7, 8]), 3)
     """
     longest = int(sizes.max(initial=0))
@@ -95,9 +98,9 @@ def list_places(sizes: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def padded(values: Any, batch: dict[str, Any], fill: float | bool = 0.0) -> Any:
-    """Lay values of a batch's rows into a table (list x item), ``fill`` where no row is.
+    """Return the values of the rows of a batch as a table (list x item), padded with ``fill``.
 
-    Its gradient is a gather, and `torch.func.vmap` may run over the values.
+    Its gradient is a gather, and `torch.func.vmap` may map over the values.
     """
     torch = require("torch", "neural")
     n_lists, longest = batch["real"].shape
@@ -108,11 +111,11 @@ def padded(values: Any, batch: dict[str, Any], fill: float | bool = 0.0) -> Any:
 
 
 class QueryBatches:
-    """Batches of whole lists, shuffled anew every epoch, lists of like length side by side.
+    """Batches of whole lists of similar length, shuffled every epoch.
 
-    A batch has ``x`` (row x feature) and ``slot`` (row), which `padded` reads, and as tables
-    (list x item): ``real`` (whether there is an item) and every column, such as ``y``, 0 where
-    there is none; and ``weight`` and ``size`` per list.
+    A batch has ``x`` (row x feature) and ``slot`` (row), which `padded` reads; as tables (list x
+    item) ``real`` (whether the cell is an item) and every column, such as ``y``, padded with 0; and
+    ``weight`` and ``size`` per list.
     """
 
     def __init__(
@@ -124,11 +127,11 @@ class QueryBatches:
 
     @property
     def n_steps(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
         return -(-(len(self.offsets) - 1) // self.batch_size)
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through all lists once; a batch of all of them is made once."""
+        """Yield the batches of all lists; a single batch is made once for all epochs."""
         if self.n_steps == 1:
             self._whole = self._whole or self.batch(np.arange(len(self.offsets) - 1))
             yield self._whole
@@ -140,14 +143,14 @@ class QueryBatches:
         """Return the lists of these numbers as one batch."""
         torch = require("torch", "neural")
         sizes = (self.offsets[1:] - self.offsets[:-1])[lists]
-        slot, longest = list_places(sizes)
+        slot, longest = list_slots(sizes)
         first = np.cumsum(sizes) - sizes
         rows = np.arange(len(slot)) + np.repeat(self.offsets[:-1][lists] - first, sizes)
         taken = self.rows.take(self.rows.tensor(rows))
         real = torch.zeros(len(lists) * longest, dtype=torch.bool, device=self.rows.device)
-        place = self.rows.tensor(slot)
-        real = real.scatter(0, place, torch.ones_like(place, dtype=torch.bool))
-        batch = {"x": taken.pop("x"), "slot": place, "real": real.reshape(len(lists), longest)}
+        slots = self.rows.tensor(slot)
+        real = real.scatter(0, slots, torch.ones_like(slots, dtype=torch.bool))
+        batch = {"x": taken.pop("x"), "slot": slots, "real": real.reshape(len(lists), longest)}
         batch |= {name: padded(values, batch) for name, values in taken.items()}
         dtype = batch["x"].dtype
         batch["weight"] = self.rows.tensor(self.weight[lists]).to(dtype)
@@ -164,11 +167,10 @@ class QueryBatches:
 
 
 class _Pairs:
-    """What both kinds share: an epoch's pairs on the device at once, cut into batches.
+    """Base of the batches of pairs: all pairs of an epoch on the device, cut into batches.
 
-    Random numbers are drawn on the CPU, so that a seed gives the same pairs everywhere; what they
-    choose is looked up on the device. A GPU does not wait for them: while it goes through an epoch,
-    a thread draws the next one's.
+    Random numbers are drawn on the CPU, so that a seed gives the same pairs on every device; the
+    device looks up the rows. For a GPU, a thread draws the numbers of the next epoch in advance.
     """
 
     rows: Rows
@@ -183,11 +185,11 @@ class _Pairs:
 
     @property
     def n_steps(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
         return -(-self.n_pairs // self.batch_size)
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through an epoch's pairs."""
+        """Yield the batches of an epoch."""
         drawn = self._drawn(number)
         numbers, target, weight = self.pairs(*(self.rows.tensor(values) for values in drawn))
         for at in range(0, self.n_pairs, self.batch_size):
@@ -200,7 +202,7 @@ class _Pairs:
         raise TypeError(f"{type(self).__name__} must define draw")
 
     def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
-        """Return row numbers (2 x pair), targets and weights that such numbers choose."""
+        """Return row numbers (2 x pair), targets and weights for these random numbers."""
         raise TypeError(f"{type(self).__name__} must define pairs")
 
     def _drawn(self, number: int) -> tuple[np.ndarray, ...]:
@@ -218,10 +220,10 @@ class _Pairs:
 
 
 class SampledPairs(_Pairs):
-    """Pairs of rows of one list with unequal relevance; each row meets one such row per epoch.
+    """Pairs of rows of one list with unequal relevance; each row has one partner per epoch.
 
-    A batch has every column as (2 x pair x ...): ``x``, ``y`` and what else the rows have; and
-    per pair ``target``, the difference of relevance over the range of relevances, in [-1, 1], and
+    A batch has every column of the rows, such as ``x``, as (2 x pair x ...); and per pair
+    ``target``, the difference of relevance divided by the range of relevances, in [-1, 1], and
     ``weight``. Memory is a few numbers per row, whatever the number of pairs.
     """
 
@@ -245,40 +247,41 @@ class SampledPairs(_Pairs):
         starts = np.append(np.flatnonzero(new), len(y)).astype(np.int32)
         block = np.cumsum(new, dtype=np.int32) - 1
         tied = starts[block + 1] - starts[block]
-        unlike = sizes.astype(np.int32)[query] - tied
-        self.some = np.flatnonzero(unlike).astype(np.int32)
-        self.unlike, self.n_pairs = unlike, len(self.some)
+        n_partners = sizes.astype(np.int32)[query] - tied
+        self.first = np.flatnonzero(n_partners).astype(np.int32)
+        self.n_partners, self.n_pairs = n_partners, len(self.first)
         low = float(y.min())
         level = (level - low) / (float(y.max()) - low or 1.0)
         self.order, self.tied = rows.tensor(order), rows.tensor(tied)
         self.begin, self.block_begin = rows.tensor(begin[query]), rows.tensor(starts[block])
         self.level = self._column(level)
-        even = bool((weight == weight[0]).all())
-        self.weight = self._column(weight[:1] if even else weight[query])
+        equal = bool((weight == weight[0]).all())
+        self.weight = self._column(weight[:1] if equal else weight[query])
 
     def draw(self, number: int) -> tuple[np.ndarray, ...]:
-        """Draw for each row the number of a partner of other relevance, evenly among them."""
+        """Draw for each row a partner of other relevance, uniformly."""
         rng = generator(self.seed, 1, number)
-        place = rng.permutation(self.some)
-        other = rng.integers(0, self.unlike[place], dtype=np.int32)
-        turned = rng.random(len(place), dtype=np.float32) < 0.5
-        return place, other, turned
+        row = rng.permutation(self.first)
+        partner = rng.integers(0, self.n_partners[row], dtype=np.int32)
+        reversed_ = rng.random(len(row), dtype=np.float32) < 0.5
+        return row, partner, reversed_
 
     def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
-        """Look up the partners, skipping the rows tied with each; turn half of the pairs round."""
+        """Return the pairs, half of them reversed; rows tied with the first are skipped."""
         torch = require("torch", "neural")
-        place, other, turned = drawn
-        other = other + self.begin[place]
-        other = other + torch.where(other >= self.block_begin[place], self.tied[place], 0)
-        first, second = torch.where(turned, other, place), torch.where(turned, place, other)
+        row, partner, reversed_ = drawn
+        partner = partner + self.begin[row]
+        partner = partner + torch.where(partner >= self.block_begin[row], self.tied[row], 0)
+        first = torch.where(reversed_, partner, row)
+        second = torch.where(reversed_, row, partner)
         target = self.level[first] - self.level[second]
-        even = len(self.weight) == 1
-        weight = self.weight.expand(len(place)) if even else self.weight[place]
+        equal = len(self.weight) == 1
+        weight = self.weight.expand(len(row)) if equal else self.weight[row]
         return torch.stack([self.order[first], self.order[second]]), target, weight
 
 
 class ListedPairs(_Pairs):
-    """Pairs the caller names, with a target in [-1, 1] and a weight each."""
+    """Explicit pairs, each with a target in [-1, 1] and a weight."""
 
     def __init__(
         self,
@@ -294,21 +297,21 @@ class ListedPairs(_Pairs):
         self.target, self.weight = self._column(target), self._column(weight)
 
     def draw(self, number: int) -> tuple[np.ndarray, ...]:
-        """Draw an order of the pairs, and which of them to turn round."""
+        """Draw an order of the pairs, and which of them to reverse."""
         rng = generator(self.seed, 1, number)
         return rng.permutation(self.n_pairs), rng.random(self.n_pairs) < 0.5
 
     def pairs(self, *drawn: Any) -> tuple[Any, Any, Any]:
-        """Shuffle the pairs and turn half of them round."""
+        """Return the shuffled pairs, half of them reversed."""
         torch = require("torch", "neural")
-        order, turned = drawn
+        order, reversed_ = drawn
         pairs, target = self.listed[:, order], self.target[order]
-        target = torch.where(turned, -target, target)
-        return torch.where(turned, pairs.flip(0), pairs), target, self.weight[order]
+        target = torch.where(reversed_, -target, target)
+        return torch.where(reversed_, pairs.flip(0), pairs), target, self.weight[order]
 
 
 class RowBatches:
-    """Batches of rows, shuffled anew every epoch: every column as (row x ...), and ``weight``."""
+    """Batches of rows, shuffled every epoch: every column as (row x ...), and ``weight``."""
 
     def __init__(self, rows: Rows, weight: np.ndarray, batch_size: int, seed: int) -> None:
         self.rows, self.batch_size, self.seed = rows, batch_size, seed
@@ -316,11 +319,11 @@ class RowBatches:
 
     @property
     def n_steps(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
         return -(-len(self.weight) // self.batch_size)
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through all rows once."""
+        """Yield the batches of all rows."""
         order = self.rows.tensor(generator(self.seed, 1, number).permutation(len(self.weight)))
         for rows in order.split(self.batch_size):
             yield self.rows.take(rows) | {"weight": self.weight[rows]}
@@ -329,7 +332,7 @@ class RowBatches:
 def run_rows(
     model: Model, weights: Mapping[str, np.ndarray], X: Any, use: Callable[[Net, Any], np.ndarray]
 ) -> np.ndarray:
-    """Use a network on raw rows, block by block, in double precision and without PyTorch."""
+    """Apply a network to raw rows, block by block, in double precision and without PyTorch."""
     net = Net(model, {name: values.astype(np.float64) for name, values in weights.items()})
     mean, scale = net.weights["input.mean"], net.weights["input.scale"]
     X = dense(X)
@@ -338,7 +341,7 @@ def run_rows(
 
 
 def dense(X: Any) -> np.ndarray:
-    """Return X as an array; a sparse one is refused."""
+    """Return X as an array; raise `DataError` for a sparse one."""
     if hasattr(X, "tocsr"):
         raise DataError("X must be dense for a neural ranker, got a sparse array: use X.toarray()")
     return np.asarray(X)

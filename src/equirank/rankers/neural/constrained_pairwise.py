@@ -1,22 +1,21 @@
-"""ConstrainedPairwise: the best pairwise ranker whose accuracies differ little between groups."""
+"""ConstrainedPairwise: a pairwise ranker with bounded differences of accuracy between groups."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import require
-from ...core.params import AnyOf, Choice, Constraint, Integer, Label, Number, Optional
+from ...core.params import AnyOf, Choice, Integer, Label, Number, Optional
 from ...core.random import as_seed, generator
 from ...core.ranking import Ranking
 from ...core.table import Table
-from .batches import QueryBatches
+from .batches import QueryBatches, run_rows
 from .network import Layers, Net
-from .neural_ranker import COMMON, NeuralRanker, run_rows
+from .neural_ranker import NeuralRanker
 from .pair_constraints import (
     CONSTRAINTS,
     PAIR_LOSSES,
@@ -35,58 +34,50 @@ __all__ = ["ConstrainedPairwise"]
 
 
 class ConstrainedPairwise(NeuralRanker):
-    """Minimises a pairwise loss such that groups' pairwise accuracies differ by at most eps.
+    """Minimises a pairwise loss while pairwise accuracies of groups differ by at most eps.
 
-    ``A_{G>H}`` is the share of pairs with the better item in G and the worse in H, of one list, in
-    which the better one stands above. Two players train: the scorer descends the loss and the
-    constraints' convex stand-ins, weighed by the second player, who looks at the true shares and
-    moves weight to what is violated (proxy Lagrangian with swap regret). After each epoch the
-    scorer's error and differences are measured. `predict` and `rank` take the epoch of least error
-    within eps, or of least violation where none is; ``rank(..., n_draws=...)`` draws from the
-    mixture of epochs of least error within eps, which a linear program finds. Groups are needed to
-    fit, not to rank. Pairs are pooled over lists, by query weight where given; ties count half.
-    Groups without pairs to compare are not constrained.
+    ``A_{G>H}`` is the share of pairs of one list, with the better item in G and the worse in H, in
+    which the better item ranks first. Two players train: the scorer minimises the loss and convex
+    proxies of the constraints; the second player weighs these by the true violations (proxy
+    Lagrangian with swap regret). After each epoch the error and the differences of the scorer are
+    measured. `predict` and `rank` use the epoch of least error within eps, or of least violation if
+    there is none. ``rank(..., n_draws=...)`` draws from the mixture of epochs of least error within
+    eps, found by a linear program. Groups are needed to fit, not to rank. Pairs are pooled over
+    lists, weighted by query if given; ties count half. Groups without pairs are not constrained.
 
     Parameters
     ----------
     eps : float
-        By how much accuracies may differ.
+        Largest difference of accuracies.
     constraint : {"equal_opportunity", "marginal", "continuous"}
-        For each two groups ``|A_{G>H} - A_{H>G}| <= eps``; the same of ``A_{G>all}``, the accuracy
-        where G's item is the better one, whoever the other is; or, for an attribute z that is a
-        number, the accuracies where the better item has more of z and where it has less.
+        ``|A_{G>H} - A_{H>G}| <= eps`` for each two groups; the same for ``A_{G>all}``, the accuracy
+        of pairs whose better item is in G; or, for a numeric attribute z, the accuracies of pairs
+        whose better item has the larger z and the smaller z.
     loss : {"hinge", "logistic"}
-        Of a pair: ``max(0, 1 - margin)`` or ``log(1 + exp(-margin))``.
+        Loss of a pair: ``max(0, 1 - margin)`` or ``log(1 + exp(-margin))``.
     by : str or tuple of str, optional
-        Which sensitive attribute, or several crossed; may be left out where there is one. For
+        The sensitive attribute, or several crossed; may be omitted if there is one. For
         "continuous" its groups must be numbers.
     column : int or str, optional
         For "continuous": the feature that is the attribute, instead of ``sensitive_features``.
     multiplier_rate : float
-        The step size of the second player.
-    layers, activation
-        Widths of the hidden layers, none for a linear scorer, and "tanh", "relu" or "sigmoid".
-    n_epochs, max_steps, batch_size, learning_rate, schedule, clip, weight_decay
-        Passes, each with as many pairs as there are rows; a limit to the steps; pairs per step; and
-        how Adam descends.
-    early_stopping, validation, metric
-        Epochs without a better ``metric`` on the held-out share of the queries (or data) to stop
-        after.
-    device, precision, checkpoint, n_jobs, random_state
-        As in `DirectRanker`.
+        Step size of the second player.
+    batch_size : int
+        Number of pairs per step; an epoch draws as many pairs as there are rows.
+
 
     Attributes
     ----------
     steps_ : Table
         Per epoch the error (share of misordered pairs), the largest difference (violation) and the
-        epoch's share in the mixture, on the training data; of more than a million pairs of a kind,
-        on so many drawn ones.
+        weight in the mixture (share), on the training data; on a million drawn pairs if there are
+        more of a kind.
     differences_ : ndarray of shape (n_epochs, n_differences)
-        Each difference of accuracies, signed; ``labels_`` says whose.
+        Each signed difference of accuracies; ``labels_`` names the groups.
     best_ : int
-        Which epoch is the best single one.
+        The best single epoch.
     mixture_violation_, mixture_error_ : float
-        Of the mixture, in expectation.
+        Expected violation and error of the mixture.
 
     References
     ----------
@@ -108,74 +99,24 @@ class ConstrainedPairwise(NeuralRanker):
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
     keep_epochs: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **COMMON,
-        "eps": Number(0.0, 1.0),
-        "constraint": Choice(*CONSTRAINTS),
-        "loss": Choice(*PAIR_LOSSES),
-        "by": Optional(Label(many=True)),
-        "column": Optional(AnyOf(Integer(0), Label())),
-        "multiplier_rate": Number(0.0, open_low=True),
-    }
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
     file_attributes: ClassVar[tuple[str, ...]] = (*NeuralRanker.file_attributes, "members_")
 
-    def __init__(
-        self,
-        eps: float = 0.02,
-        constraint: str = "equal_opportunity",
-        *,
-        loss: str = "hinge",
-        by: Any = None,
-        column: Any = None,
-        multiplier_rate: float = 0.03,
-        layers: Sequence[int] = (64, 32),
-        activation: str = "tanh",
-        n_epochs: int = 100,
-        max_steps: int | None = None,
-        batch_size: int = 256,
-        learning_rate: float = 0.01,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            layers=layers,
-            activation=activation,
-            n_epochs=n_epochs,
-            max_steps=max_steps,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            clip=clip,
-            weight_decay=weight_decay,
-            early_stopping=early_stopping,
-            validation=validation,
-            metric=metric,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.eps = eps
-        self.constraint = constraint
-        self.loss = loss
-        self.by = by
-        self.column = column
-        self.multiplier_rate = multiplier_rate
+    positional: ClassVar[tuple[str, ...]] = ("eps", "constraint")
+
+    n_epochs = 100
+    batch_size = 256
+    learning_rate = 0.01
+    eps: Annotated[float, Number(0.0, 1.0)] = 0.02
+    constraint: Annotated[str, Choice(*CONSTRAINTS)] = "equal_opportunity"
+    loss: Annotated[str, Choice(*PAIR_LOSSES)] = "hinge"
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    column: Annotated[Any, Optional(AnyOf(Integer(0), Label()))] = None
+    multiplier_rate: Annotated[float, Number(0.0, open_low=True)] = 0.03
 
     @property
     def steps_(self) -> Table:
-        """What each epoch came to."""
+        """Error, violation and mixture weight of each epoch."""
         columns = {
             "error": self.errors_,
             "violation": np.abs(self.differences_).max(axis=1, initial=0.0),
@@ -186,48 +127,48 @@ class ConstrainedPairwise(NeuralRanker):
     def mixture(
         self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
     ) -> Ranking:
-        """Return the mixture as a ranking with one weighted draw per epoch in it.
+        """Return the mixture as a ranking with one weighted draw per epoch of positive weight.
 
         Parameters
         ----------
         X : array-like, data frame or RankingData
-            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+            Features; other given columns are stored in ``ranking.data`` for evaluation.
         y, qid, sensitive_features : array-like, optional
             As in `as_ranking_data`.
         """
         data = self._prediction_data(X, y, qid, sensitive_features)
-        columns = [data.to_original(places) for places in self._places(data)]
+        columns = [data.to_original(position) for position in self._member_positions(data)]
         weights = self.shares_[self.shares_ > 0]
         return Ranking.from_positions(data, np.stack(columns, axis=1), weights=weights)
 
-    def _needs(self) -> frozenset[str]:
-        """Leave out the groups where the attribute is a feature."""
-        needs = super()._needs()
+    def current_needs(self) -> frozenset[str]:
+        """Remove the groups if the attribute is a feature."""
+        needs = super().current_needs()
         named = self.constraint == "continuous" and self.column is not None
         return needs - {"sensitive_features"} if named else needs
 
     def _fit(self, data: RankingData) -> None:
         rule = pair_constraint(data, self.constraint, self.by, self._column())
         super()._fit(data)
-        kept = self.__dict__.pop("_epochs") or [self.weights_]
+        epochs = self.__dict__.pop("_epochs") or [self.weights_]
         measure = rule.measure(generator(0, 7))
-        scores = [run_rows(self.model_, weights, data.X, Net.score) for weights in kept]
-        found = [measure(score) for score in scores]
-        self.errors_ = np.array([error for error, _ in found])
-        self.differences_ = np.array([apart for _, apart in found])
+        scores = [run_rows(self.model_, weights, data.X, Net.score) for weights in epochs]
+        measured = [measure(score) for score in scores]
+        self.errors_ = np.array([error for error, _ in measured])
+        self.differences_ = np.array([differences for _, differences in measured])
         self.labels_ = rule.labels
         violation = np.abs(self.differences_).max(axis=1, initial=0.0)
         within = violation <= self.eps + 1e-12
         best = np.where(within, self.errors_, np.inf) if within.any() else violation
         self.best_ = int(np.argmin(best))
-        self.weights_ = kept[self.best_]
+        self.weights_ = epochs[self.best_]
         self.shares_ = best_mixture(self.errors_, self.differences_, float(self.eps))
-        self.members_ = [kept[at] for at in np.flatnonzero(self.shares_ > 0)]
+        self.members_ = [epochs[at] for at in np.flatnonzero(self.shares_ > 0)]
         self.mixture_error_ = float(self.shares_ @ self.errors_)
         self.mixture_violation_ = float(np.abs(self.shares_ @ self.differences_).max(initial=0.0))
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Return what is minimised on this data; the ranker itself is left as it is."""
+        """Return the minimisation problem of this data; the ranker itself does not change."""
         plain = super().problem(data, seed, device)
         rule = pair_constraint(data, self.constraint, self.by, self._column())
         size = int(self.batch_size)
@@ -241,34 +182,35 @@ class ConstrainedPairwise(NeuralRanker):
         model = replace(plain.model, opponents=(second,))
         return replace(plain, model=model, batches=batches, loss=loss)
 
-    def _plan(self, problem: Problem) -> Plan:
-        return replace(super()._plan(problem), plain_rate=float(self.multiplier_rate))
+    def plan(self, problem: Problem) -> Plan:
+        """Return the options of the training loop; the second player takes plain gradient steps."""
+        return replace(super().plan(problem), plain_rate=float(self.multiplier_rate))
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
         return {"sign": signs(data, self.constraint, self.by, self._column())}
 
     def _column(self) -> Any:
-        """Return the column's number where it goes by the name it had in a data frame."""
+        """Return the number of a column that is given by its name in a data frame."""
         names = [str(name) for name in getattr(self, "feature_names_in_", ())]
         return names.index(self.column) if self.column in names else self.column
 
     def _choose(self, epochs: list[dict[str, np.ndarray]]) -> None:
         self._epochs = epochs
 
-    def _places(self, data: RankingData) -> list[np.ndarray]:
-        """Return the positions that each member of the mixture gives to the stored rows."""
+    def _member_positions(self, data: RankingData) -> list[np.ndarray]:
+        """Return the positions of the stored rows by each member of the mixture."""
         scores = [run_rows(self.model_, weights, data.X, Net.score) for weights in self.members_]
         return [Ranking.from_scores(data, data.to_original(score)).position for score in scores]
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
-        """Draw a member for each query and draw; gives the positions (stored rows x draws)."""
-        seed, places = as_seed(random_state), np.stack(self._places(data), axis=1)
+        """Draw a member for each query and draw; return positions (stored rows x draws)."""
+        seed, position = as_seed(random_state), np.stack(self._member_positions(data), axis=1)
         share = self.shares_[self.shares_ > 0]
         result = np.empty((data.n_rows, n_draws), dtype=np.int32)
         for query in range(data.n_queries):
             rows = slice(data.offsets[query], data.offsets[query + 1])
             chosen = generator(seed, query).choice(len(share), size=n_draws, p=share / share.sum())
-            result[rows] = places[rows][:, chosen]
+            result[rows] = position[rows][:, chosen]
         return result
 
     def _save_files(self, folder: Path) -> None:
@@ -296,7 +238,7 @@ def _loss(
     n_pairs: int,
     eps: float,
 ) -> Any:
-    """Return what both players descend, on the first pairs and on those of the constraints."""
+    """Return the joint objective of both players; the pairs of the constraints come last."""
     torch = require("torch", "neural")
     score = net.score(batch["x"]).to(batch["x"].dtype)
     gap = score[0] - score[1]

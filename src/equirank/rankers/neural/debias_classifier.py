@@ -1,7 +1,6 @@
-"""DebiasClassifier: classes or values predicted from a representation that hides groups."""
+"""DebiasClassifier: pointwise prediction of relevance from a representation that hides groups."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -9,44 +8,36 @@ from sklearn.utils.metaestimators import available_if
 from ...core.data import RankingData
 from ...core.environment import require
 from ...core.errors import DataError
-from ...core.params import Choice, Constraint, Flag, Label, Number, Optional
+from ...core.params import Choice, Number
 from .adversaries import adversary_layers, cross_entropy, reverse, sensitive_columns
 from .batches import run_rows
 from .network import Layers, Model, Net, softmax
-from .neural_ranker import COMMON, RepresentationRanker, Widths
+from .neural_ranker import RepresentationRanker
 from .training_loop import Problem, State
 
 __all__ = ["DebiasClassifier"]
 
 
-#: Grades up to which they are classes.
-MOST_CLASSES = 100
+#: Maximum number of classes.
+MAX_CLASSES = 100
 
 
 class DebiasClassifier(RepresentationRanker):
-    r"""Predict the relevance of single items from a representation that hides groups.
+    r"""Pointwise prediction of relevance from a representation that hides groups.
 
     A feature network f feeds an output that predicts the relevance and an adversary that predicts
-    the group. The adversary descends its cross-entropy; on its way into f the gradient is turned
-    round and scaled by ``gamma``, as in `DirectRanker`, of which this is the pointwise rival. With
-    ``target="class"`` every relevance is a class (cross-entropy), and the score to rank by is the
-    expected relevance :math:`\sum_c c \, P(c \mid x)`; with ``"value"`` the output is trained to
-    the relevance itself (squared loss). Groups are needed to fit, never to predict.
+    the group. The adversary minimises its cross-entropy, whose gradient is reversed and scaled by
+    ``gamma`` before it enters f, as in the pairwise `DirectRanker`. With ``target="class"`` every
+    relevance is a class (cross-entropy), and the score is the expected relevance :math:`\sum_c c \,
+    P(c \mid x)`; with ``"value"`` the output is trained on the relevance itself (squared loss).
+    Groups are needed to fit, not to predict.
 
     Parameters
     ----------
-    gamma : float, default=1.0
-        How strongly the representation is made to hide groups; 0 is a plain classifier.
+    gamma : float
+        Scale of the reversed gradient; 0 is a plain classifier.
     target : {"class", "value"}
         What is predicted of an item.
-    noise : bool, default=False
-        Whether inputs pass a conditioning layer first, as in `DirectRanker`.
-    by, adversary_layers, adversary_rate
-        As in `DirectRanker`.
-    layers, activation, n_epochs, max_steps, batch_size, learning_rate, schedule, clip, weight_decay
-        As in `DirectRanker`; a batch is one of rows.
-    early_stopping, validation, metric, device, precision, checkpoint, n_jobs, random_state
-        As in `DirectRanker`.
 
     Attributes
     ----------
@@ -72,15 +63,6 @@ class DebiasClassifier(RepresentationRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "gamma": Number(0.0),
-        "target": Choice("class", "value"),
-        "noise": Flag(),
-        "by": Optional(Label(many=True)),
-        "adversary_layers": Widths(),
-        "adversary_rate": Number(0.0, open_low=True),
-        **COMMON,
-    }
     test_params: ClassVar[dict[str, Any]] = {
         "target": "value",
         "layers": (8, 4),
@@ -93,62 +75,14 @@ class DebiasClassifier(RepresentationRanker):
     batches_of: ClassVar[str] = "rows"
     recordable: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        target: str = "class",
-        noise: bool = False,
-        *,
-        by: Any = None,
-        adversary_layers: Sequence[int] = (16,),
-        adversary_rate: float = 10.0,
-        layers: Sequence[int] = (64, 8),
-        activation: str = "tanh",
-        n_epochs: int = 30,
-        max_steps: int | None = None,
-        batch_size: int = 128,
-        learning_rate: float = 0.003,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            layers=layers,
-            activation=activation,
-            n_epochs=n_epochs,
-            max_steps=max_steps,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            clip=clip,
-            weight_decay=weight_decay,
-            early_stopping=early_stopping,
-            validation=validation,
-            metric=metric,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.gamma = gamma
-        self.target = target
-        self.noise = noise
-        self.by = by
-        self.adversary_layers = adversary_layers
-        self.adversary_rate = adversary_rate
+    positional: ClassVar[tuple[str, ...]] = ("gamma", "target", "noise")
+
+    gamma: Annotated[float, Number(0.0)] = 1.0
+    target: Annotated[str, Choice("class", "value")] = "class"
 
     @available_if(lambda self: self.target == "class")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class of ``classes_``, rows in the caller's order."""
+        """Return the probability of each class of ``classes_``, rows in input order."""
         data = self._prediction_data(X, None, None, None)
         found = run_rows(
             self.model_, self.weights_, data.X, lambda net, x: softmax(net.output(net.features(x)))
@@ -157,7 +91,7 @@ class DebiasClassifier(RepresentationRanker):
 
     @available_if(lambda self: self.target == "class")  # type: ignore[untyped-decorator]
     def predict_class(self, X: Any) -> np.ndarray:
-        """Return the most probable class of each row; `predict` gives the score to rank by."""
+        """Return the most probable class of each row; `predict` returns the score."""
         return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
@@ -166,7 +100,7 @@ class DebiasClassifier(RepresentationRanker):
             goal = np.searchsorted(_classes(y), y)
         else:
             low, span = _range(y)
-            goal = ((y - low) / span).astype(self._dtype)
+            goal = ((y - low) / span).astype(self.dtype)
         return {"goal": goal, "sensitive": sensitive_columns(data, self.by)}
 
     def _model(self, data: RankingData) -> Model:
@@ -195,9 +129,9 @@ class DebiasClassifier(RepresentationRanker):
         against = cross_entropy(net, "row", hidden, batch["sensitive"], weight)
         return (each * weight).mean() + against
 
-    def _keep(self, problem: Problem, state: State, stopped: bool) -> None:
-        """Put the output of values back on the scale of the relevance."""
-        super()._keep(problem, state, stopped)
+    def finish(self, problem: Problem, state: State, stopped: bool) -> None:
+        """Store the run, with the output rescaled to the relevance if it predicts values."""
+        super().finish(problem, state, stopped)
         if self.target == "class":
             self.classes_ = self.weights_["output.values"].astype(np.float64)
             return
@@ -207,17 +141,17 @@ class DebiasClassifier(RepresentationRanker):
 
 
 def _classes(y: np.ndarray) -> np.ndarray:
-    """Return the relevances that occur."""
+    """Return the different relevances; raise `DataError` if there are too many."""
     found = np.unique(y)
-    if len(found) > MOST_CLASSES:
+    if len(found) > MAX_CLASSES:
         raise DataError(
-            f"y must have at most {MOST_CLASSES} different values for target 'class', got "
-            f"{len(found)}; target 'value' takes any"
+            f"y must have at most {MAX_CLASSES} different values for target 'class', got "
+            f"{len(found)}; target 'value' accepts any"
         )
     return found
 
 
 def _range(y: np.ndarray) -> tuple[float, float]:
-    """Return the smallest relevance and the distance to the largest, 1 where all are equal."""
+    """Return the smallest relevance and the distance to the largest, 1 if all are equal."""
     low = float(y.min())
     return low, float(y.max()) - low or 1.0

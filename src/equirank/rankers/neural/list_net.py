@@ -1,44 +1,35 @@
-"""ListNet: a network that learns who comes first, or the order of the labels."""
+"""ListNet: a network that learns top-one probabilities, or the order of the labels."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from ...core.params import Choice, Constraint, Integer, Optional
-from .losses import cross_entropy, label_order_loss, log_chances, score_table
+from ...core.params import Choice, Integer, Optional
+from .losses import cross_entropy, label_order_loss, log_probabilities, score_table
 from .network import Net
-from .neural_ranker import COMMON, NeuralRanker
+from .neural_ranker import NeuralRanker
 
 __all__ = ["ListNet"]
 
 
 class ListNet(NeuralRanker):
-    """Learns to give each item the chance of being first that its label gives it.
+    """Learns scores whose top-one probabilities match those of the labels.
 
-    An item of score s is first with the probability ``phi(s) / sum of phi`` over its list. The loss
-    of a list is the cross-entropy between these chances by the labels and by the scores, ``- sum_i
-    P_label(i) log P_score(i)``. With ``top=k`` it is instead minus the logarithm of the
-    Plackett-Luce probability that the first k places follow the labels: each place is filled among
-    the items left, in proportion to phi. Items of equal label are each drawn among all items that
+    An item of score s ranks first with the probability ``phi(s) / sum of phi`` over its list. The
+    loss of a list is the cross-entropy between the probabilities by labels and by scores, ``- sum_i
+    P_label(i) log P_score(i)``. With ``top=k`` it is instead the negative logarithm of the
+    Plackett-Luce probability that the top k follow the labels: each position is drawn from the
+    remaining items in proportion to phi. Items of equal label are each drawn from all items that
     are not better, so the order of rows does not matter; with k at least the length of the list and
-    no ties that is ListMLE. The mean over lists is minimised, by query weight where given. A list
-    of one item teaches nothing.
+    no ties this is ListMLE. The mean over lists, weighted by query if given, is minimised. A list
+    of one item has no gradient.
 
     Parameters
     ----------
     phi : {"exp", "linear", "sigmoid"}
-        From scores and labels to what chances are proportional to. A probability needs positive
-        numbers, so "linear" is 1 + how far above the lowest of the list.
+        Function of scores and labels to which probabilities are proportional. It must be positive,
+        so "linear" is 1 + the difference from the lowest value of the list.
     top : int, optional
-        How many places of the label order count; None for the chance of being first.
-    layers, activation
-        Widths of the hidden layers, none for a linear scorer, and "tanh", "relu" or "sigmoid".
-    n_epochs, max_steps, batch_size, learning_rate, schedule, clip, weight_decay
-        Passes through the lists, a limit to the steps, lists per step, and how Adam descends.
-    early_stopping, validation, metric
-        Epochs without a better ``metric`` on the held-out share of the queries (or data) to stop
-        after.
-    device, precision, checkpoint, n_jobs, random_state
-        As in `DirectRanker`.
+        Number of positions of the label order that count; None for top-one probabilities.
+
 
     Attributes
     ----------
@@ -61,62 +52,17 @@ class ListNet(NeuralRanker):
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **COMMON,
-        "phi": Choice("exp", "linear", "sigmoid"),
-        "top": Optional(Integer(1)),
-    }
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
 
-    def __init__(
-        self,
-        phi: str = "exp",
-        top: int | None = None,
-        *,
-        layers: Sequence[int] = (64, 32),
-        activation: str = "tanh",
-        n_epochs: int = 30,
-        max_steps: int | None = None,
-        batch_size: int = 32,
-        learning_rate: float = 0.001,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            layers=layers,
-            activation=activation,
-            n_epochs=n_epochs,
-            max_steps=max_steps,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            clip=clip,
-            weight_decay=weight_decay,
-            early_stopping=early_stopping,
-            validation=validation,
-            metric=metric,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.phi = phi
-        self.top = top
+    positional: ClassVar[tuple[str, ...]] = ("phi", "top")
+
+    phi: Annotated[str, Choice("exp", "linear", "sigmoid")] = "exp"
+    top: Annotated[int | None, Optional(Integer(1))] = None
 
     def _loss(self, net: Net, batch: dict[str, Any], hyper: dict[str, Any]) -> Any:
         score, real, label = score_table(net, batch), batch["real"], batch["y"]
         if self.top is None:
-            found = cross_entropy(log_chances(score, real, self.phi), real, label, self.phi)
+            found = cross_entropy(log_probabilities(score, real, self.phi), real, label, self.phi)
         else:
             found = label_order_loss(score, real, label, self.phi, self.top)
         return (batch["weight"] * found).mean()

@@ -1,7 +1,7 @@
-"""Losses of whole lists, on lists padded to one length: scores in, one number per list out.
+"""Losses of lists and their gradients, on padded tensors or, compiled, on ragged rows.
 
-``score`` and ``label`` are tensors of n_lists x longest; ``real`` says which cells are items. What
-stands in the other cells is never read.
+``score`` and ``label`` are tensors of n_lists x longest; ``real`` marks the cells that are items.
+The other cells are never read.
 """
 
 import math
@@ -19,121 +19,121 @@ from .network import Net
 __all__ = [
     "cross_entropy",
     "expected_gain",
+    "exposure_contrasts",
     "exposure_excess",
-    "exposure_sides",
     "label_order_loss",
-    "lambda_slopes",
-    "lambda_slopes_of_rows",
-    "log_chances",
+    "lambda_grads",
+    "lambda_grads_of_rows",
     "log_powers",
-    "logistic_slopes",
-    "logistic_slopes_of_rows",
+    "log_probabilities",
+    "logistic_grads",
+    "logistic_grads_of_rows",
     "normalised_gains",
     "ragged",
     "rank_distributions",
-    "score_slopes",
+    "score_grads",
     "score_table",
     "win_probabilities",
-    "with_slopes",
-    "with_slopes_of_rows",
+    "with_grads",
+    "with_grads_of_rows",
 ]
 
 
-#: The logarithm of the power of an item that is not there; infinity would spoil gradients.
-NOBODY = -1e30
+#: Log-strength of padding; infinity would make gradients NaN.
+NO_ITEM = -1e30
 
 
 def score_table(net: Net, batch: dict[str, Any]) -> Any:
-    """Score the rows of a batch of lists and lay the scores side by side."""
+    """Return the scores of a batch of lists as a padded table."""
     return padded(net.score(batch["x"]).to(batch["x"].dtype), batch)
 
 
 def log_powers(values: Any, real: Any, phi: str) -> Any:
-    """Return the logarithms of phi: of exp, of the sigmoid, or of 1 + how far above the lowest."""
+    """Return log phi: of exp, of the sigmoid, or of 1 + the difference from the lowest value."""
     torch = require("torch", "neural")
     if phi == "linear":
         lowest = values.masked_fill(~real, torch.inf).amin(dim=1, keepdim=True)
         values = torch.log1p((values - lowest).masked_fill(~real, 0.0))
     elif phi == "sigmoid":
         values = torch.nn.functional.logsigmoid(values)
-    return values.masked_fill(~real, NOBODY)
+    return values.masked_fill(~real, NO_ITEM)
 
 
-def log_chances(score: Any, real: Any, phi: str = "exp") -> Any:
-    """Return the logarithms of the chances of being first."""
+def log_probabilities(score: Any, real: Any, phi: str = "exp") -> Any:
+    """Return the logarithms of the top-one probabilities."""
     return log_powers(score, real, phi).log_softmax(dim=1)
 
 
-def cross_entropy(log_chance: Any, real: Any, label: Any, phi: str = "exp") -> Any:
-    """Compare who is first by the labels with who is first by the scores."""
-    return -(log_powers(label, real, phi).softmax(dim=1) * log_chance).sum(dim=1)
+def cross_entropy(log_p: Any, real: Any, label: Any, phi: str = "exp") -> Any:
+    """Return the cross-entropy of the top-one probabilities by labels and by scores."""
+    return -(log_powers(label, real, phi).softmax(dim=1) * log_p).sum(dim=1)
 
 
 def label_order_loss(
     score: Any, real: Any, label: Any, phi: str = "exp", top: int | None = None
 ) -> Any:
-    """Return minus the log-probability that the first ``top`` places follow the labels.
+    """Return the negative log-probability that the first ``top`` positions follow the labels.
 
-    Items of equal label are each chosen among all items that are not better, so that their order
-    does not matter; where only some of them are within ``top``, each counts that share.
+    Items of equal label are each drawn from all items that are not better, so that their order does
+    not matter; if only some of them are within ``top``, each counts that share.
     """
     torch = require("torch", "neural")
     length = score.shape[1]
     ranked, order = label.masked_fill(~real, -torch.inf).sort(dim=1, descending=True)
     power = log_powers(score, real, phi).gather(1, order)
-    from_here = power.flip(1).logcumsumexp(dim=1).flip(1)
-    place = torch.arange(length, device=score.device).expand_as(ranked)
+    remaining = power.flip(1).logcumsumexp(dim=1).flip(1)
+    rank = torch.arange(length, device=score.device).expand_as(ranked)
     new = torch.ones_like(real)
     new[:, 1:] = ranked[:, 1:] != ranked[:, :-1]
-    begin = place.masked_fill(~new, 0).cummax(dim=1).values
+    begin = rank.masked_fill(~new, 0).cummax(dim=1).values
     last = torch.ones_like(real)
     last[:, :-1] = new[:, 1:]
-    end = (place + 1).masked_fill(~last, length).flip(1).cummin(dim=1).values.flip(1)
+    end = (rank + 1).masked_fill(~last, length).flip(1).cummin(dim=1).values.flip(1)
     counted = length if top is None else top
     share = ((counted - begin).to(score.dtype) / (end - begin)).clamp(0.0, 1.0)
-    lost = (from_here.gather(1, begin) - power) * share
-    return lost.masked_fill(ranked == -torch.inf, 0.0).sum(dim=1)
+    loss = (remaining.gather(1, begin) - power) * share
+    return loss.masked_fill(ranked == -torch.inf, 0.0).sum(dim=1)
 
 
-def exposure_sides(code: np.ndarray, offsets: np.ndarray, groups: Sequence[int]) -> np.ndarray:
-    """Return what each row's chance counts in the others' exposure less a group's (row x group).
+def exposure_contrasts(code: np.ndarray, offsets: np.ndarray, groups: Sequence[int]) -> np.ndarray:
+    """Return the weight of each row in the exposure of everyone else less that of a group.
 
-    One over their number for the others, less one over its size for the group; 0 in a list without
-    the group, or without others.
+    The result is row x group: -1 / size for members of the group, 1 / size for everyone else; 0 in
+    a list without the group, or of the group alone.
     """
     sizes = np.diff(offsets)
-    sides = np.zeros((len(code), len(groups)))
+    contrasts = np.zeros((len(code), len(groups)))
     for column, group in enumerate(groups):
         inside = code == group
-        mine = np.repeat(segment_sum(inside.astype(np.float64), offsets), sizes)
-        theirs = np.repeat(sizes, sizes) - mine
-        both = (mine > 0) & (theirs > 0)
-        sides[both, column] = np.where(inside, -1.0 / mine.clip(1), 1.0 / theirs.clip(1))[both]
-    return sides
+        size = np.repeat(segment_sum(inside.astype(np.float64), offsets), sizes)
+        rest = np.repeat(sizes, sizes) - size
+        both = (size > 0) & (rest > 0)
+        contrasts[both, column] = np.where(inside, -1.0 / size.clip(1), 1.0 / rest.clip(1))[both]
+    return contrasts
 
 
-def exposure_excess(log_chance: Any, side: Any, attention: float = 1.0) -> Any:
-    """Add up, over the groups, the square of what the others' exposure exceeds the group's by.
+def exposure_excess(log_p: Any, contrast: Any, attention: float = 1.0) -> Any:
+    """Return the squared excess of everyone else's exposure over a group's, summed over groups.
 
-    The exposure of a group is the mean chance of its items to be first times ``attention``;
-    ``side`` (list x item x group) holds what `exposure_sides` gives.
+    The exposure of a group is the mean top-one probability of its items times ``attention``;
+    ``contrast`` (list x item x group) is the result of `exposure_contrasts`.
     """
-    gap = attention * (log_chance.exp()[:, :, None] * side).sum(dim=1)
+    gap = attention * (log_p.exp()[:, :, None] * contrast).sum(dim=1)
     return gap.clamp_min(0.0).square().sum(dim=1)
 
 
-#: Pairs held at once.
-MOST_PAIRS = 1 << 24
+#: Maximum number of pairs in memory.
+MAX_PAIRS = 1 << 24
 
 
 def normalised_gains(
     y: np.ndarray, offsets: np.ndarray, kind: str, cutoff: int | None
 ) -> np.ndarray:
-    """Return each row's gain over the largest DCG of its list, 0 where nothing is relevant."""
+    """Return the gain of each row divided by the ideal DCG of its list, 0 if that is 0."""
     gain, sizes = gains(y.astype(np.float64), kind), np.diff(offsets)
-    place = np.arange(len(y)) - np.repeat(offsets[:-1], sizes)
+    rank = np.arange(len(y)) - np.repeat(offsets[:-1], sizes)
     discount = discounts(int(sizes.max(initial=0)), "log2", cutoff)
-    ideal = segment_sum(sort_values_within(gain, offsets) * discount[place], offsets)
+    ideal = segment_sum(sort_values_within(gain, offsets) * discount[rank], offsets)
     whole = np.repeat(ideal, sizes)
     return np.divide(gain, whole, out=np.zeros(len(y)), where=whole > 0.0)
 
@@ -141,44 +141,43 @@ def normalised_gains(
 def ragged(
     batch: dict[str, Any], score: Any, table: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the rows' scores, the rows' values out of a table, and the lists' offsets, as arrays."""
+    """Return scores of rows, the values of rows from a table, and offsets of lists, as arrays."""
     values = table.reshape(-1).index_select(0, batch["slot"])
     sizes = batch["size"].numpy().astype(np.int64)
     rows = [part.detach().numpy().astype(np.float64) for part in (score, values)]
     return rows[0], rows[1], np.concatenate([[0], np.cumsum(sizes)])
 
 
-def with_slopes(value: Any, slope: Any, score: Any) -> Any:
-    """Return the values of lists as a tensor whose gradient by the table of scores is ``slope``."""
-    return value + (slope * (score - score.detach())).sum(dim=1)
+def with_grads(value: Any, grad: Any, score: Any) -> Any:
+    """Return the values of lists as a tensor whose gradient by the table of scores is ``grad``."""
+    return value + (grad * (score - score.detach())).sum(dim=1)
 
 
-def with_slopes_of_rows(
-    value: np.ndarray, slope: np.ndarray, score: Any, batch: dict[str, Any]
+def with_grads_of_rows(
+    value: np.ndarray, grad: np.ndarray, score: Any, batch: dict[str, Any]
 ) -> Any:
-    """Return the weighted mean of lists' values with the gradient of it by the rows' scores."""
+    """Return the weighted mean of the values of lists with its gradient by the scores of rows."""
     torch = require("torch", "neural")
     share = batch["weight"].numpy() / len(value)
-    pull = slope * np.repeat(share, batch["size"].numpy().astype(np.int64))
+    weighted = grad * np.repeat(share, batch["size"].numpy().astype(np.int64))
     total = torch.as_tensor(float(share @ value), dtype=score.dtype)
-    pulls = torch.as_tensor(pull, dtype=score.dtype)
-    return total + (pulls * (score - score.detach())).sum()
+    return total + (torch.as_tensor(weighted, dtype=score.dtype) * (score - score.detach())).sum()
 
 
-def logistic_slopes_of_rows(
+def logistic_grads_of_rows(
     score: np.ndarray, label: np.ndarray, offsets: np.ndarray, sigma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return per list the mean logistic loss of its pairs, and the slopes of the rows."""
+    """Return the mean logistic loss of the pairs of each list, and the gradient of each row."""
     from ...kernels.logistic_pairs import logistic_pairs
 
-    loss, slope = logistic_pairs(score, label, offsets, sigma)
-    return loss, slope
+    loss, grad = logistic_pairs(score, label, offsets, sigma)
+    return loss, grad
 
 
-def logistic_slopes(score: Any, real: Any, label: Any, sigma: float) -> tuple[Any, Any]:
+def logistic_grads(score: Any, real: Any, label: Any, sigma: float) -> tuple[Any, Any]:
     """Return the same for padded lists."""
     torch = require("torch", "neural")
-    loss, slope = torch.zeros_like(score[:, 0]), torch.zeros_like(score)
+    loss, grad = torch.zeros_like(score[:, 0]), torch.zeros_like(score)
     count = torch.zeros_like(loss)
     for rows in _blocks(score):
         better = label[:, rows, None] > label[:, None, :]
@@ -186,15 +185,15 @@ def logistic_slopes(score: Any, real: Any, label: Any, sigma: float) -> tuple[An
         gap = sigma * (score[:, rows, None] - score[:, None, :])
         zero = torch.zeros_like(gap)
         loss += torch.where(better, torch.nn.functional.softplus(-gap), zero).sum(dim=(1, 2))
-        pull = torch.where(better, sigma * torch.sigmoid(-gap), zero)
+        lambda_ij = torch.where(better, sigma * torch.sigmoid(-gap), zero)
         count += better.sum(dim=(1, 2))
-        slope[:, rows] -= pull.sum(dim=2)
-        slope += pull.sum(dim=1)
+        grad[:, rows] -= lambda_ij.sum(dim=2)
+        grad += lambda_ij.sum(dim=1)
     count = count.clamp_min(1.0)
-    return loss / count, slope / count[:, None]
+    return loss / count, grad / count[:, None]
 
 
-def lambda_slopes_of_rows(
+def lambda_grads_of_rows(
     score: np.ndarray,
     gain: np.ndarray,
     inverse_ideal: np.ndarray,
@@ -202,141 +201,141 @@ def lambda_slopes_of_rows(
     truncation: int,
     sigma: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return per list 1 - NDCG, and the lambdas of the rows, from LambdaMART's compiled loops."""
+    """Return 1 - NDCG of each list, and the lambda gradient of each row, by LambdaMART's kernel."""
     from ...kernels.lambdas import NO_COST, GroupSteps, Lists, Loss, Performance, pair_gradients
     from ..lambdamart.fairness_terms import no_fairness
 
     sizes, n_lists = np.diff(offsets), len(offsets) - 1
-    nothing, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
+    no_cost, no_start = np.zeros(0), np.zeros(0, dtype=np.int64)
     discount = np.array(discounts(int(sizes.max()), "log2"))
     part = Performance(
-        gain, discount, inverse_ideal, truncation, NO_COST, nothing, np.zeros(0, dtype=np.int32),
-        np.zeros((0, 0)), whole, nothing,
+        gain, discount, inverse_ideal, truncation, NO_COST, no_cost, np.zeros(0, dtype=np.int32),
+        np.zeros((0, 0)), no_start, no_cost,
     )  # fmt: skip
-    place = np.arange(len(score)) - np.repeat(offsets[:-1], sizes)
-    order = place.astype(np.int32)
-    slope, bend = np.empty(len(score)), np.empty(len(score))
+    rank = np.arange(len(score)) - np.repeat(offsets[:-1], sizes)
+    order = rank.astype(np.int32)
+    grad, hess = np.empty(len(score)), np.empty(len(score))
     pair_gradients(
         0, n_lists, score, Lists(offsets, order, np.ones(n_lists)), Loss(1.0, sigma, False), part,
         no_fairness(len(score), n_lists), GroupSteps(np.ones(n_lists), np.zeros((n_lists, 0))),
-        slope, bend,
+        grad, hess,
     )  # fmt: skip
-    counted = np.where(place < truncation, discount[place], 0.0)
+    counted = np.where(rank < truncation, discount[rank], 0.0)
     ranked = gain[order + np.repeat(offsets[:-1], sizes)]
     dcg = np.add.reduceat(ranked * counted, offsets[:-1])
-    return np.where(inverse_ideal > 0.0, 1.0 - dcg * inverse_ideal, 0.0), slope
+    return np.where(inverse_ideal > 0.0, 1.0 - dcg * inverse_ideal, 0.0), grad
 
 
-def lambda_slopes(
+def lambda_grads(
     score: Any, real: Any, gain: Any, inverse_ideal: Any, truncation: int, sigma: float
 ) -> tuple[Any, Any]:
-    """Return the same for padded lists; ``gain`` is 0 where no item is."""
+    """Return the same for padded lists; ``gain`` is 0 in padding."""
     torch = require("torch", "neural")
     length = score.shape[1]
     order = score.masked_fill(~real, -torch.inf).sort(dim=1, descending=True, stable=True).indices
-    places = torch.arange(length, device=score.device)
-    place = torch.empty_like(order).scatter(1, order, places.expand_as(order))
-    discount = torch.as_tensor(np.array(discounts(length, "log2")), device=score.device)
-    worth = discount.to(score.dtype)[place]
-    slope = torch.zeros_like(score)
-    near = (place < truncation) & real
+    ranks = torch.arange(length, device=score.device)
+    rank = torch.empty_like(order).scatter(1, order, ranks.expand_as(order))
+    by_rank = torch.as_tensor(np.array(discounts(length, "log2")), device=score.device)
+    discount = by_rank.to(score.dtype)[rank]
+    grad = torch.zeros_like(score)
+    in_top = (rank < truncation) & real
     for rows in _blocks(score):
         counted = real[:, rows, None] & real[:, None, :]
-        counted &= near[:, rows, None] | near[:, None, :]
-        weight = gain[:, rows, None] - gain[:, None, :]
-        counted &= weight > 0.0
-        weight = weight * (worth[:, rows, None] - worth[:, None, :]).abs()
+        counted &= in_top[:, rows, None] | in_top[:, None, :]
+        delta_ndcg = gain[:, rows, None] - gain[:, None, :]
+        counted &= delta_ndcg > 0.0
+        delta_ndcg = delta_ndcg * (discount[:, rows, None] - discount[:, None, :]).abs()
         gap = sigma * (score[:, rows, None] - score[:, None, :])
-        pull = torch.where(counted, weight * torch.sigmoid(-gap), torch.zeros_like(gap))
-        slope[:, rows] -= pull.sum(dim=2)
-        slope += pull.sum(dim=1)
-    dcg = (gain * worth * near).sum(dim=1)
-    lost = torch.where(inverse_ideal > 0.0, 1.0 - dcg * inverse_ideal, torch.zeros_like(dcg))
-    return lost, sigma * inverse_ideal[:, None] * slope
+        lambda_ij = torch.where(counted, delta_ndcg * torch.sigmoid(-gap), torch.zeros_like(gap))
+        grad[:, rows] -= lambda_ij.sum(dim=2)
+        grad += lambda_ij.sum(dim=1)
+    dcg = (gain * discount * in_top).sum(dim=1)
+    loss = torch.where(inverse_ideal > 0.0, 1.0 - dcg * inverse_ideal, torch.zeros_like(dcg))
+    return loss, sigma * inverse_ideal[:, None] * grad
 
 
 def _blocks(score: Any) -> Iterator[slice]:
-    """Cut the items of padded lists so that their pairs with all others are not too many."""
+    """Yield slices of the items of padded lists that limit the number of pairs in memory."""
     n_lists, length = score.shape
-    step = max(1, MOST_PAIRS // max(1, n_lists * length))
+    step = max(1, MAX_PAIRS // max(1, n_lists * length))
     for begin in range(0, length, step):
         yield slice(begin, min(begin + step, length))
 
 
-#: Numbers kept at once for the way back.
-MOST_KEPT = 1 << 25
+#: Maximum number of values stored for the backward pass.
+MAX_STORED = 1 << 25
 
 
 def win_probabilities(score: Any, real: Any, sigma: float) -> Any:
-    """Return how likely the first item (second axis) beats the second (third axis).
+    """Return the probability that one item (second axis) beats another (third axis).
 
-    0 for an item against itself, and for items that are not there.
+    0 for an item against itself, and for padding.
     """
     torch = require("torch", "neural")
     gap = (score[:, :, None] - score[:, None, :]) / (2.0 * sigma)
     win = 0.5 * (1.0 + torch.erf(gap))
-    nobody = ~(real[:, :, None] & real[:, None, :])
-    nobody = nobody | torch.eye(score.shape[1], dtype=torch.bool, device=score.device)
-    return win.masked_fill(nobody, 0.0)
+    excluded = ~(real[:, :, None] & real[:, None, :])
+    excluded = excluded | torch.eye(score.shape[1], dtype=torch.bool, device=score.device)
+    return win.masked_fill(excluded, 0.0)
 
 
 def rank_distributions(win: Any, n_ranks: int | None = None) -> Any:
-    """Return the chance of each item (second axis) to be at each of the first ranks (third axis)."""
+    """Return the probability of each item (second axis) at each of the first ranks (third axis)."""
     torch = require("torch", "neural")
     n_lists, size, _ = win.shape
-    kept = size if n_ranks is None else min(n_ranks, size)
-    chance = torch.zeros((n_lists, size, kept), dtype=win.dtype, device=win.device)
-    chance[:, :, 0] = 1.0
+    n_ranks = size if n_ranks is None else min(n_ranks, size)
+    p = torch.zeros((n_lists, size, n_ranks), dtype=win.dtype, device=win.device)
+    p[:, :, 0] = 1.0
     for other in range(size):
-        chance = _one_more(chance, win[:, other, :, None])
-    return chance
+        p = _with_opponent(p, win[:, other, :, None])
+    return p
 
 
 def expected_gain(win: Any, gain: Any, discount: Any) -> tuple[Any, Any]:
-    """Return each list's expected DCG, and its slope by each win probability.
+    """Return the expected DCG of each list, and its gradient by each win probability.
 
-    ``discount`` holds the weights of the ranks that count. On the way back, ``worth`` is what an
-    item may still expect at each number of items that have beaten it so far.
+    ``discount`` holds the weights of the ranks that count. In the backward pass, ``expected`` is
+    the expected discount of an item given the number of items that have beaten it so far.
     """
     torch = require("torch", "neural")
-    size, kept = win.shape[1], len(discount)
+    size, n_ranks = win.shape[1], len(discount)
     value = torch.zeros_like(win[:, 0, 0])
-    slope = torch.zeros_like(win)
-    lists = max(1, min(len(win), MOST_KEPT // (size * kept)))
-    items = max(1, MOST_KEPT // (size * kept * lists))
+    grad = torch.zeros_like(win)
+    lists = max(1, min(len(win), MAX_STORED // (size * n_ranks)))
+    items = max(1, MAX_STORED // (size * n_ranks * lists))
     for at in range(0, len(win), lists):
         for begin in range(0, size, items):
             part = win[at : at + lists, :, begin : begin + items, None]
-            chance = torch.zeros_like(part[:, 0]).repeat(1, 1, kept)
-            chance[:, :, 0] = 1.0
+            p = torch.zeros_like(part[:, 0]).repeat(1, 1, n_ranks)
+            p[:, :, 0] = 1.0
             before = []
             for other in range(size):
-                before.append(chance)
-                chance = _one_more(chance, part[:, other])
+                before.append(p)
+                p = _with_opponent(p, part[:, other])
             own = gain[at : at + lists, begin : begin + items]
-            value[at : at + lists] += (own * (chance @ discount)).sum(dim=1)
-            worth = torch.zeros_like(chance) + discount
+            value[at : at + lists] += (own * (p @ discount)).sum(dim=1)
+            expected = torch.zeros_like(p) + discount
             for other in reversed(range(size)):
-                step = -worth
-                step[:, :, :-1] += worth[:, :, 1:]
-                slope[at : at + lists, other, begin : begin + items] = own * (
+                step = -expected
+                step[:, :, :-1] += expected[:, :, 1:]
+                grad[at : at + lists, other, begin : begin + items] = own * (
                     before[other] * step
                 ).sum(dim=2)
-                worth += part[:, other] * step
-    return value, slope
+                expected += part[:, other] * step
+    return value, grad
 
 
-def score_slopes(score: Any, real: Any, slope: Any, sigma: float) -> Any:
-    """Turn slopes by win probabilities into slopes by scores."""
+def score_grads(score: Any, real: Any, grad: Any, sigma: float) -> Any:
+    """Return the gradient by scores from the gradient by win probabilities."""
     torch = require("torch", "neural")
     gap = (score[:, :, None] - score[:, None, :]) / (2.0 * sigma)
     density = torch.exp(-gap.square()) / (2.0 * sigma * math.sqrt(math.pi))
-    pull = (slope * density).masked_fill(~(real[:, :, None] & real[:, None, :]), 0.0)
-    return pull.sum(dim=2) - pull.sum(dim=1)
+    by_pair = (grad * density).masked_fill(~(real[:, :, None] & real[:, None, :]), 0.0)
+    return by_pair.sum(dim=2) - by_pair.sum(dim=1)
 
 
-def _one_more(chance: Any, beaten: Any) -> Any:
-    """Let one more item beat the others with these chances."""
-    grown = chance * (1.0 - beaten)
-    grown[:, :, 1:] += chance[:, :, :-1] * beaten
-    return grown
+def _with_opponent(p: Any, beaten: Any) -> Any:
+    """Return the rank distributions after one more opponent wins with probability ``beaten``."""
+    result = p * (1.0 - beaten)
+    result[:, :, 1:] += p[:, :, :-1] * beaten
+    return result

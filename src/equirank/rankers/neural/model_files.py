@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run in one file of a folder, replaced whole after every epoch."""
+"""Files of neural rankers: checkpoints of a run, and export to ONNX."""
 
 import json
 import os
@@ -23,7 +23,7 @@ NAME = "checkpoint.safetensors"
 
 @contextmanager
 def replaced(target: Path) -> Iterator[Path]:
-    """Return a temporary name beside a file, and rename it to the file when all is written."""
+    """Yield a temporary path beside the target, and rename it to the target after writing."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
@@ -34,7 +34,7 @@ def replaced(target: Path) -> Iterator[Path]:
 
 
 def write_checkpoint(folder: Any, state: State, identity: dict[str, Any]) -> None:
-    """Write a run's state, and whose it is."""
+    """Write the state and the identity of a run; the file is replaced atomically."""
     safetensors = require("safetensors.torch", "neural")
     tensors = {name: getattr(state, name) for name in ("weights", "first", "second", "best")}
     tensors |= {f"kept.{step}": values for step, values in state.kept.items()}
@@ -46,19 +46,19 @@ def write_checkpoint(folder: Any, state: State, identity: dict[str, Any]) -> Non
 
 
 def stored_seed(folder: Any) -> int | None:
-    """Return the seed of the run a folder holds, if it holds one."""
+    """Return the seed of the run in a folder, or None if there is no run."""
     if not (Path(folder) / NAME).exists():
         return None
     return int(_notes(Path(folder) / NAME)["identity"]["seed"])
 
 
 def read_checkpoint(folder: Any, identity: dict[str, Any], device: Any) -> State | None:
-    """Read the state a folder holds, None where it holds none.
+    """Return the state of the run in a folder, or None if there is no run.
 
     Raises
     ------
     DataError
-        Where the folder holds the run of other data or other parameters.
+        If the run has other data or other parameters.
     """
     path = Path(folder) / NAME
     if not path.exists():
@@ -67,7 +67,7 @@ def read_checkpoint(folder: Any, identity: dict[str, Any], device: Any) -> State
     if notes["identity"] != json.loads(json.dumps(identity)):
         other = [key for key, value in notes["identity"].items() if identity.get(key) != value]
         raise DataError(
-            f"checkpoint must be a new folder, or hold a run on this data with these parameters; "
+            "checkpoint must be a new folder, or contain a run on this data with these parameters; "
             f"{str(folder)!r} differs in {', '.join(other) or 'its parameters'}"
         )
     found = require("safetensors.torch", "neural").load_file(path, device=str(device))
@@ -86,7 +86,7 @@ def _notes(path: Path) -> dict[str, Any]:
         raise FormatError(f"{str(path)!r} is not a checkpoint: {error}") from None
 
 
-#: The operator set: old enough for every runtime still in use.
+#: Version of the ONNX operator set, supported by all current runtimes.
 OPSET = 13
 OPERATORS = {"tanh": "Tanh", "relu": "Relu", "sigmoid": "Sigmoid"}
 

@@ -1,4 +1,4 @@
-"""Networks as lists of steps over named weights: the same list trains, predicts and exports."""
+"""Networks as lists of steps over named weights, for training, prediction and export; devices."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -25,28 +25,28 @@ __all__ = [
 ]
 
 
-#: Activations by name; each is antisymmetric, or not, as its users need.
+#: Names of the activations.
 ACTIVATIONS = ("tanh", "relu", "sigmoid")
 
 
 @dataclass(frozen=True)
 class Layers:
-    """Dense layers in a row, the names of their weights, and what they compute.
+    """Sequence of dense layers, with the names of their weights.
 
     Attributes
     ----------
     name : str
-        Weights are called ``<name>.<layer>.weight`` (outputs x inputs) and ``<name>.<layer>.bias``.
+        Weights are named ``<name>.<layer>.weight`` (outputs x inputs) and ``<name>.<layer>.bias``.
     widths : tuple of int
-        From the inputs to the outputs; a single width computes nothing.
+        From the inputs to the outputs; a single width is the identity.
     activation : str
-        After every layer, the last one only where ``closed``.
+        Activation after every layer, after the last one only if ``closed``.
     closed : bool
-        Whether the last layer has an activation too.
+        Whether the last layer has an activation.
     bias : bool
         Whether the last layer has a bias; the others always do.
     noise : bool
-        Whether the inputs pass ``a * w1 + eta * w2`` first, with ``eta`` a constant.
+        Whether the inputs pass ``a * w1 + eta * w2`` first, with a constant ``eta``.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Layers:
     noise: bool = False
 
     def steps(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Return the steps from input to output: an operation and the names of its weights."""
+        """Yield the steps from input to output: an operation and the names of its weights."""
         if self.noise:
             yield "noise", (f"{self.name}.noise.w1", f"{self.name}.noise.w2", f"{self.name}.eta")
         last = len(self.widths) - 2
@@ -68,7 +68,7 @@ class Layers:
                 yield self.activation, ()
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight that is learned."""
+        """Return the shape of each learned weight."""
         first = self.widths[0]
         found: dict[str, tuple[int, ...]] = {}
         if self.noise:
@@ -80,7 +80,7 @@ class Layers:
         return found
 
     def __call__(self, weights: Mapping[str, Any], x: Any) -> Any:
-        """Run the steps on NumPy arrays or on tensors, whichever the weights are."""
+        """Apply the steps, to NumPy arrays or to tensors like the weights."""
         for kind, names in self.steps():
             x = _run(kind, x, [weights[name] for name in names])
         return x
@@ -88,12 +88,12 @@ class Layers:
 
 @dataclass(frozen=True)
 class Model:
-    """All layers of a ranker: ``features``, then ``output``, then whatever plays against them.
+    """All layers of a ranker: ``features``, then ``output``, then ``opponents``.
 
-    ``opponents`` are the layers of adversaries: they are not needed to score, and gradients are
-    clipped apart from the others', so that an adversary without a say changes nothing. With
-    ``classes`` the outputs are logits, and the score is the expectation of the constant
-    ``output.values`` under their softmax.
+    ``opponents`` are the layers of adversaries: scores do not need them, and their gradients are
+    clipped separately, so that an adversary of weight 0 changes nothing. With ``classes`` the
+    outputs are logits, and the score is the expectation of the constant ``output.values`` under
+    their softmax.
     """
 
     features: Layers
@@ -108,7 +108,7 @@ class Model:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "Model":
-        """Make a model from what `dataclasses.asdict` gave, also after JSON."""
+        """Return the model of a dictionary from `dataclasses.asdict`, also after JSON."""
 
         def layers(values: Mapping[str, Any]) -> Layers:
             return Layers(**{**values, "widths": tuple(values["widths"])})
@@ -118,11 +118,11 @@ class Model:
         return cls(features, output, opponents, stored["classes"])
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight that is learned, opponents last."""
+        """Return the shape of each learned weight, opponents last."""
         return {name: shape for part in self.parts for name, shape in part.shapes().items()}
 
     def sections(self) -> list[int]:
-        """Count the weights of the ranker itself and of its opponents."""
+        """Return the number of weights of the ranker and, if there are any, of its opponents."""
         sizes = [
             sum(int(np.prod(shape)) for part in side for shape in part.shapes().values())
             for side in ((self.features, self.output), self.opponents)
@@ -130,7 +130,7 @@ class Model:
         return sizes if sizes[1] else sizes[:1]
 
     def initial(self, seed: int) -> dict[str, np.ndarray]:
-        """Draw the weights at the start; each has a stream of its own."""
+        """Draw the initial weights; each has its own random stream."""
         activation = {part.name: part.activation for part in self.parts}
         found = {}
         for at, (name, shape) in enumerate(self.shapes().items()):
@@ -143,7 +143,7 @@ class Model:
         return found
 
     def constants(self, seed: int) -> dict[str, np.ndarray]:
-        """Draw what is fixed through training: the noise that conditions the inputs."""
+        """Draw the constants of training: the noise that conditions the inputs."""
         if not self.features.noise:
             return {}
         draw = generator(seed, 2).standard_normal(self.features.widths[0])
@@ -151,7 +151,7 @@ class Model:
 
 
 class Net:
-    """A model with its weights at hand: what a loss is written in."""
+    """A model with its weights, as losses use it."""
 
     def __init__(self, model: Model, weights: Mapping[str, Any]) -> None:
         self.model, self.weights = model, weights
@@ -163,7 +163,9 @@ class Net:
 
     def output(self, features: Any) -> Any:
         """Return the output for representations: a single column, or the logits of classes."""
-        if str(getattr(features, "dtype", "")) == "torch.bfloat16":  # differences need more digits
+        if (
+            str(getattr(features, "dtype", "")) == "torch.bfloat16"
+        ):  # differences need higher precision
             torch = require("torch", "neural")
             with torch.autocast(features.device.type, enabled=False):
                 found = self.model.output(self.weights, features.float())
@@ -179,12 +181,12 @@ class Net:
         return softmax(found) @ self.weights["output.values"]
 
     def part(self, name: str, x: Any) -> Any:
-        """Run further layers, such as an adversary's, by their name."""
+        """Apply further layers by name, such as those of an adversary."""
         return self._parts[name](self.weights, x)
 
 
 def softmax(logits: Any) -> Any:
-    """Turn logits into probabilities along the last axis."""
+    """Return the probabilities of logits along the last axis."""
     if not isinstance(logits, np.ndarray):
         return logits.softmax(dim=-1)
     power = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -214,7 +216,7 @@ def _run_numpy(kind: str, x: np.ndarray, weights: list[Any]) -> np.ndarray:
 
 
 def chosen_device(device: str, precision: str) -> Any:
-    """Return the device by its name; only ``"auto"`` picks one.
+    """Return the device of this name; only ``"auto"`` chooses one.
 
     Examples
     --------
@@ -224,12 +226,12 @@ def chosen_device(device: str, precision: str) -> Any:
     equirank.core.errors.DataError: precision must be 'float32' or 'float64' on a CPU, got 'mixed'
     """
     torch = require("torch", "neural")
-    there = bool(torch.cuda.is_available())
-    if device == "cuda" and not there:
+    available = bool(torch.cuda.is_available())
+    if device == "cuda" and not available:
         raise DataError(
             "device must be 'cpu' or 'auto' here, got 'cuda': PyTorch finds no CUDA GPU"
         )
-    name = ("cuda" if there else "cpu") if device == "auto" else device
+    name = ("cuda" if available else "cpu") if device == "auto" else device
     if name == "cpu" and precision == "mixed":
         raise DataError("precision must be 'float32' or 'float64' on a CPU, got 'mixed'")
     return torch.device(name)
@@ -237,7 +239,7 @@ def chosen_device(device: str, precision: str) -> Any:
 
 @contextmanager
 def threads(n_jobs: int | None) -> Iterator[None]:
-    """Let PyTorch use so many threads, and give it back the number it had."""
+    """Set the number of threads of PyTorch, and restore it afterwards."""
     torch = require("torch", "neural")
     before = torch.get_num_threads()
     torch.set_num_threads(effective_n_jobs(n_jobs))
@@ -248,7 +250,7 @@ def threads(n_jobs: int | None) -> Iterator[None]:
 
 
 def autocast(device: Any, precision: str) -> AbstractContextManager[Any]:
-    """Let matrix products run in bfloat16 where mixed precision is asked for."""
+    """Return the context of mixed precision, in which matrix products use bfloat16."""
     if precision != "mixed":
         return nullcontext()
     torch = require("torch", "neural")

@@ -1,12 +1,12 @@
-"""NeuralRanker: what all neural rankers share, from parameters to saving; each adds its loss."""
+"""NeuralRanker: base classes of the neural rankers; each ranker adds its loss."""
 
 import json
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -16,7 +16,17 @@ from ...core.data import RankingData
 from ...core.environment import require
 from ...core.errors import DataError, EquirankWarning, FormatError
 from ...core.metric import Metric
-from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
+from ...core.params import (
+    AnyOf,
+    Check,
+    Choice,
+    Flag,
+    Instance,
+    Integer,
+    Label,
+    Number,
+    Optional,
+)
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
@@ -35,127 +45,125 @@ from .model_files import read_checkpoint, stored_seed, write_checkpoint, write_o
 from .network import ACTIVATIONS, Layers, Model, Net, autocast, chosen_device, threads
 from .training_loop import SCHEDULES, Batches, Plan, Problem, State, Watch, begin, train
 
-__all__ = ["COMMON", "NeuralRanker", "RepresentationRanker", "Widths", "run_rows"]
+__all__ = ["WIDTHS", "NeuralRanker", "RepresentationRanker"]
 
 
-@dataclass(frozen=True)
-class Widths:
-    """Widths of layers: a tuple or list of integers >= 1, also an empty one."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a sequence."""
-        return isinstance(value, (tuple, list)) and all(Integer(1).accepts(w) for w in value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a tuple or list of integers >= 1"
+def _are_widths(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(Integer(1).accepts(w) for w in value)
 
 
-#: Parameters that every neural ranker shares, and what each may be.
-COMMON: dict[str, Constraint] = {
-    "layers": Widths(),
-    "activation": Choice(*ACTIVATIONS),
-    "n_epochs": Integer(0),
-    "max_steps": Optional(Integer(0)),
-    "batch_size": Integer(1),
-    "learning_rate": Number(0.0, open_low=True),
-    "schedule": Choice(*SCHEDULES),
-    "clip": Optional(Number(0.0, open_low=True)),
-    "weight_decay": Number(0.0),
-    "early_stopping": Optional(Integer(1)),
-    "validation": AnyOf(
-        Number(0.0, 1.0, open_low=True, open_high=True),
-        Optional(Instance(RankingData, "a RankingData")),
-    ),
-    "metric": AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric")),
-    "device": Choice("cpu", "cuda", "auto"),
-    "precision": Choice("float32", "float64", "mixed"),
-    "checkpoint": Optional(Instance(cast(type, str | os.PathLike), "a folder")),
-    "n_jobs": Optional(Integer()),
-}
+#: Constraint of the widths of layers; an empty sequence is valid.
+WIDTHS = Check(_are_widths, "a tuple or list of integers >= 1")
 
 
 class NeuralRanker(Ranker):
     """Base of the neural rankers: a network that scores rows, trained by one loop.
 
     A ranker writes ``_loss(net, batch, hyper)``, a pure function of tensors: ``net`` scores rows
-    (`Net`), ``batch`` holds tensors by name (`QueryBatches`, or `SampledPairs` where ``batches_of``
-    is ``"pairs"``), and ``hyper`` its own numbers, those of the parameters it names in ``hyper``.
-    It reads such numbers from there only, and changes nothing in place: configurations of one shape
-    are trained together by `torch.func.vmap` over stacked weights and numbers, starting from what
-    ``problem(data, seed, device)`` gives (see `Problem`).
-    Further columns of the rows come from ``_columns(data)``, other layers from ``_model(data)``.
+    (`Net`), ``batch`` holds tensors by name (`QueryBatches`, or `SampledPairs` if ``batches_of`` is
+    ``"pairs"``), and ``hyper`` the values of the parameters that the class attribute ``hyper``
+    names. It reads such values from there only, and changes nothing in place: configurations of one
+    shape are trained together by `torch.func.vmap` over stacked weights and values, starting from
+    ``problem(data, seed, device)`` (see `Problem`). ``_columns(data)`` returns further columns of
+    the rows, ``_model(data)`` other layers. `prepare`, `problem`, `plan` and `finish` are the steps
+    of `fit` for callers that run the loop themselves.
 
-    Features are standardised with the training data's means and deviations. Training is seeded, and
-    on a CPU repeats to the bit for the same number of threads; PyTorch's own seed and settings are
-    not touched. Scores are computed in double precision without PyTorch, so a model that was
-    trained on a GPU is the same everywhere. Sparse features and missing values are refused.
+    Features are standardised with the means and deviations of the training data. Training is
+    seeded, and on a CPU repeats to the bit for the same number of threads; PyTorch's own seed and
+    settings are not changed. Scores are computed in double precision without PyTorch, so a model
+    that was trained on a GPU gives the same scores everywhere. Sparse features and missing values
+    are refused.
+
+    Parameters
+    ----------
+    layers : sequence of int
+        Widths of the hidden layers, empty for a linear scorer.
+    activation : {"tanh", "relu", "sigmoid"}
+        Activation after every hidden layer.
+    n_epochs : int
+        Number of epochs.
+    max_steps : int, optional
+        Stop after this number of steps. It changes nothing before: a run of 1,000 steps passes
+        through the model of ``max_steps=500``.
+    batch_size : int
+        Number of lists per step.
+    learning_rate : float
+        Learning rate of Adam.
+    schedule : {"constant", "linear", "cosine"}
+        How the learning rate falls over ``n_epochs``.
+    clip : float, optional
+        Largest norm of a gradient; those of adversaries are clipped separately.
+    weight_decay : float
+        Weight decay, decoupled from the gradient.
+    early_stopping : int, optional
+        Stop after this number of epochs without a better metric, and keep the best weights.
+    validation : float or RankingData, optional
+        Share of the queries to hold out for ``metric``, or the validation lists.
+    metric : str or Metric
+        Metric of the validation lists.
+    device : {"cpu", "cuda", "auto"}
+        Where to train; only ``"auto"`` chooses by itself.
+    precision : {"float32", "float64", "mixed"}
+        Precision of training; ``"mixed"`` (bfloat16 products) requires a GPU.
+    checkpoint : path, optional
+        A folder for the state of the run after every epoch. Fitting again with the same data and
+        parameters continues from there, with the same result to the bit on a CPU.
+    n_jobs : int, optional
+        Number of CPU threads; None is one. Another number may change the last bits.
+    random_state : int, Generator, RandomState or None
+        Seed of weights, batches and noise.
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
-    params: ClassVar[Mapping[str, Constraint]] = COMMON
     file_attributes: ClassVar[tuple[str, ...]] = ("model_", "weights_")
     file_params: ClassVar[tuple[str, ...]] = ("checkpoint",)
-    #: Parameters that enter the loss as tensors.
+    #: Names of the parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
-    #: Adam's first decay; against opponents a lower one keeps the game from circling.
+    #: Adam's first decay; against adversaries a lower value avoids cycles.
     momentum: ClassVar[float] = 0.9
-    #: What a batch holds: "queries", "pairs" or "rows".
+    #: Contents of a batch: "queries", "pairs" or "rows".
     batches_of: ClassVar[str] = "queries"
-    #: Whether the loss may run over stacked weights (`fit_together`): it uses tensors only.
+    #: Whether the loss works with stacked weights (`fit_together`): it uses tensors only.
     stackable: ClassVar[bool] = True
-    #: Whether a GPU may record the loss and replay it: batches have few shapes, too.
+    #: Whether a GPU may record and replay the loss: its batches also have few shapes.
     recordable: ClassVar[bool] = False
-    #: Whether the weights after each epoch are kept, for rankers that choose among them.
+    #: Whether the weights after each epoch are stored, for rankers that choose among them.
     keep_epochs: ClassVar[bool] = False
 
-    def __init__(
-        self,
-        *,
-        layers: Sequence[int] = (64, 32),
-        activation: str = "tanh",
-        n_epochs: int = 30,
-        max_steps: int | None = None,
-        batch_size: int = 32,
-        learning_rate: float = 0.001,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.layers = layers
-        self.activation = activation
-        self.n_epochs = n_epochs
-        self.max_steps = max_steps
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.clip = clip
-        self.weight_decay = weight_decay
-        self.early_stopping = early_stopping
-        self.validation = validation
-        self.metric = metric
-        self.device = device
-        self.precision = precision
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    layers: Annotated[Sequence[int], WIDTHS] = (64, 32)
+    activation: Annotated[str, Choice(*ACTIVATIONS)] = "tanh"
+    n_epochs: Annotated[int, Integer(0)] = 30
+    max_steps: Annotated[int | None, Optional(Integer(0))] = None
+    batch_size: Annotated[int, Integer(1)] = 32
+    learning_rate: Annotated[float, Number(0.0, open_low=True)] = 0.001
+    schedule: Annotated[str, Choice(*SCHEDULES)] = "constant"
+    clip: Annotated[float | None, Optional(Number(0.0, open_low=True))] = None
+    weight_decay: Annotated[float, Number(0.0)] = 0.0
+    early_stopping: Annotated[int | None, Optional(Integer(1))] = None
+    validation: Annotated[
+        Any,
+        AnyOf(
+            Number(0.0, 1.0, open_low=True, open_high=True),
+            Optional(Instance(RankingData, "a RankingData")),
+        ),
+    ] = None
+    metric: Annotated[
+        Any, AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))
+    ] = "NDCG@10"
+    device: Annotated[str, Choice("cpu", "cuda", "auto")] = "cpu"
+    precision: Annotated[str, Choice("float32", "float64", "mixed")] = "float32"
+    checkpoint: Annotated[Any, Optional(Instance(cast(type, str | os.PathLike), "a folder"))] = None
+    n_jobs: Annotated[int | None, Optional(Integer())] = None
+    random_state: Any = None
 
-    # what a ranker writes
+    # methods of a ranker
 
     def _loss(self, net: Net, batch: dict[str, Any], hyper: dict[str, Any]) -> Any:
         raise TypeError(f"{type(self).__name__} must define _loss; NeuralRanker is abstract")
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:
-        """Return what a loss reads of each row, beside ``x``: by default ``y``."""
-        return {"y": np.asarray(data.y, dtype=self._dtype)}
+        """Return the columns that the loss reads besides ``x``: by default ``y``."""
+        return {"y": np.asarray(data.y, dtype=self.dtype)}
 
     def _model(self, data: RankingData) -> Model:
         """Return the layers: by default ``layers``, then one output without a bias."""
@@ -164,11 +172,11 @@ class NeuralRanker(Ranker):
         return Model(features, Layers("output", (widths[-1], 1), bias=False))
 
     def _constants(self, model: Model, data: RankingData, seed: int) -> dict[str, np.ndarray]:
-        """Return what belongs to the network and is not learned: by default the noise."""
+        """Return the arrays of the network that are not learned: by default the noise."""
         return model.constants(seed)
 
     def _batches(self, data: RankingData, rows: Rows, seed: int) -> Batches:
-        """Return what an epoch goes through, as ``batches_of`` says."""
+        """Return the batches of the kind ``batches_of``."""
         weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
         if not weight.any():
             raise DataError("query_weight must be above 0 for at least one query, got only 0")
@@ -182,38 +190,42 @@ class NeuralRanker(Ranker):
 
     # fitting
 
-    def _needs(self) -> frozenset[str]:
-        """Add what the metric needs, where validation data is taken from the training data."""
-        needs = super()._needs()
+    def current_needs(self) -> frozenset[str]:
+        """Add the needs of the metric if validation lists are taken from the training data."""
+        needs = super().current_needs()
         if self.validation is None or isinstance(self.validation, RankingData):
             return needs
         wanted = one_metric(self.metric).needs
         return needs | ({"sensitive_features"} if "sensitive" in wanted else frozenset())
 
     def _fit(self, data: RankingData) -> None:
-        seed = self._seed()
-        train_data, watched = held_out(data, self.validation, seed, type(self).__name__)
-        if watched is None and self.early_stopping is not None:
+        seed = self.seed()
+        train_data, valid = held_out(data, self.validation, seed, type(self).__name__)
+        if valid is None and self.early_stopping is not None:
             raise DataError(
-                "validation must be a share of the queries or a RankingData where early_stopping "
-                "is given, got None"
+                "validation must be a share of the queries or a RankingData if early_stopping is "
+                "given, got None"
             )
         device = chosen_device(self.device, self.precision)
         with threads(self.n_jobs):
-            self._train(self.problem(train_data, seed, device), watched, seed, device)
+            self._train(self.problem(train_data, seed, device), valid, seed, device)
+
+    def prepare(self, data: RankingData) -> RankingData:
+        """Check parameters and data, store what describes them, and return the training data."""
+        return self._begin(data, None, None, None, None, None)
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Return what is minimised on this data; the ranker itself is left as it is."""
+        """Return the minimisation problem of this data; the ranker itself does not change."""
         X, model = dense(data.X), self._model(data)
         mean, scale = statistics(X)
-        columns = {"x": standardised(X, mean, scale, self._dtype), **self._columns(data)}
+        columns = {"x": standardised(X, mean, scale, self.dtype), **self._columns(data)}
         rows = Rows(columns, device)
         constants = self._constants(model, data, seed)
-        fixed = {name: rows.tensor(v.astype(self._dtype)) for name, v in constants.items()}
+        fixed = {name: rows.tensor(v.astype(self.dtype)) for name, v in constants.items()}
         batches = self._batches(data, rows, seed)
         return Problem(model, rows, batches, self._loss, fixed, (mean, scale))
 
-    def _train(self, problem: Problem, watched: RankingData | None, seed: int, device: Any) -> None:
+    def _train(self, problem: Problem, valid: RankingData | None, seed: int, device: Any) -> None:
         torch = require("torch", "neural")
         if problem.batches.n_steps == 0:
             warnings.warn(
@@ -227,7 +239,7 @@ class NeuralRanker(Ranker):
             state = read_checkpoint(self.checkpoint, identity, device)
             self._check_ahead(state)
         if state is None:
-            start = problem.start(seed).astype(self._dtype)
+            start = problem.start(seed).astype(self.dtype)
             state = begin(torch.as_tensor(start, device=device))
         hyper = {
             name: torch.tensor(float(getattr(self, name)), dtype=state.weights.dtype, device=device)
@@ -235,23 +247,24 @@ class NeuralRanker(Ranker):
         }
         watch = (
             None
-            if watched is None
-            else Watch(problem, watched, one_metric(self.metric), self.early_stopping)
+            if valid is None
+            else Watch(problem, valid, one_metric(self.metric), self.early_stopping)
         )
         if watch is None or not watch.over(state.watched):
             train(
                 state,
                 problem.batches,
                 lambda weights, batch: problem.value(weights, batch, hyper),
-                self._plan(problem),
+                self.plan(problem),
                 watch=watch,
                 store=self._store(identity),
                 context=lambda: autocast(device, self.precision),
             )
         stopped = watch is not None and self.early_stopping is not None and bool(state.watched)
-        self._keep(problem, state, stopped)
+        self.finish(problem, state, stopped)
 
-    def _plan(self, problem: Problem) -> Plan:
+    def plan(self, problem: Problem) -> Plan:
+        """Return the options of the training loop."""
         names = ("n_epochs", "max_steps", "schedule", "clip")
         return Plan(
             **{name: getattr(self, name) for name in names},
@@ -264,8 +277,11 @@ class NeuralRanker(Ranker):
             recorded=self.recordable,
         )
 
-    def _keep(self, problem: Problem, state: State, stopped: bool) -> None:
-        """Keep the last weights, or the best ones where training may stop early."""
+    def finish(self, problem: Problem, state: State, stopped: bool) -> None:
+        """Store the weights and the learning curve of a run.
+
+        The weights are the last ones, or the best ones if training stopped early.
+        """
         self.model_ = problem.model
         self.weights_ = problem.named(state.best if stopped else state.weights)
         self.curve_ = {"loss": state.losses, "validation": state.watched}
@@ -275,9 +291,10 @@ class NeuralRanker(Ranker):
             self._choose([problem.named(kept) for kept in state.kept.values()])
 
     def _choose(self, epochs: list[dict[str, np.ndarray]]) -> None:
-        """Use the weights after each epoch, where ``keep_epochs`` says so."""
+        """Receive the weights after each epoch if ``keep_epochs`` is true."""
 
-    def _seed(self) -> int:
+    def seed(self) -> int:
+        """Return the seed of this fit: that of the checkpoint, if there is one."""
         if self.checkpoint is not None and self.random_state is None:
             stored = stored_seed(self.checkpoint)
             if stored is not None:
@@ -285,7 +302,7 @@ class NeuralRanker(Ranker):
         return as_seed(self.random_state)
 
     def _identity(self, seed: int) -> dict[str, Any]:
-        """Say whose run a checkpoint is; more epochs may be asked of the same run."""
+        """Return what identifies the run of a checkpoint; a longer run is still the same run."""
         params = self.get_params(deep=False)
         left_out = {"checkpoint", "random_state", "max_steps", "n_jobs"}
         left_out |= {"n_epochs"} if self.schedule == "constant" else set()
@@ -296,15 +313,14 @@ class NeuralRanker(Ranker):
         return identity | own
 
     def _check_ahead(self, state: State | None) -> None:
-        """Refuse a checkpoint that is past the end of this run."""
+        """Raise `DataError` if the checkpoint is past the end of this run."""
         if state is None:
             return
         for name, done in (("n_epochs", state.epoch), ("max_steps", state.step)):
             asked = getattr(self, name)
             if asked is not None and asked < done:
                 raise DataError(
-                    f"{name} must be at least {done} to go on from the run in checkpoint, "
-                    f"got {asked}"
+                    f"{name} must be at least {done} to continue the run in checkpoint, got {asked}"
                 )
 
     def _store(self, identity: dict[str, Any]) -> Any:
@@ -313,17 +329,18 @@ class NeuralRanker(Ranker):
         return lambda state: write_checkpoint(self.checkpoint, state, identity)
 
     @property
-    def _dtype(self) -> Any:
+    def dtype(self) -> Any:
+        """Type of the training arrays."""
         return np.float64 if self.precision == "float64" else np.float32
 
-    # using
+    # prediction
 
     def _scores(self, data: RankingData) -> np.ndarray:
         return run_rows(self.model_, self.weights_, data.X, Net.score)
 
     @property
     def learning_curve_(self) -> Table:
-        """The mean loss of each epoch and, where there is validation data, its metric."""
+        """Mean loss of each epoch and the metric of the validation lists, if there are any."""
         count = len(self.curve_["loss"])
         columns = {name: np.array(values) for name, values in self.curve_.items() if values}
         return Table({"epoch": np.arange(1, count + 1), **columns}, None)
@@ -337,7 +354,7 @@ class NeuralRanker(Ranker):
         check_is_fitted(self)
         write_onnx(path, self.model_, self.weights_)
 
-    # saving
+    # files
 
     def _save_files(self, folder: Path) -> None:
         safetensors = require("safetensors.numpy", "neural")
@@ -360,12 +377,40 @@ class RepresentationRanker(
     TransformerMixin,  # type: ignore[misc]
     NeuralRanker,
 ):
-    """A neural ranker that is a transformer too: its representation serves other models."""
+    """A neural ranker that is also a transformer: its representation serves other models.
+
+    Parameters
+    ----------
+    layers : sequence of int
+        Widths of f; the last is the size of the representation.
+    noise : bool
+        Whether inputs pass ``a * w1 + eta * w2`` first, elementwise, with learned w1 and w2 and a
+        standard normal ``eta`` that is drawn once and stored with the model.
+    by : str or tuple of str, optional
+        The attribute to hide, or several crossed; None hides every given attribute.
+    adversary_layers : sequence of int
+        Widths of the hidden layers of the adversaries.
+    adversary_rate : float
+        Learning rate of the adversaries as a multiple of ``learning_rate``. The representation
+        hides groups only if the adversaries learn faster than it changes.
+    batch_size : int
+        Number of pairs or rows per step.
+    learning_rate : float
+        Learning rate of Adam, whose momentum is 0.5, which suits adversarial games.
+    """
 
     momentum: ClassVar[float] = 0.5
 
+    layers = (64, 8)
+    batch_size = 128
+    learning_rate = 0.003
+    noise: Annotated[bool, Flag()] = False
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    adversary_layers: Annotated[Sequence[int], WIDTHS] = (16,)
+    adversary_rate: Annotated[float, Number(0.0, open_low=True)] = 10.0
+
     def transform(self, X: Any) -> np.ndarray:
-        """Return the learned representation f(x), one row per item in the caller's row order."""
+        """Return the learned representation f(x), one row per item in input order."""
         data = self._prediction_data(X, None, None, None)
         return data.to_original(run_rows(self.model_, self.weights_, data.X, Net.features))
 

@@ -1,4 +1,4 @@
-"""Constraints on pairwise accuracies: which pairs they look at, and how scores keep to them."""
+"""Constraints on pairwise accuracies: sets of pairs, batches, proxies, and the two-player game."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -31,24 +31,30 @@ __all__ = [
 ]
 
 
+CONSTRAINTS = ("equal_opportunity", "marginal", "continuous")
+PAIR_LOSSES = ("hinge", "logistic")
+#: Maximum number of pairs of a set that are listed to measure a constraint; more are sampled.
+MAX_LISTED = 1_000_000
+
+
 class PairSet:
-    """Pairs with the better row out of some rows and the worse one out of others.
+    """Pairs whose better row is from one set of rows and whose worse row is from another.
 
     Parameters
     ----------
     query, grade : ndarray of int
         List and level of relevance of each row.
     weight : ndarray
-        Of each list: pairs are drawn in proportion to it.
+        Weight of each list: pairs are drawn in proportion to it.
     better, worse : ndarray of int
         Row numbers.
 
     Attributes
     ----------
     n_pairs : int
-        How many there are.
+        Number of pairs.
     mass : float
-        Their weights, added up.
+        Sum of their weights.
 
     Examples
     --------
@@ -73,15 +79,15 @@ class PairSet:
         keys = key[self.worse]
         low = np.searchsorted(keys, query[better].astype(np.int64) * levels)
         count = np.searchsorted(keys, key[better]) - low
-        some = count > 0
-        self.better, self.low, self.count = better[some], low[some], count[some]
+        has_pair = count > 0
+        self.better, self.low, self.count = better[has_pair], low[has_pair], count[has_pair]
         self.weight = weight[query[self.better]].astype(np.float64)
         self.edges = np.cumsum(self.count * self.weight)
         self.n_pairs = int(self.count.sum())
         self.mass = float(self.edges[-1]) if len(self.edges) else 0.0
 
     def draw(self, n_pairs: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw pairs with replacement: row numbers, the better ones first (2 x pair)."""
+        """Draw pairs with replacement: row numbers (2 x pair), the better ones first."""
         at = np.searchsorted(self.edges, rng.random(n_pairs) * self.mass, side="right")
         at = np.minimum(at, len(self.better) - 1)
         step = (rng.random(n_pairs) * self.count[at]).astype(np.int64)
@@ -90,8 +96,8 @@ class PairSet:
     def listed(self) -> np.ndarray:
         """Return every pair once (2 x pair)."""
         begin = np.cumsum(self.count) - self.count
-        place = np.arange(self.n_pairs) + np.repeat(self.low - begin, self.count)
-        return np.stack([np.repeat(self.better, self.count), self.worse[place]])
+        index = np.arange(self.n_pairs) + np.repeat(self.low - begin, self.count)
+        return np.stack([np.repeat(self.better, self.count), self.worse[index]])
 
     def listed_weights(self) -> np.ndarray:
         """Return the weight of each pair of `listed`."""
@@ -99,7 +105,7 @@ class PairSet:
 
 
 class PairUnion:
-    """Several sets of pairs as one."""
+    """Union of several sets of pairs."""
 
     def __init__(self, sets: Sequence[PairSet]) -> None:
         self.sets = list(sets)
@@ -107,39 +113,39 @@ class PairUnion:
         self.mass = float(self.edges[-1]) if self.sets else 0.0
 
     def draw(self, n_pairs: int, rng: np.random.Generator) -> np.ndarray:
-        """Draw pairs with replacement: row numbers, the better ones first (2 x pair)."""
+        """Draw pairs with replacement: row numbers (2 x pair), the better ones first."""
         which = np.searchsorted(self.edges, rng.random(n_pairs) * self.mass, side="right")
         which = np.minimum(which, len(self.sets) - 1)
-        found = np.empty((2, n_pairs), dtype=np.int64)
+        pairs = np.empty((2, n_pairs), dtype=np.int64)
         for at, part in enumerate(self.sets):
-            mine = which == at
-            if mine.any():
-                found[:, mine] = part.draw(int(mine.sum()), rng)
-        return found
+            own = which == at
+            if own.any():
+                pairs[:, own] = part.draw(int(own.sum()), rng)
+        return pairs
 
 
 def group_pairs(
     query: np.ndarray, y: np.ndarray, weight: np.ndarray, code: np.ndarray
 ) -> dict[tuple[int, int], PairSet]:
-    """Return the sets by group of the better and of the worse row, those that hold any pair.
+    """Return the non-empty sets by the groups of the better and of the worse row.
 
-    Pairs of lists of weight 0 are none.
+    Pairs of lists of weight 0 do not count.
     """
     grade = np.unique(y, return_inverse=True)[1]
     members = [np.flatnonzero(code == group) for group in range(int(code.max(initial=0)) + 1)]
     sets = {
-        (g, h): PairSet(query, grade, weight, mine, theirs)
-        for g, mine in enumerate(members)
-        for h, theirs in enumerate(members)
+        (g, h): PairSet(query, grade, weight, better, worse)
+        for g, better in enumerate(members)
+        for h, worse in enumerate(members)
     }
     return {groups: pairs for groups, pairs in sets.items() if pairs.mass > 0.0}
 
 
 class DrawnPairs:
-    """Batches of drawn pairs: some of all pairs, then as many of each further set.
+    """Batches of drawn pairs: of all pairs, then of each further set.
 
     A batch has every column of the rows as (2 x pair x ...), the better row of each pair first:
-    ``batch_size`` pairs of the first set, then ``n_further`` of each further one. An epoch has as
+    ``batch_size`` pairs of the first set, then ``n_further`` of each further one. An epoch draws as
     many pairs of the first set as there are rows.
     """
 
@@ -157,12 +163,12 @@ class DrawnPairs:
 
     @property
     def n_steps(self) -> int:
-        """Steps of an epoch; none without pairs."""
+        """Number of steps of an epoch; 0 without pairs."""
         n_rows = len(self.rows.columns["x"])
         return -(-n_rows // self.batch_size) if self.first.mass > 0.0 else 0
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Draw an epoch's pairs and go through them."""
+        """Draw the pairs of an epoch and yield its batches."""
         if self.n_steps == 0:
             return
         rng, n_steps = generator(self.seed, 1, number), self.n_steps
@@ -175,31 +181,26 @@ class DrawnPairs:
             yield self.rows.take(self.rows.tensor(np.concatenate(numbers, axis=1)))
 
 
-CONSTRAINTS = ("equal_opportunity", "marginal", "continuous")
-#: Pairs of a set up to which all are listed to measure a constraint; of more, so many are drawn.
-MOST_LISTED = 1_000_000
-
-
 @dataclass(frozen=True, eq=False)
 class PairConstraint:
-    """Accuracies on cells of pairs, two of which each must be alike.
+    """Constraints that the accuracies of two cells of pairs are similar.
 
     Attributes
     ----------
     kind : str
-        Of `CONSTRAINTS`.
+        One of `CONSTRAINTS`.
     sign : ndarray
-        Of each row, what cells are made of: its group's code, or its value.
+        What defines the cell of a row: the code of its group, or its value.
     n_groups : int
-        Number of groups, 0 where the attribute is a number.
+        Number of groups, 0 if the attribute is a number.
     whole : PairUnion
         All pairs.
     sets : list of PairSet
-        What pairs are drawn from for the constraints; with groups, each is a cell.
+        Sets from which the pairs of the constraints are drawn; with groups, each is a cell.
     differences : list of (int, int)
-        The cells whose accuracies must be alike.
+        Pairs of cells whose accuracies are compared.
     labels : list of (label, label)
-        The words for them.
+        Labels of these cells.
     """
 
     kind: str
@@ -212,13 +213,13 @@ class PairConstraint:
 
     @property
     def n_cells(self) -> int:
-        """Number of cells; a pair of none has this number as its cell."""
+        """Number of cells; it is also the cell of pairs that do not count."""
         if self.kind == "continuous":
             return 2
         return self.n_groups if self.kind == "marginal" else self.n_groups**2
 
     def cells(self, better: Any, worse: Any) -> Any:
-        """Return the cells of pairs from the signs of their rows, arrays or tensors."""
+        """Return the cells of pairs from the signs of their rows (arrays or tensors)."""
         if self.kind == "marginal":
             return better
         if self.kind == "continuous":
@@ -228,17 +229,16 @@ class PairConstraint:
     def measure(self, rng: np.random.Generator) -> Callable[[np.ndarray], tuple[float, np.ndarray]]:
         """Return a function from scores of the rows to the error and the signed differences.
 
-        The error is the share of misordered pairs; ties count half. The same pairs serve every
-        call.
+        The error is the share of misordered pairs; ties count half. All calls use the same pairs.
         """
-        everything = [_fixed(part, rng) for part in self.whole.sets]
+        all_pairs = [_fixed(part, rng) for part in self.whole.sets]
         mass = np.array([part.mass for part in self.whole.sets])
-        looked = [_fixed(part, rng) for part in self.sets]
-        pairs = np.concatenate([rows for rows, _ in looked], axis=1) if looked else None
-        weights = np.concatenate([weight for _, weight in looked]) if looked else np.zeros(0)
+        in_cells = [_fixed(part, rng) for part in self.sets]
+        pairs = np.concatenate([rows for rows, _ in in_cells], axis=1) if in_cells else None
+        weights = np.concatenate([weight for _, weight in in_cells]) if in_cells else np.zeros(0)
 
         def measured(score: np.ndarray) -> tuple[float, np.ndarray]:
-            shares = [np.average(_wrong(score, rows), weights=w) for rows, w in everything]
+            shares = [np.average(_wrong(score, rows), weights=w) for rows, w in all_pairs]
             error = float(mass @ shares / mass.sum()) if len(mass) else 0.0
             if pairs is None:
                 return error, np.zeros(len(self.differences))
@@ -246,16 +246,16 @@ class PairConstraint:
             lost = np.bincount(cell, weights * _wrong(score, pairs), self.n_cells + 1)
             total = np.bincount(cell, weights, self.n_cells + 1)
             wrong = lost / np.where(total > 0, total, 1.0)
-            apart = [
+            differences = [
                 wrong[b] - wrong[a] if total[a] * total[b] else 0.0 for a, b in self.differences
             ]
-            return error, np.array(apart)
+            return error, np.array(differences)
 
         return measured
 
 
 def pair_constraint(data: RankingData, kind: str, by: Any, column: Any) -> PairConstraint:
-    """Write a constraint for a data set."""
+    """Return the constraint of a data set."""
     query, y = data.query_of_rows(), np.asarray(data.y, dtype=np.float64)
     weight = np.ones(data.n_queries) if data.query_weight is None else data.query_weight
     if kind == "continuous":
@@ -269,7 +269,7 @@ def pair_constraint(data: RankingData, kind: str, by: Any, column: Any) -> PairC
     if data.n_rows < 2:
         raise DataError("X must have two rows or more to make a pair, got one sample")
     if len(names) < 2:
-        raise DataError(f"sensitive_features must hold two groups or more, got {names[0]!r} only")
+        raise DataError(f"sensitive_features must have two groups or more, got {names[0]!r} only")
     found = group_pairs(query, y, weight, code)
     size, whole = len(names), PairUnion(list(found.values()))
     if kind == "marginal":
@@ -281,60 +281,31 @@ def pair_constraint(data: RankingData, kind: str, by: Any, column: Any) -> PairC
     differences, labels = [], []
     for g in range(size):
         for h in range(g + 1, size):
-            two = (g, h) if kind == "marginal" else (g * size + h, h * size + g)
-            if two[0] in cells and two[1] in cells:
-                differences.append(two)
+            compared = (g, h) if kind == "marginal" else (g * size + h, h * size + g)
+            if compared[0] in cells and compared[1] in cells:
+                differences.append(compared)
                 labels.append((names[g], names[h]))
-    used = sorted({cell for two in differences for cell in two})
+    used = sorted({cell for compared in differences for cell in compared})
     return PairConstraint(
         kind, code, size, whole, [cells[cell] for cell in used], differences, labels
     )
 
 
-def best_mixture(errors: np.ndarray, differences: np.ndarray, eps: float) -> np.ndarray:
-    """Return shares of least violation beyond eps and, among these, of least error.
-
-    Examples
-    --------
-    >>> best_mixture(np.array([0.1, 0.3]), np.array([[0.2], [-0.2]]), 0.1).round(2)
-    array([0.75, 0.25])
-    """
-    from scipy.optimize import linprog
-
-    both = np.concatenate([differences, -differences], axis=1).T
-    size, most = len(errors), None
-    for price in (np.append(np.zeros(size), 1.0), np.append(errors, 0.0)):
-        found = linprog(
-            price,
-            A_ub=np.hstack([both, -np.ones((len(both), 1))]) if len(both) else None,
-            b_ub=np.full(len(both), eps) if len(both) else None,
-            A_eq=np.append(np.ones(size), 0.0)[None],
-            b_eq=[1.0],
-            bounds=[(0.0, 1.0)] * size + [(0.0, most)],
-            method="highs",
-        )
-        if found.x is None:
-            raise DataError(f"no mixture could be found: {found.message}")
-        most = found.x[-1] + 1e-9
-    shares = np.where(found.x[:-1] < 1e-9, 0.0, found.x[:-1])
-    return np.asarray(shares / shares.sum())
-
-
 def _fixed(part: PairSet, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    if part.n_pairs <= MOST_LISTED:
+    if part.n_pairs <= MAX_LISTED:
         return part.listed(), part.listed_weights()
-    return part.draw(MOST_LISTED, rng), np.ones(MOST_LISTED)
+    return part.draw(MAX_LISTED, rng), np.ones(MAX_LISTED)
 
 
 def _wrong(score: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Say of each pair whether it is misordered; a tied one is by half."""
+    """Return 1 for each misordered pair, 1/2 for a tie, 0 otherwise."""
     return np.asarray(0.5 - 0.5 * np.sign(score[pairs[0]] - score[pairs[1]]))
 
 
 def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
-    """Return of each row what cells are made of: its group's code, or its value.
+    """Return what defines the cell of each row: the code of its group, or its value.
 
-    An attribute that is a number is a feature, or has groups whose names are numbers.
+    A numeric attribute is a feature, or has groups whose names are numbers.
     """
     if kind != "continuous":
         return data.attribute(by).codes.astype(np.int64)
@@ -345,7 +316,7 @@ def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
         except (TypeError, ValueError):
             raise DataError(
                 "sensitive_features must be numbers for constraint 'continuous', got the group "
-                f"{attribute.categories[0]!r}; or name a feature by column"
+                f"{attribute.categories[0]!r}; alternatively name a feature by column"
             ) from None
         return values[attribute.codes]
     if isinstance(column, str):
@@ -358,9 +329,6 @@ def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
     return np.asarray(data.X[:, column], dtype=np.float64)
 
 
-PAIR_LOSSES = ("hinge", "logistic")
-
-
 def pair_loss(gap: Any, kind: str) -> Any:
     """Return the loss of each pair: ``max(0, 1 - gap)`` or ``log(1 + exp(-gap))``."""
     torch = require("torch", "neural")
@@ -368,32 +336,32 @@ def pair_loss(gap: Any, kind: str) -> Any:
 
 
 def correlation(gap: Any, code: Any, n_groups: int) -> Any:
-    """Return the absolute correlation of the gap with being of a group, its mean over the groups.
+    """Return the absolute correlation of the gap with group membership, averaged over groups.
 
-    Of two groups both are the same number. A group without pairs, or with all, is left out; where
-    no group is left, or all gaps are equal, it is 0.
+    For two groups both correlations are equal. A group without pairs, or with all, does not count;
+    if no group counts, or all gaps are equal, the result is 0.
     """
     torch = require("torch", "neural")
     member = torch.nn.functional.one_hot(code, n_groups).to(gap.dtype)
     member = member - member.mean(dim=0)
-    apart = gap - gap.mean()
-    spread = member.square().mean(dim=0)
-    known = spread > 1e-12
-    scale = (spread.clamp_min(1e-12) * apart.square().mean().clamp_min(1e-24)).sqrt()
-    found = (apart[:, None] * member).mean(dim=0) / scale
-    return (found.abs() * known).sum() / known.sum().clamp_min(1)
+    centred = gap - gap.mean()
+    variance = member.square().mean(dim=0)
+    known = variance > 1e-12
+    scale = (variance.clamp_min(1e-12) * centred.square().mean().clamp_min(1e-24)).sqrt()
+    rho = (centred[:, None] * member).mean(dim=0) / scale
+    return (rho.abs() * known).sum() / known.sum().clamp_min(1)
 
 
 def constraint_terms(
     gap: Any, cell: Any, n_cells: int, differences: Sequence[tuple[int, int]], kind: str, eps: float
 ) -> tuple[Any, Any]:
-    """Return the constraints' differentiable stand-ins and their true violations.
+    """Return the differentiable proxies of the constraints and their true violations.
 
-    A difference is the accuracy on the first cell of a pair of cells less that on the second; it
-    may exceed eps neither way, so there are two constraints each, all upper ones first. A stand-in
-    puts the loss in place of a misordered pair and, where accuracy must fall, the loss of the
-    turned pair in place of an ordered one: both are convex and, for the hinge, bounds from above.
-    Pairs of cell ``n_cells`` do not count, nor do differences without pairs in one of the cells.
+    A difference is the accuracy on the first of two cells less that on the second. It is bounded by
+    eps in both directions, which makes two constraints each, all upper ones first. A proxy replaces
+    a misordered pair by its loss and, where accuracy must fall, an ordered pair by the loss of the
+    reversed pair: both are convex and, for the hinge, upper bounds. Pairs of cell ``n_cells`` do
+    not count, nor do differences without pairs in one of the cells.
     """
     torch = require("torch", "neural")
     member = torch.nn.functional.one_hot(cell, n_cells + 1).to(gap.dtype)[:, :n_cells]
@@ -402,35 +370,65 @@ def constraint_terms(
     cells = torch.tensor(differences, device=gap.device)
     first, second = cells[:, 0], cells[:, 1]
     wrong = (0.5 - 0.5 * torch.sign(gap.detach())) @ member / count
-    apart = (wrong[second] - wrong[first]) * ((size[first] > 0) & (size[second] > 0))
-    lost, kept = pair_loss(gap, kind) @ member / count, pair_loss(-gap, kind) @ member / count
-    up = lost[second] + kept[first] - 1.0 - eps
-    down = lost[first] + kept[second] - 1.0 - eps
-    return torch.cat([up, down]), torch.cat([apart - eps, -apart - eps])
+    difference = (wrong[second] - wrong[first]) * ((size[first] > 0) & (size[second] > 0))
+    loss = pair_loss(gap, kind) @ member / count
+    reversed_loss = pair_loss(-gap, kind) @ member / count
+    upper = loss[second] + reversed_loss[first] - 1.0 - eps
+    lower = loss[first] + reversed_loss[second] - 1.0 - eps
+    return torch.cat([upper, lower]), torch.cat([difference - eps, -difference - eps])
 
 
 def stationary(matrix: Any) -> Any:
-    """Return the distribution a column-stochastic matrix leaves as it is."""
+    """Return the stationary distribution of a column-stochastic matrix."""
     torch = require("torch", "neural")
     size = len(matrix)
     system = matrix - torch.eye(size, dtype=matrix.dtype, device=matrix.device)
     system = torch.cat([system[:-1], torch.ones_like(system[:1])])
-    goal = torch.zeros(size, dtype=matrix.dtype, device=matrix.device)
-    goal[-1] = 1.0
-    return torch.linalg.solve(system, goal)
+    right = torch.zeros(size, dtype=matrix.dtype, device=matrix.device)
+    right[-1] = 1.0
+    return torch.linalg.solve(system, right)
 
 
 def game(loss: Any, proxy: Any, violation: Any, logits: Any) -> Any:
-    """Return one number both players descend: the scorer the proxy Lagrangian, the other its regret.
+    """Return the joint objective: the proxy Lagrangian of the scorer, the regret of its opponent.
 
-    The columns of ``logits`` are distributions up to a softmax; the distribution that their matrix
-    leaves as it is weighs the loss first, then the constraints' differentiable stand-ins ``proxy``.
-    A plain gradient step multiplies the matrix by ``exp(rate violation x weights)``, with the true
-    violations, whose own gradient is not needed: no swap of weights then gains much.
+    The columns of ``logits`` are distributions up to a softmax. The stationary distribution of
+    their matrix weighs the loss first, then the differentiable ``proxy`` of each constraint. A
+    plain gradient step multiplies the matrix by ``exp(rate violation x weights)`` with the true
+    violations, which need no gradient; this minimises swap regret.
     """
     torch = require("torch", "neural")
     with torch.no_grad():
         share = stationary(logits.softmax(dim=0))
-        gained = torch.cat([torch.zeros_like(violation[:1]), violation])
-    climb = (logits * gained[:, None] * share[None, :]).sum()
-    return share[0] * loss + share[1:] @ proxy - (climb - climb.detach())
+        reward = torch.cat([torch.zeros_like(violation[:1]), violation])
+    ascent = (logits * reward[:, None] * share[None, :]).sum()
+    return share[0] * loss + share[1:] @ proxy - (ascent - ascent.detach())
+
+
+def best_mixture(errors: np.ndarray, differences: np.ndarray, eps: float) -> np.ndarray:
+    """Return mixture weights of least violation beyond eps and, among these, of least error.
+
+    Examples
+    --------
+    >>> best_mixture(np.array([0.1, 0.3]), np.array([[0.2], [-0.2]]), 0.1).round(2)
+    array([0.75, 0.25])
+    """
+    from scipy.optimize import linprog
+
+    both = np.concatenate([differences, -differences], axis=1).T
+    size, max_slack = len(errors), None
+    for objective in (np.append(np.zeros(size), 1.0), np.append(errors, 0.0)):
+        found = linprog(
+            objective,
+            A_ub=np.hstack([both, -np.ones((len(both), 1))]) if len(both) else None,
+            b_ub=np.full(len(both), eps) if len(both) else None,
+            A_eq=np.append(np.ones(size), 0.0)[None],
+            b_eq=[1.0],
+            bounds=[(0.0, 1.0)] * size + [(0.0, max_slack)],
+            method="highs",
+        )
+        if found.x is None:
+            raise DataError(f"no mixture was found: {found.message}")
+        max_slack = found.x[-1] + 1e-9
+    shares = np.where(found.x[:-1] < 1e-9, 0.0, found.x[:-1])
+    return np.asarray(shares / shares.sum())

@@ -1,17 +1,16 @@
-"""PairwiseRegularised: a pairwise ranker that pays for correlation of its margins with groups."""
+"""PairwiseRegularised: a pairwise ranker with a penalty on margins that correlate with groups."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.params import Choice, Constraint, Label, Number, Optional
+from ...core.params import Choice, Label, Number, Optional
 from .batches import QueryBatches
 from .network import Net
-from .neural_ranker import COMMON, NeuralRanker
+from .neural_ranker import NeuralRanker
 from .pair_constraints import (
     PAIR_LOSSES,
     DrawnPairs,
@@ -30,35 +29,28 @@ KINDS = ("inter", "intra", "all")
 
 
 class PairwiseRegularised(NeuralRanker):
-    """A pairwise ranker whose margins must not tell of which group the better item is.
+    """A pairwise ranker with a penalty on the correlation of margins with groups.
 
     The loss is ``mean loss(s_1 - s_2) + gamma |corr(s_1 - s_2, g_1)|`` over pairs of one list with
-    ``y_1 > y_2``: the better item's margin shall not depend on its group. The correlation is taken
-    over pairs of two groups (inter), of one group (intra), or over all; with more than two groups
-    it is the mean over the groups of the absolute correlation with being of the group. Pairs are
-    drawn anew for every step, evenly among all pairs, or by query weight where given. Groups are
-    needed to fit, not to rank. Without pairs to compare the price is 0.
+    ``y_1 > y_2``: the margin of the better item should not depend on its group. The correlation is
+    computed over pairs of two groups (inter), of one group (intra), or over all; with more than two
+    groups it is the mean over groups of the absolute correlation with membership. Pairs are drawn
+    for every step, uniformly from all pairs, or by query weight if given. Groups are needed to fit,
+    not to rank. Without pairs to compare the penalty is 0.
 
     Parameters
     ----------
     gamma : float
-        The price of a correlation of 1.
+        Weight of the correlation.
     pairs : {"inter", "intra", "all"}
-        Over which pairs.
+        The pairs whose correlation counts.
     loss : {"logistic", "hinge"}
-        Of a pair: ``log(1 + exp(-margin))`` or ``max(0, 1 - margin)``.
+        Loss of a pair: ``log(1 + exp(-margin))`` or ``max(0, 1 - margin)``.
     by : str or tuple of str, optional
-        Which sensitive attribute, or several crossed; may be left out where there is one.
-    layers, activation
-        Widths of the hidden layers, none for a linear scorer, and "tanh", "relu" or "sigmoid".
-    n_epochs, max_steps, batch_size, learning_rate, schedule, clip, weight_decay
-        Passes, each with as many pairs as there are rows; a limit to the steps; pairs per step; and
-        how Adam descends.
-    early_stopping, validation, metric
-        Epochs without a better ``metric`` on the held-out share of the queries (or data) to stop
-        after.
-    device, precision, checkpoint, n_jobs, random_state
-        As in `DirectRanker`.
+        The sensitive attribute, or several crossed; may be omitted if there is one.
+    batch_size : int
+        Number of pairs per step; an epoch draws as many pairs as there are rows.
+
 
     References
     ----------
@@ -81,66 +73,18 @@ class PairwiseRegularised(NeuralRanker):
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **COMMON,
-        "gamma": Number(0.0),
-        "pairs": Choice(*KINDS),
-        "loss": Choice(*PAIR_LOSSES),
-        "by": Optional(Label(many=True)),
-    }
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
 
-    def __init__(
-        self,
-        gamma: float = 1.0,
-        pairs: str = "inter",
-        *,
-        loss: str = "logistic",
-        by: Any = None,
-        layers: Sequence[int] = (64, 32),
-        activation: str = "tanh",
-        n_epochs: int = 30,
-        max_steps: int | None = None,
-        batch_size: int = 256,
-        learning_rate: float = 0.001,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            layers=layers,
-            activation=activation,
-            n_epochs=n_epochs,
-            max_steps=max_steps,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            clip=clip,
-            weight_decay=weight_decay,
-            early_stopping=early_stopping,
-            validation=validation,
-            metric=metric,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.gamma = gamma
-        self.pairs = pairs
-        self.loss = loss
-        self.by = by
+    positional: ClassVar[tuple[str, ...]] = ("gamma", "pairs")
+
+    batch_size = 256
+    gamma: Annotated[float, Number(0.0)] = 1.0
+    pairs: Annotated[str, Choice(*KINDS)] = "inter"
+    loss: Annotated[str, Choice(*PAIR_LOSSES)] = "logistic"
+    by: Annotated[Any, Optional(Label(many=True))] = None
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
-        """Return what is minimised on this data; the ranker itself is left as it is."""
+        """Return the minimisation problem of this data; the ranker itself does not change."""
         plain = super().problem(data, seed, device)
         query, attribute = data.query_of_rows(), data.attribute(self.by)
         y = np.asarray(data.y, dtype=np.float64)
@@ -171,7 +115,7 @@ def _loss(
     n_pairs: int,
     n_groups: int,
 ) -> Any:
-    """Return the loss of a batch: its first pairs for the ranking, the others for the price."""
+    """Return the loss of a batch: its first pairs for the ranking, the rest for the penalty."""
     score = net.score(batch["x"]).to(batch["x"].dtype)
     gap = score[0] - score[1]
     error = pair_loss(gap[:n_pairs], kind).mean()

@@ -1,45 +1,36 @@
-"""RankNet: the logistic loss over all pairs of a list."""
+"""RankNet: the logistic loss of all pairs of a list."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from ...core.environment import require
-from ...core.params import Constraint, Number
+from ...core.params import Number
 from .losses import (
-    logistic_slopes,
-    logistic_slopes_of_rows,
+    logistic_grads,
+    logistic_grads_of_rows,
     ragged,
     score_table,
-    with_slopes,
-    with_slopes_of_rows,
+    with_grads,
+    with_grads_of_rows,
 )
 from .network import Net
-from .neural_ranker import COMMON, NeuralRanker
+from .neural_ranker import NeuralRanker
 
 __all__ = ["RankNet"]
 
 
 class RankNet(NeuralRanker):
-    """Learns the chance that the better of two items stands above, from all pairs of a list.
+    """Learns the probability that the better of two items ranks first, from all pairs of a list.
 
     The loss of a list is the mean of ``log(1 + exp(-sigma (s_i - s_j)))`` over its pairs with ``y_i
-    > y_j``; the mean over lists is minimised, by query weight where given. What all pairs pull at
-    an item is added up first, so the network is gone through once per item, not once per pair. A
-    list without two levels of relevance teaches nothing.
+    > y_j``; the mean over lists, weighted by query if given, is minimised. The gradients of all
+    pairs are summed per item first, so backpropagation runs once per item, not once per pair. A
+    list without two levels of relevance has no gradient.
 
     Parameters
     ----------
     sigma : float
         Steepness of the sigmoid.
-    layers, activation
-        Widths of the hidden layers, none for a linear scorer, and "tanh", "relu" or "sigmoid".
-    n_epochs, max_steps, batch_size, learning_rate, schedule, clip, weight_decay
-        Passes through the lists, a limit to the steps, lists per step, and how Adam descends.
-    early_stopping, validation, metric
-        Epochs without a better ``metric`` on the held-out share of the queries (or data) to stop
-        after.
-    device, precision, checkpoint, n_jobs, random_state
-        As in `DirectRanker`.
+
 
     References
     ----------
@@ -56,61 +47,21 @@ class RankNet(NeuralRanker):
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {**COMMON, "sigma": Number(0.0, open_low=True)}
     stackable: ClassVar[bool] = False
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
 
-    def __init__(
-        self,
-        sigma: float = 1.0,
-        *,
-        layers: Sequence[int] = (64, 32),
-        activation: str = "tanh",
-        n_epochs: int = 30,
-        max_steps: int | None = None,
-        batch_size: int = 32,
-        learning_rate: float = 0.001,
-        schedule: str = "constant",
-        clip: float | None = None,
-        weight_decay: float = 0.0,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        device: str = "cpu",
-        precision: str = "float32",
-        checkpoint: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            layers=layers,
-            activation=activation,
-            n_epochs=n_epochs,
-            max_steps=max_steps,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            clip=clip,
-            weight_decay=weight_decay,
-            early_stopping=early_stopping,
-            validation=validation,
-            metric=metric,
-            device=device,
-            precision=precision,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.sigma = sigma
+    positional: ClassVar[tuple[str, ...]] = ("sigma",)
+
+    sigma: Annotated[float, Number(0.0, open_low=True)] = 1.0
 
     def _loss(self, net: Net, batch: dict[str, Any], hyper: dict[str, Any]) -> Any:
         torch, sigma = require("torch", "neural"), float(self.sigma)
         if batch["x"].device.type == "cpu":
             score = net.score(batch["x"])
             scores, labels, offsets = ragged(batch, score, batch["y"])
-            found = logistic_slopes_of_rows(scores, labels, offsets, sigma)
-            return with_slopes_of_rows(*found, score, batch)
+            found = logistic_grads_of_rows(scores, labels, offsets, sigma)
+            return with_grads_of_rows(*found, score, batch)
         score = score_table(net, batch)
         with torch.no_grad():
-            found = logistic_slopes(score, batch["real"], batch["y"], sigma)
-        return (batch["weight"] * with_slopes(*found, score)).mean()
+            found = logistic_grads(score, batch["real"], batch["y"], sigma)
+        return (batch["weight"] * with_grads(*found, score)).mean()

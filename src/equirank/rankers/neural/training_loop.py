@@ -1,4 +1,4 @@
-"""Loss and gradient of a batch: computed as they stand, or recorded on a GPU and replayed."""
+"""Training of neural rankers: the problem, the loop with Adam, gradients and early stopping."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -28,99 +28,50 @@ __all__ = [
     "State",
     "Watch",
     "begin",
+    "finite_losses",
     "train",
-    "without_lost",
 ]
 
 
-#: Shapes of batches that are recorded at most; each holds memory of its own.
-MOST = 8
+#: Factor on the learning rate as a function of the completed share of ``n_epochs``.
+SCHEDULES: dict[str, Callable[[float], float]] = {
+    "constant": lambda done: 1.0,
+    "linear": lambda done: 1.0 - done,
+    "cosine": lambda done: 0.5 + 0.5 * math.cos(math.pi * done),
+}
+#: Adam's second decay, and the constant added to the denominator.
+SECOND_DECAY, EPSILON = 0.999, 1e-8
+NOT_FINITE = (
+    "learning_rate must be smaller, or clip given: the loss is no longer finite in epoch {}"
+)
 
 
-def without_lost(loss: Any) -> Any:
-    """Count the losses of stacked configurations that are not finite as 0: the others go on."""
-    return loss.nan_to_num(0.0, 0.0, 0.0) if loss.ndim else loss
-
-
-class Computed:
-    """The loss of a batch and its gradient by the weights, 0 for whoever of a stack is lost."""
-
-    def __init__(
-        self,
-        value: Callable[[Any, dict[str, Any]], Any],
-        context: Callable[[], AbstractContextManager[Any]],
-    ) -> None:
-        self.value, self.context = value, context
-
-    def __call__(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
-        """Return both; the loss without its history."""
-        weights = weights.detach().requires_grad_(True)
-        with self.context():
-            loss = self.value(weights, batch)
-        (gradient,) = require("torch", "neural").autograd.grad(without_lost(loss).sum(), weights)
-        return loss.detach(), gradient
-
-
-class Recorded:
-    """The same on a GPU, for losses that are tensor operations alone.
-
-    A small network is done before the CPU has named its next operation. The second batch of a shape
-    is therefore recorded as a CUDA graph and later ones are replayed: one call for all operations.
-    What is given back is overwritten by the next call.
-    """
-
-    def __init__(self, plain: Computed) -> None:
-        self.plain = plain
-        self.known: dict[tuple[Any, ...], Any] = {}
-
-    def __call__(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
-        """Return both, by replay where the shape was met before."""
-        shape = tuple((name, *values.shape) for name, values in batch.items())
-        if shape not in self.known:
-            if len(self.known) < MOST:
-                self.known[shape] = None  # the first time libraries set themselves up
-            return self.plain(weights, batch)
-        if self.known[shape] is None:
-            self.known[shape] = self._record(weights, batch)
-        graph, at, held, found = self.known[shape]
-        at.copy_(weights)
-        for name, values in batch.items():
-            held[name].copy_(values)
-        graph.replay()
-        return found
-
-    def _record(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
-        torch = require("torch", "neural")
-        at = weights.detach().clone()
-        held = {name: values.clone() for name, values in batch.items()}
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            found = self.plain(at, held)
-        return graph, at, held, found
+#: Maximum number of batch shapes that are recorded; each holds memory of its own.
+MAX_RECORDED = 8
 
 
 class Batches(Protocol):
-    """Where batches come from; an epoch's depend on its number alone."""
+    """Source of batches; the batches of an epoch depend on its number alone."""
 
     @property
     def n_steps(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps of an epoch."""
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Go through an epoch's batches: tensors by name."""
+        """Yield the batches of an epoch: tensors by name."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is minimised: ``value(weights, batch, hyper)``, a pure function of tensors.
+    """Minimisation problem: ``value(weights, batch, hyper)``, a pure function of tensors.
 
-    All weights are one vector, so that an optimiser is a few operations and a state is a few
-    vectors. To train configurations of one shape together, stack their vectors to (configuration x
-    weight) and their numbers to ``hyper`` of (configuration), and run
-    ``torch.func.vmap(problem.value, in_dims=(0, None, 0))``: the gradient of the sum is each
-    configuration's gradient, and `train` and its Adam take weights of that shape as they are
-    (tests/rankers/neural/test_problem.py does it). ``Plan.kept_steps`` keeps the weights after the
-    steps it names, ``named`` turns any vector into what `run_rows` scores and transforms with.
+    All weights are one vector, so an optimiser is a few operations and a state a few vectors. To
+    train configurations of one shape together, stack their vectors to (configuration x weight) and
+    their values to ``hyper`` of (configuration), and run
+    ``torch.func.vmap(problem.value, in_dims=(0, None, 0))``: the gradient of the sum contains the
+    gradient of each configuration, and `train` accepts weights of that shape
+    (tests/rankers/neural/test_problem.py does this). ``Plan.kept_steps`` names steps after which
+    the weights are stored; `named` converts a vector for `run_rows`.
 
     Attributes
     ----------
@@ -129,13 +80,13 @@ class Problem:
     rows : Rows
         The training rows on the device.
     batches : Batches
-        What an epoch goes through.
+        The batches of an epoch.
     loss : callable
-        ``loss(net, batch, hyper)`` gives a scalar tensor.
+        ``loss(net, batch, hyper)`` returns a scalar tensor.
     constants : dict of str to tensor
-        What belongs to the network and is not learned.
+        Arrays of the network that are not learned.
     statistics : pair of ndarray
-        Means and deviations the features were standardised with.
+        Means and deviations of the features before standardisation.
     """
 
     model: Model
@@ -154,13 +105,13 @@ class Problem:
         return Net(self.model, {**self.unpack(weights), **self.constants})
 
     def start(self, seed: int) -> np.ndarray:
-        """Draw the vector to begin with."""
+        """Draw the initial vector of weights."""
         drawn = self.model.initial(seed)
         return np.concatenate([values.ravel() for values in drawn.values()])
 
     def unpack(self, weights: Any) -> dict[str, Any]:
-        """Cut the vector (a tensor or an array) into weights by name."""
-        names, shapes, sizes = self._cut
+        """Split the vector (a tensor or an array) into weights by name."""
+        names, shapes, sizes = self._layout
         if isinstance(weights, np.ndarray):
             pieces = np.split(weights, np.cumsum(sizes)[:-1])
         else:
@@ -171,45 +122,32 @@ class Problem:
         }
 
     @cached_property
-    def _cut(self) -> tuple[list[str], list[tuple[int, ...]], list[int]]:
-        """Names, shapes and sizes of the weights, in the vector's order."""
+    def _layout(self) -> tuple[list[str], list[tuple[int, ...]], list[int]]:
+        """Names, shapes and sizes of the weights, in the order of the vector."""
         shapes = self.model.shapes()
         sizes = [int(np.prod(shape)) for shape in shapes.values()]
         return list(shapes), list(shapes.values()), sizes
 
     def named(self, weights: Any) -> dict[str, np.ndarray]:
-        """Return a vector's weights by name as arrays, with everything else that scoring needs."""
+        """Return the weights of a vector by name, with all other arrays that scoring needs."""
         plain = self.unpack(weights.detach().cpu().numpy())
         fixed = {name: values.cpu().numpy() for name, values in self.constants.items()}
         found = dict(zip(("input.mean", "input.scale"), self.statistics, strict=True))
         return found | {name: np.array(values) for name, values in (plain | fixed).items()}
 
 
-#: How the learning rate falls over an epoch's worth of steps times ``n_epochs``.
-SCHEDULES: dict[str, Callable[[float], float]] = {
-    "constant": lambda done: 1.0,
-    "linear": lambda done: 1.0 - done,
-    "cosine": lambda done: 0.5 + 0.5 * math.cos(math.pi * done),
-}
-SECOND, TINY = 0.999, 1e-8
-NOT_FINITE = (
-    "learning_rate must be smaller here, or clip given: the loss is no longer finite in epoch {}"
-)
-
-
 @dataclass(frozen=True)
 class Plan:
-    """How long and how to descend.
+    """Options of the training loop.
 
-    ``learning_rate``, ``weight_decay`` and ``opponent_rate`` (the share of the learning rate that
-    opponents take) are numbers or, for stacked configurations, tensors of shape (configuration x
-    1). ``max_steps`` cuts a run short and changes nothing before it: the schedule counts on
-    ``n_epochs``. ``sections`` are the numbers of weights of the ranker and of its opponents, which
-    are clipped apart. ``momentum`` is Adam's first decay. With ``plain_rate`` the opponents take
-    plain gradient steps of that rate, for players who must go in proportion to what they see.
-    ``kept_steps`` are the steps, ``kept_epochs`` says whether all epochs' ends, after which the
-    weights are copied to ``State.kept``. With ``recorded`` a GPU replays the loss and its gradient
-    (`Recorded`), which then must be tensor operations alone.
+    ``learning_rate``, ``weight_decay`` and ``opponent_rate`` (factor on the learning rate of
+    opponents) are numbers or, for stacked configurations, tensors of shape (configuration x 1).
+    ``max_steps`` ends a run early and changes nothing before: the schedule is that of ``n_epochs``.
+    ``sections`` are the numbers of weights of the ranker and of its opponents, which are clipped
+    separately. ``momentum`` is Adam's first decay. With ``plain_rate`` the opponents take plain
+    gradient steps of that rate. After each step in ``kept_steps``, and with ``kept_epochs`` after
+    each epoch, the weights are copied to ``State.kept``. With ``recorded`` a GPU replays the loss
+    and its gradient (`Recorded`), which then must consist of tensor operations only.
     """
 
     n_epochs: int
@@ -229,7 +167,7 @@ class Plan:
 
 @dataclass
 class State:
-    """Where a run stands, at the end of an epoch; ``kept`` holds weights by step."""
+    """State of a run at the end of an epoch; ``kept`` holds weights by step."""
 
     weights: Any
     first: Any
@@ -260,26 +198,26 @@ def train(
     store: Callable[[State], None] | None = None,
     context: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> State:
-    """Descend from a state, epoch by epoch, and give the last one.
+    """Minimise from a state, epoch by epoch, and return the last state.
 
     Parameters
     ----------
     state : State
-        The beginning, or what a checkpoint holds: the rest is then the same to the bit.
+        The initial state, or that of a checkpoint: the rest is then the same to the bit.
     batches : Batches
-        What an epoch goes through; it depends on the epoch's number alone.
+        The batches of an epoch, which depend on its number alone.
     value : callable
-        The loss at weights of a batch: a scalar, or one per stacked configuration.
+        Loss of weights and a batch: a scalar, or one per stacked configuration.
     plan : Plan
-        How long and how.
+        Options of the loop.
     each : callable, optional
         Called with the loss of each step.
     watch : callable, optional
-        Called after an epoch; says whether to stop.
+        Called after an epoch; returns whether to stop.
     store : callable, optional
         Called after an epoch, to write a checkpoint.
     context : callable, optional
-        Makes the context of each loss, such as mixed precision.
+        Returns the context of each loss, such as mixed precision.
     """
     plain = Computed(value, context)
     recorded = plan.recorded and state.weights.device.type == "cuda"
@@ -287,7 +225,7 @@ def train(
     steps = range(state.epoch, plan.n_epochs)
     for number in progress(steps, "training", total=len(steps)):
         if not _epoch(state, number, batches, gradient, plan, each):
-            break  # within an epoch: no state to go on from
+            break  # within an epoch: no state to continue from
         if plan.kept_epochs:
             state.kept[state.step] = state.weights.clone()
         stop = watch(state) if watch is not None else False
@@ -301,16 +239,16 @@ def train(
 def _epoch(
     state: State, number: int, batches: Batches, gradient: Any, plan: Plan, each: Any
 ) -> bool:
-    """Go through one epoch; say whether all of it was done."""
+    """Train for one epoch; return whether it was completed."""
     total: Any = 0.0
     count, n_steps = 0, batches.n_steps
     for batch in batches.epoch(number):
         if plan.max_steps is not None and state.step >= plan.max_steps:
             break
-        loss, slope = gradient(state.weights, batch)
+        loss, grad = gradient(state.weights, batch)
         done = state.step / max(1, n_steps * plan.n_epochs)
-        descend(state, slope, SCHEDULES[plan.schedule](done), plan)
-        total, count = total + without_lost(loss), count + 1
+        descend(state, grad, SCHEDULES[plan.schedule](done), plan)
+        total, count = total + finite_losses(loss), count + 1
         if each is not None:
             each(loss)
         if state.step in plan.kept_steps:
@@ -323,15 +261,15 @@ def _epoch(
 
 
 def descend(state: State, gradient: Any, share: float, plan: Plan) -> None:
-    """Take one step of Adam, in place; weight decay is apart from the gradient."""
+    """Take one step of Adam in place, with decoupled weight decay."""
     torch = require("torch", "neural")
     with torch.no_grad():
         if plan.clip is not None:
             gradient = _clipped(gradient, plan.clip, plan.sections)
         state.step += 1
         state.first.lerp_(gradient, 1.0 - plan.momentum)
-        state.second.mul_(SECOND).addcmul_(gradient, gradient, value=1.0 - SECOND)
-        spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND**state.step)).add_(TINY)
+        state.second.mul_(SECOND_DECAY).addcmul_(gradient, gradient, value=1.0 - SECOND_DECAY)
+        spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND_DECAY**state.step)).add_(EPSILON)
         rate = plan.learning_rate * share
         move = (state.first / spread).mul_(rate / (1.0 - plan.momentum**state.step))
         if len(plan.sections) > 1:
@@ -344,7 +282,7 @@ def descend(state: State, gradient: Any, share: float, plan: Plan) -> None:
 
 
 def _clipped(gradient: Any, clip: float, sections: tuple[int, ...]) -> Any:
-    """Scale each section of the gradient down to a norm of at most ``clip``."""
+    """Return the gradient with each section scaled down to a norm of at most ``clip``."""
     torch = require("torch", "neural")
     parts = gradient.split(list(sections), dim=-1) if sections else [gradient]
     norms = [part.norm(dim=-1, keepdim=True) for part in parts]
@@ -352,8 +290,70 @@ def _clipped(gradient: Any, clip: float, sections: tuple[int, ...]) -> Any:
     return torch.cat([part * (clip / norm.clamp_min(clip)) for part, norm in pairs], dim=-1)
 
 
+def finite_losses(loss: Any) -> Any:
+    """Return losses of stacked configurations with 0 for those not finite: the others continue."""
+    return loss.nan_to_num(0.0, 0.0, 0.0) if loss.ndim else loss
+
+
+class Computed:
+    """Loss of a batch and its gradient by the weights; 0 for a configuration that is not finite."""
+
+    def __init__(
+        self,
+        value: Callable[[Any, dict[str, Any]], Any],
+        context: Callable[[], AbstractContextManager[Any]],
+    ) -> None:
+        self.value, self.context = value, context
+
+    def __call__(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
+        """Return loss and gradient; the loss is detached."""
+        weights = weights.detach().requires_grad_(True)
+        with self.context():
+            loss = self.value(weights, batch)
+        (gradient,) = require("torch", "neural").autograd.grad(finite_losses(loss).sum(), weights)
+        return loss.detach(), gradient
+
+
+class Recorded:
+    """Loss and gradient on a GPU, for losses that consist of tensor operations only.
+
+    The operations of a small network take less time than their launches. The second batch of a
+    shape is therefore recorded as a CUDA graph, and later ones are replayed by one launch. The next
+    call overwrites the result.
+    """
+
+    def __init__(self, plain: Computed) -> None:
+        self.plain = plain
+        self.known: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any]:
+        """Return loss and gradient, by replay if the shape was recorded."""
+        shape = tuple((name, *values.shape) for name, values in batch.items())
+        if shape not in self.known:
+            if len(self.known) < MAX_RECORDED:
+                self.known[shape] = None  # libraries initialise in the first call
+            return self.plain(weights, batch)
+        if self.known[shape] is None:
+            self.known[shape] = self._record(weights, batch)
+        graph, graph_weights, graph_batch, result = self.known[shape]
+        graph_weights.copy_(weights)
+        for name, values in batch.items():
+            graph_batch[name].copy_(values)
+        graph.replay()
+        return result
+
+    def _record(self, weights: Any, batch: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
+        torch = require("torch", "neural")
+        weights = weights.detach().clone()
+        batch = {name: values.clone() for name, values in batch.items()}
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            result = self.plain(weights, batch)
+        return graph, weights, batch, result
+
+
 class Watch:
-    """Follows a metric on validation data after every epoch."""
+    """Early stopping by a metric of the validation lists after every epoch."""
 
     def __init__(
         self, problem: Problem, data: RankingData, metric: Metric, patience: int | None
@@ -362,7 +362,7 @@ class Watch:
         self.problem, self.data, self.metric, self.patience = problem, data, metric, patience
 
     def __call__(self, state: State) -> bool:
-        """Measure the weights after an epoch, note the best; say whether to stop."""
+        """Evaluate the weights after an epoch, store the best, and return whether to stop."""
         weights = self.problem.named(state.weights)
         score = run_rows(self.problem.model, weights, self.data.X, Net.score)
         state.watched.append(metric_value(self.metric, self.data, score))
@@ -371,12 +371,12 @@ class Watch:
         return self.over(state.watched)
 
     def best(self, values: list[float]) -> int:
-        """Return the first of the best epochs; NaN is worse than anything."""
+        """Return the first of the best epochs; NaN is worse than any number."""
         sign = 1.0 if self.metric.direction == "higher" else -1.0
         return int(np.argmax([-np.inf if np.isnan(v) else sign * v for v in values]))
 
     def over(self, values: list[float]) -> bool:
-        """Return whether the metric has not improved for long enough."""
+        """Return whether the metric has not improved for ``patience`` epochs."""
         if self.patience is None or not values:
             return False
         return len(values) - 1 - self.best(values) >= self.patience

@@ -1,8 +1,8 @@
 """FairPGRank: a stochastic ranker trained by policy gradients on utility and disparity."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, cast
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -13,9 +13,8 @@ from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts
 from ...core.params import (
     AnyOf,
+    Check,
     Choice,
-    Constraint,
-    Instance,
     Integer,
     Label,
     Number,
@@ -34,37 +33,40 @@ from .rewards import rewards
 
 __all__ = ["FairPGRank"]
 
+#: Metric of each disparity.
+DISPARITY_METRICS = {"group": "GroupDisparity", "individual": "IndividualDisparity"}
+
 
 class FairPGRank(Ranker):
-    """A Plackett-Luce ranker that trades the utility of its rankings against exposure disparity.
+    """Plackett-Luce ranker that trades the utility of its rankings against exposure disparity.
 
     Maximises the mean over lists of ``U - lam D + entropy H``: U is the expected utility of a
     ranking drawn from the policy, D the disparity of its expected exposures per merit
-    (`GroupDisparity` or `IndividualDisparity`), H the entropy of who comes first. Gradients come
-    from ``n_samples`` rankings of each list. The signs inside D are read off the exposures of the
-    same samples, which makes the gradient of D slightly biased; that of U is not. A list without
-    any relevant item teaches nothing. Features are taken as they are: bring them to one scale first
-    (scikit-learn's StandardScaler in a pipeline), or a large one drowns the rest.
+    (`GroupDisparity` or `IndividualDisparity`), H the entropy of the first position. Gradients are
+    estimated from ``n_samples`` rankings of each list. The signs inside D come from the exposures
+    of the same samples, so the gradient of D is slightly biased; that of U is not. A list without
+    relevant items has no gradient. Features are used unchanged: scale them first (scikit-learn's
+    StandardScaler in a pipeline), or those with large values dominate.
 
     Parameters
     ----------
     utility : {"ndcg", "dcg", "err", "average_rank"}
-        What a ranking is worth; of the average rank the negative.
+        Utility of a ranking; of the average rank the negative.
     disparity : {None, "individual", "group"}
-        What is held against it. ``"group"`` needs sensitive_features; of several groups the one
-        with the largest excess against the rest counts in each list.
+        The disparity that is subtracted. ``"group"`` needs sensitive_features; in each list the
+        group with the largest excess over everyone else counts.
     lam : float
-        The weight of the disparity.
+        Weight of the disparity.
     entropy : float
-        The weight of the entropy.
+        Weight of the entropy.
     n_samples : int
-        Rankings drawn of each list and step.
+        Number of rankings drawn per list and step.
     gradient : {"plrank", "reinforce"}
-        Place by place, each place's reward held against what the items left would earn in a random
-        order (2 to 17 times less variance on lists of 6 to 60 items; not for ERR), or reward times
-        score function.
+        By position, with the expected reward of the remaining items in random order as the baseline
+        (2 to 17 times less variance on lists of 6 to 60 items; not for ERR), or reward times score
+        function.
     baseline : {"leave_one_out", "mean"}
-        What REINFORCE subtracts: unbiased, or shrinking the gradient by (S - 1)/S.
+        What REINFORCE subtracts: unbiased, or scaling the gradient by (S - 1)/S.
     model : {"linear", "mlp"}
         A linear scorer, or a network (engine "torch").
     layers : sequence of int
@@ -72,22 +74,26 @@ class FairPGRank(Ranker):
     engine : {"cpu", "torch"}
         Compiled code for the linear scorer, or PyTorch.
     device : str
-        Where PyTorch works: "cpu", "cuda".
-    n_epochs, batch_size, learning_rate
-        Passes through the lists, lists per step of Adam, and its rate.
+        Device of PyTorch: "cpu", "cuda".
+    n_epochs : int
+        Number of passes through the lists.
+    batch_size : int
+        Number of lists per step of Adam.
+    learning_rate : float
+        Learning rate of Adam.
     merit : "relevance" or callable
         The merit of each row: its relevance, or a function of the array of relevances.
     k : int, optional
         Cutoff of the utility.
     max_disparity : float, optional
         Find by bisection the smallest ``lam`` (not less than the one given) whose disparity on the
-        training lists is at most this; `path_` shows what was tried.
+        training lists is at most this; `path_` lists the values tried.
     by : str or tuple of str, optional
-        Which sensitive attribute, or several crossed; may be left out where there is one.
+        The sensitive attribute, or several crossed; may be omitted if there is one.
     n_jobs : int
-        Threads for batches, -1 for all. It does not change the result.
+        Number of threads for batches, -1 for all. It does not change the result.
     random_state : int, Generator, RandomState or None
-        Seed of the start, the order of the lists and the draws.
+        Seed of the initial weights, the order of the lists and the draws.
 
     References
     ----------
@@ -107,83 +113,42 @@ class FairPGRank(Ranker):
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "utility": Choice("ndcg", "dcg", "err", "average_rank"),
-        "disparity": Optional(Choice("individual", "group")),
-        "lam": Number(0.0),
-        "entropy": Number(0.0),
-        "n_samples": Integer(1),
-        "gradient": Choice("plrank", "reinforce"),
-        "baseline": Choice("leave_one_out", "mean"),
-        "model": Choice("linear", "mlp"),
-        "engine": Choice("cpu", "torch"),
-        "n_epochs": Integer(0),
-        "batch_size": Integer(1),
-        "learning_rate": Number(0.0, open_low=True),
-        "merit": AnyOf(
-            Choice("relevance"), Instance(cast(type, Callable), "a function of the relevances")
-        ),
-        "k": Optional(Integer(1)),
-        "max_disparity": Optional(Number(0.0)),
-        "by": Optional(Label(many=True)),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("utility", "disparity", "lam")
     test_params: ClassVar[dict[str, Any]] = {
         "n_epochs": 30,
         "learning_rate": 0.03,
         "random_state": 0,
     }
 
-    def __init__(
-        self,
-        utility: str = "ndcg",
-        disparity: str | None = None,
-        lam: float = 0.0,
-        *,
-        entropy: float = 0.0,
-        n_samples: int = 10,
-        gradient: str = "plrank",
-        baseline: str = "leave_one_out",
-        model: str = "linear",
-        layers: Sequence[int] = (32,),
-        engine: str = "cpu",
-        device: str = "cpu",
-        n_epochs: int = 20,
-        batch_size: int = 1,
-        learning_rate: float = 0.001,
-        merit: Any = "relevance",
-        k: int | None = None,
-        max_disparity: float | None = None,
-        by: Any = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.utility = utility
-        self.disparity = disparity
-        self.lam = lam
-        self.entropy = entropy
-        self.n_samples = n_samples
-        self.gradient = gradient
-        self.baseline = baseline
-        self.model = model
-        self.layers = layers
-        self.engine = engine
-        self.device = device
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.merit = merit
-        self.k = k
-        self.max_disparity = max_disparity
-        self.by = by
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    utility: Annotated[str, Choice("ndcg", "dcg", "err", "average_rank")] = "ndcg"
+    disparity: Annotated[str | None, Optional(Choice("individual", "group"))] = None
+    lam: Annotated[float, Number(0.0)] = 0.0
+    entropy: Annotated[float, Number(0.0)] = 0.0
+    n_samples: Annotated[int, Integer(1)] = 10
+    gradient: Annotated[str, Choice("plrank", "reinforce")] = "plrank"
+    baseline: Annotated[str, Choice("leave_one_out", "mean")] = "leave_one_out"
+    model: Annotated[str, Choice("linear", "mlp")] = "linear"
+    layers: Sequence[int] = (32,)
+    engine: Annotated[str, Choice("cpu", "torch")] = "cpu"
+    device: str = "cpu"
+    n_epochs: Annotated[int, Integer(0)] = 20
+    batch_size: Annotated[int, Integer(1)] = 1
+    learning_rate: Annotated[float, Number(0.0, open_low=True)] = 0.001
+    merit: Annotated[
+        Any, AnyOf(Choice("relevance"), Check(callable, "a function of the relevances"))
+    ] = "relevance"
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    max_disparity: Annotated[float | None, Optional(Number(0.0))] = None
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    n_jobs: int | None = -1
+    random_state: Any = None
 
     def exposure(
         self, X: Any, *, qid: Any = None, n_samples: int | None = None, return_error: bool = False
     ) -> Any:
-        """Return each row's expected exposure, in the caller's row order.
+        """Return the expected exposure of each row, in input order.
 
-        Exact for lists up to 8 items, else from 1,000 draws unless ``n_samples`` says otherwise;
+        Exact for lists of up to 8 items; otherwise from ``n_samples`` draws, by default 1,000.
         ``return_error`` adds the standard errors.
         """
         return self._policy(X, qid).exposure(n_samples, return_error=return_error)
@@ -191,7 +156,7 @@ class FairPGRank(Ranker):
     def sample_rankings(
         self, X: Any, *, qid: Any = None, size: int = 10, random_state: Any = None
     ) -> Ranking:
-        """Draw rankings of every list: a Ranking with ``size`` draws."""
+        """Draw ``size`` rankings of every list."""
         return self._policy(X, qid).sample(size, random_state)
 
     def tradeoff_path(
@@ -216,44 +181,42 @@ class FairPGRank(Ranker):
         X, y, qid, sensitive_features, query_weight
             As in `fit`.
         validation : float or RankingData
-            The share of the lists to compare on, or data.
+            The share of the lists to compare on, or the lists.
         k : int, optional
             Cutoff of NDCG.
         n_draws : int
-            Rankings drawn of every validation list.
+            Number of rankings drawn per validation list.
 
         Returns
         -------
         TradeoffPath
-            With the expected NDCG and the disparity each policy has on the validation lists.
+            With the expected NDCG and the disparity of each policy on the validation lists.
         """
         name = type(self).__name__
         values = [float(lam) for lam in lams]
         check_params("tradeoff_path", {"lams": values}, {"lams": Vector(low=0.0)})
         if self.disparity is None:
-            raise DataError("disparity of FairPGRank must be named for a tradeoff_path")
+            raise DataError("disparity of FairPGRank must be named for a tradeoff_path, got None")
         check_params(name, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, None, query_weight)
         train, valid = held_out(data, validation, self.random_state, name)
         if valid is None:
-            raise DataError("validation of tradeoff_path must leave lists to compare on")
-        good = one_metric("NDCG" if k is None else f"NDCG@{k}")
-        words = {"group": "GroupDisparity", "individual": "IndividualDisparity"}
-        bad = one_metric(words[self.disparity])
+            raise DataError("validation of tradeoff_path must leave lists to compare on, got none")
+        names = ("NDCG" if k is None else f"NDCG@{k}", DISPARITY_METRICS[self.disparity])
+        metrics = [one_metric(name) for name in names]
 
-        def worth(ranking: Ranking) -> tuple[float, float]:
-            values = [float(m.summarize(m.per_query(ranking))[0]) for m in (good, bad)]
+        def evaluate(ranking: Ranking) -> tuple[float, float]:
+            values = [float(m.summarize(m.per_query(ranking))[0]) for m in metrics]
             return values[0], values[1]
 
         rankers = [clone(self).set_params(lam=lam).fit(train) for lam in values]
-        found = [worth(r.rank(valid, n_draws=n_draws, random_state=0)) for r in rankers]
+        found = [evaluate(r.rank(valid, n_draws=n_draws, random_state=0)) for r in rankers]
         level = as_ranking_data(score=np.zeros(valid.n_rows), qid=valid.query_of_rows())
         drawn = PlackettLuce(level).sample(n_draws, 0).position
-        chance = worth(Ranking.from_positions(valid, valid.to_original(drawn)))
+        chance = evaluate(Ranking.from_positions(valid, valid.to_original(drawn)))
         relevance, unfairness = np.array(found).T
-        return TradeoffPath(
-            rankers, values, relevance, unfairness, (str(good), str(bad)), chance, "lam"
-        )
+        titles = (str(metrics[0]), str(metrics[1]))
+        return TradeoffPath(rankers, values, relevance, unfairness, titles, chance, "lam")
 
     def _policy(self, X: Any, qid: Any) -> PlackettLuce:
         scores = self.predict(X)
@@ -262,9 +225,9 @@ class FairPGRank(Ranker):
             return PlackettLuce(scores, query)
         return PlackettLuce(scores, qid)
 
-    def _needs(self) -> frozenset[str]:
-        """Add the groups where their disparity counts."""
-        needs = super()._needs()
+    def current_needs(self) -> frozenset[str]:
+        """Add the groups if their disparity counts."""
+        needs = super().current_needs()
         return needs | {"sensitive_features"} if self.disparity == "group" else needs
 
     def _fit(self, data: RankingData) -> None:
@@ -272,30 +235,31 @@ class FairPGRank(Ranker):
             raise DataError("engine of FairPGRank must be 'torch' for model 'mlp', got 'cpu'")
         if self.gradient == "plrank" and self.utility == "err":
             raise DataError(
-                "gradient of FairPGRank must be 'reinforce' for utility 'err': ERR is no sum over "
-                "places"
+                "gradient of FairPGRank must be 'reinforce' for utility 'err', which is not a sum "
+                "over positions"
             )
         seed = as_seed(self.random_state)
         if self.max_disparity is None:
             self._train(data, float(self.lam), seed)
             return
         if self.disparity is None:
-            raise DataError("disparity of FairPGRank must be named where max_disparity is given")
+            raise DataError("disparity of FairPGRank must be named if max_disparity is given")
         self._search(data, seed)
 
     def _train(self, data: RankingData, lam: float, seed: int) -> None:
-        """Train once, from the start."""
+        """Train once, from new initial weights."""
         reward = rewards(data, self.utility, self.disparity, self.merit, self.k, self.by)
         names = ("entropy", "n_samples", "gradient", "baseline", "batch_size", "learning_rate")
         settings = {name: getattr(self, name) for name in (*names, "n_jobs", "device")}
         settings |= {"lam": lam, "seed": seed, "mlp": self.model == "mlp", "layers": self.layers}
         engine: Any = _engine(self.engine)(data, reward, settings)
         curve = []
-        known = _known(data)
+        has_relevant = _has_relevant(data)
         for epoch in progress(range(self.n_epochs), "training", total=self.n_epochs):
             for _ in engine.epoch(epoch):
                 pass
-            curve.append(engine.facts[known].mean(axis=0) if known.any() else np.zeros(3))
+            facts = engine.facts[has_relevant]
+            curve.append(facts.mean(axis=0) if len(facts) else np.zeros(3))
         table = np.array(curve).reshape(-1, 3)
         self.curve_ = {
             "utility": table[:, 0].tolist(),
@@ -315,7 +279,7 @@ class FairPGRank(Ranker):
             del self.weights_, self.biases_
 
     def _search(self, data: RankingData, seed: int) -> None:
-        """Double the weight of the disparity until the bound holds, then halve the last step."""
+        """Double the weight of the disparity until the bound holds, then bisect the last step."""
         tried: list[tuple[float, float, float]] = []
 
         def reached(lam: float) -> float:
@@ -326,23 +290,23 @@ class FairPGRank(Ranker):
 
         bound = float(self.max_disparity)  # type: ignore[arg-type]
         low, high = float(self.lam), max(2.0 * float(self.lam), 0.125)
-        held = reached(low) <= bound
-        if not held:
+        holds = reached(low) <= bound
+        if not holds:
             for _ in progress(range(16), "searching the weight", total=16):
                 if reached(high) <= bound:
-                    held = True
+                    holds = True
                     break
                 low, high = high, 2.0 * high
-            for _ in range(4 if held else 0):
+            for _ in range(4 if holds else 0):
                 middle = (low + high) / 2.0
                 low, high = (low, middle) if reached(middle) <= bound else (middle, high)
-            if held:
+            if holds:
                 reached(high)
         self.path_ = {
             name: [row[at] for row in tried]
             for at, name in enumerate(("lam", "utility", "disparity"))
         }
-        if not held:
+        if not holds:
             warnings.warn(
                 f"max_disparity of FairPGRank was not reached: at lam={tried[-1][0]:g} the "
                 f"disparity is {tried[-1][2]:.4g}, above {bound:g}; the last model is kept",
@@ -359,8 +323,7 @@ class FairPGRank(Ranker):
             sensitive_features=reward.group.astype(str) if self.disparity == "group" else None,
             score=self._scores(data),
         )
-        name = "GroupDisparity" if self.disparity == "group" else "IndividualDisparity"
-        metric = one_metric(name)
+        metric = one_metric(DISPARITY_METRICS[str(self.disparity)])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquirankWarning)
             drawn = PlackettLuce(scored).sample(200, seed)
@@ -391,12 +354,12 @@ class FairPGRank(Ranker):
 
     @property
     def path_table_(self) -> Table:
-        """What was tried for ``max_disparity``: lam, utility, disparity reached."""
+        """Values of lam tried for ``max_disparity``, with utility and disparity."""
         return Table(_arrays(self.path_), None)
 
 
 def _engine(name: str) -> type:
-    """Import an engine when it is asked for: numba and PyTorch take their time."""
+    """Return an engine, imported on demand: numba and PyTorch are slow to import."""
     if name == "torch":
         from .torch_engine import TorchEngine
 
@@ -406,8 +369,8 @@ def _engine(name: str) -> type:
     return LinearEngine
 
 
-def _known(data: RankingData) -> np.ndarray:
-    """Say which lists hold a relevant item."""
+def _has_relevant(data: RankingData) -> np.ndarray:
+    """Return for each list whether it contains a relevant item."""
     from ...kernels.segments import segment_sum
 
     return segment_sum(np.asarray(data.y, dtype=np.float64), data.offsets) > 0.0

@@ -1,4 +1,4 @@
-"""The compiled engine: a linear model, trained list by list or in batches, on the CPU."""
+"""LinearEngine: compiled training of a linear policy on the CPU, list by list or in batches."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,9 +14,9 @@ from .rewards import Rewards
 
 __all__ = ["LinearEngine"]
 
-#: Lists per call of the compiled loop: often enough to be interrupted and to show progress.
-TURN = 2048
-#: Batches are added up in this many parts, whatever the number of threads.
+#: Lists per call of the compiled loop, so that training can be interrupted and show progress.
+CHUNK = 2048
+#: Number of parts in which a batch is summed, whatever the number of threads.
 PARTS = 8
 
 
@@ -36,11 +36,11 @@ class LinearEngine:
         self.query_weight = np.ones(data.n_queries) if weight is None else np.asarray(weight, float)
 
     def epoch(self, number: int) -> Iterator[int]:
-        """Go once through all lists in a random order; give how many were done, bit by bit."""
+        """Process all lists once in random order; yield the number of lists of each chunk."""
         order = generator(self.settings["seed"], 1, number).permutation(self.data.n_queries)
         if self.settings["batch_size"] == 1:
-            for begin in range(0, len(order), TURN):
-                queries = order[begin : begin + TURN]
+            for begin in range(0, len(order), CHUNK):
+                queries = order[begin : begin + CHUNK]
                 self.step = train_in_turn(
                     self.X, self.data.offsets, queries, self.coef, self.first, self.second,
                     self.step, self.settings["learning_rate"], *self._fixed(), self._seed(),
@@ -74,20 +74,19 @@ class LinearEngine:
 
     def _batch(self, queries: np.ndarray, number: int, pool: ThreadPoolExecutor) -> None:
         parts = [part for part in np.array_split(queries, PARTS) if len(part)]
-        pulls = [np.zeros_like(self.coef) for _ in parts]
+        grads = [np.zeros_like(self.coef) for _ in parts]
 
         def work(at: int) -> None:
             batch_gradient(
                 self.X, self.data.offsets, parts[at], self.coef, *self._fixed(), self._seed(),
-                number, pulls[at], self.facts,
+                number, grads[at], self.facts,
             )  # fmt: skip
 
         list(pool.map(work, range(len(parts))))
-        pull = np.add.reduce(pulls) / len(queries)
+        grad = np.add.reduce(grads) / len(queries)
         self.step += 1
-        s = self.settings["learning_rate"]
-        self.first = 0.9 * self.first + 0.1 * pull
-        self.second = 0.999 * self.second + 0.001 * pull * pull
-        size = s / (1.0 - 0.9**self.step)
+        self.first = 0.9 * self.first + 0.1 * grad
+        self.second = 0.999 * self.second + 0.001 * grad * grad
+        rate = self.settings["learning_rate"] / (1.0 - 0.9**self.step)
         root = np.sqrt(self.second / (1.0 - 0.999**self.step)) + 1e-8
-        self.coef = (self.coef + size * self.first / root).astype(self.X.dtype)
+        self.coef = (self.coef + rate * self.first / root).astype(self.X.dtype)

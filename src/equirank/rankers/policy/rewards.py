@@ -1,4 +1,4 @@
-"""What a policy is rewarded for: the utility, the disparity and their numbers per row."""
+"""Rewards of a policy: utility and disparity, as numbers per row and position."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,20 +20,20 @@ DISPARITIES = {None: NONE, "individual": INDIVIDUAL, "group": GROUP}
 
 @dataclass(frozen=True, eq=False)
 class Rewards:
-    """Arrays per stored row, and weights per place.
+    """Arrays per stored row, and weights per position.
 
     Attributes
     ----------
     gain, theta : ndarray
         The utility of a ranking is ``sum_i gain_i theta_pos(i)``.
     stop : ndarray
-        Chances that a reader stops at each row where the utility is ERR; empty otherwise.
+        Probability that a reader stops at each row if the utility is ERR; empty otherwise.
     merit, group : ndarray
-        Of each row.
+        Merit and group of each row.
     attention : ndarray
-        Exposure of each place.
+        Exposure of each position.
     n_groups, disparity : int
-        How many groups there are, and which disparity counts.
+        Number of groups, and the code of the disparity.
     """
 
     gain: np.ndarray
@@ -54,7 +54,7 @@ def rewards(
     k: int | None,
     by: Any,
 ) -> Rewards:
-    """Work out the numbers of each row."""
+    """Compute the rewards of a data set."""
     if data.y is None:
         raise DataError("y must be given to learn a policy")
     y = np.asarray(data.y, dtype=np.float64)
@@ -74,8 +74,8 @@ def rewards(
         gain = gains(y, "exp2").astype(np.float64)
         if utility == "ndcg":
             order = sort_within(gain, data.offsets)
-            place = np.arange(len(y)) - np.repeat(data.offsets[:-1], sizes)
-            ideal = segment_sum(gain[order] * theta[place], data.offsets)
+            rank = np.arange(len(y)) - np.repeat(data.offsets[:-1], sizes)
+            ideal = segment_sum(gain[order] * theta[rank], data.offsets)
             gain = gain / np.repeat(np.where(ideal > 0.0, ideal, 1.0), sizes)
     group, n_groups = np.zeros(len(y), dtype=np.int32), 1
     if disparity == "group":
@@ -99,12 +99,12 @@ def _merit(
         return y
     values = np.asarray(merit(y), dtype=np.float64)
     if values.shape != y.shape:
-        raise DataError(f"merit must give one number per row ({len(y)}), got {values.shape}")
+        raise DataError(f"merit must return one number per row ({len(y)}), got {values.shape}")
     bad = ~(np.isfinite(values) & (values >= 0.0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         query, row = data.place(at)
         raise DataError(
-            f"merit must give numbers >= 0, got {values[at]} in row {row} of query {query!r}"
+            f"merit must return numbers >= 0, got {values[at]} in row {row} of query {query!r}"
         )
     return values

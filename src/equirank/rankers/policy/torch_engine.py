@@ -1,4 +1,4 @@
-"""The PyTorch engine: networks and GPUs, batches of lists padded side by side."""
+"""TorchEngine: training of linear and neural policies with PyTorch, in padded batches of lists."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from ...core.data import RankingData
 from ...core.environment import require
 from ...core.random import generator
 from ...kernels.policy_gradient import GROUP, INDIVIDUAL
-from ..neural.batches import list_places
+from ..neural.batches import list_slots
 from .rewards import Rewards
 
 __all__ = ["TorchEngine", "padded_gradient"]
 
 
-#: Strengths under this share of the list's largest are taken as this share: sums never vanish.
-WEAKEST = 1e-30
+#: Smallest strength relative to the largest of the list, so that sums are never 0.
+MIN_STRENGTH = 1e-30
 
 
 class TorchEngine:
     """Trains a linear scorer or a network by policy gradients and Adam, on any device.
 
-    Lists are shuffled once, so that a batch is a slice of the features; each epoch takes the
+    Lists are shuffled once, so that a batch is a slice of the features; each epoch visits the
     batches in a new order.
     """
 
@@ -63,15 +63,15 @@ class TorchEngine:
         self.recorded: dict[int, Any] = {}
 
     def epoch(self, number: int) -> Iterator[int]:
-        """Go once through all batches in a random order; give how many lists were done."""
+        """Process all batches once in random order; yield the number of lists of each."""
         size = self.settings["batch_size"]
         starts = np.arange(0, len(self.lists), size)
-        seen = []
+        results = []
         for begin in generator(self.settings["seed"], 1, number).permutation(starts):
             end = min(int(begin) + size, len(self.lists))
-            seen.append((int(begin), end, self._step(int(begin), end)))
+            results.append((int(begin), end, self._step(int(begin), end)))
             yield end - int(begin)
-        for begin, end, facts in seen:  # read once per epoch: a GPU need not wait for each batch
+        for begin, end, facts in results:  # once per epoch, so that a GPU need not synchronise
             self.facts[self.lists[begin:end]] = facts.cpu().numpy()
 
     def scores(self, X: np.ndarray) -> np.ndarray:
@@ -88,7 +88,7 @@ class TorchEngine:
     def _tensor(self, values: np.ndarray) -> Any:
         plain = np.ascontiguousarray(values)
         if not plain.flags.writeable:
-            plain = plain.copy()  # PyTorch shares memory and wants to write
+            plain = plain.copy()  # PyTorch shares the memory and requires write access
         return self.torch.as_tensor(plain, device=self.device)
 
     def _model(self, rng: np.random.Generator) -> Any:
@@ -111,16 +111,16 @@ class TorchEngine:
         return model.to(self.device)
 
     def _batch(self, begin: int, end: int) -> "_Batch":
-        """Lay out a batch once; every epoch takes the same ones."""
+        """Return the padded batch of these lists, made once for all epochs."""
         if begin not in self.batches:
             torch = self.torch
             first, last = int(self.offsets[begin]), int(self.offsets[end])
-            slot, longest = list_places(np.diff(self.offsets[begin : end + 1]))
-            places = self._tensor(slot)
+            numbers, longest = list_slots(np.diff(self.offsets[begin : end + 1]))
+            slot = self._tensor(numbers)
 
             def pad(values: Any) -> Any:
                 table = torch.zeros((end - begin) * longest, dtype=values.dtype, device=self.device)
-                table[places] = values
+                table[slot] = values
                 return table.view(end - begin, longest)
 
             real = pad(torch.ones(last - first, dtype=torch.bool, device=self.device))
@@ -129,16 +129,16 @@ class TorchEngine:
                 for name, values in self.columns.items()
             }
             group = pad(self.group[first:last])
-            self.batches[begin] = _Batch(slice(first, last), longest, places, real, columns, group)
+            self.batches[begin] = _Batch(slice(first, last), longest, slot, real, columns, group)
         return self.batches[begin]
 
     def _step(self, begin: int, end: int) -> Any:
-        """Take one step; on a GPU the second one of a batch is recorded and replayed ever after."""
+        """Take one step; on a GPU the second step of a batch is recorded, and then replayed."""
         if self.device.type != "cuda":
-            return self._climb(begin, end)
+            return self._ascend(begin, end)
         if begin not in self.recorded:
             self.recorded[begin] = None
-            return self._climb(begin, end)
+            return self._ascend(begin, end)
         if self.recorded[begin] is None:
             self.recorded[begin] = self._record(begin, end)
         graph, facts = self.recorded[begin]
@@ -151,16 +151,16 @@ class TorchEngine:
         graph = torch.cuda.CUDAGraph()
         graph.register_generator_state(self.random)
         with torch.cuda.graph(graph):
-            facts = self._climb(begin, end)
+            facts = self._ascend(begin, end)
         return graph, facts
 
-    def _climb(self, begin: int, end: int) -> Any:
+    def _ascend(self, begin: int, end: int) -> Any:
         torch, batch = self.torch, self._batch(begin, end)
         score = self.model(self.X[batch.rows])[:, 0]
         with torch.no_grad():
             table = torch.full_like(batch.real, -torch.inf, dtype=score.dtype)
             table.view(-1)[batch.slot] = score
-            gradient, facts = padded_gradient(
+            grad, facts = padded_gradient(
                 table,
                 batch.real,
                 batch.columns["gain"],
@@ -173,16 +173,16 @@ class TorchEngine:
                 self.settings,
                 self.random,
             )
-            pull = gradient * (self.query_weight[begin:end, None] / (end - begin))
+            grad = grad * (self.query_weight[begin:end, None] / (end - begin))
         self.optimiser.zero_grad(set_to_none=True)
-        score.backward(-pull.view(-1)[batch.slot])
+        score.backward(-grad.view(-1)[batch.slot])
         self.optimiser.step()
         return facts
 
 
 @dataclass(frozen=True, eq=False)
 class _Batch:
-    """Some lists side by side: their rows, where each row stands, and what is known of it."""
+    """Lists of a batch: their rows, the slot of each row in the padded table, and its columns."""
 
     rows: slice
     longest: int
@@ -198,76 +198,88 @@ def padded_gradient(
 ) -> tuple[Any, Any]:  # fmt: skip
     """Return the gradient by the scores (list x item) and utility, disparity, entropy per list.
 
-    The same numbers as the compiled engine gives for the same ``orders``, which are drawn where
-    they are not given.
+    The result equals that of the compiled engine for the same ``orders``, which are drawn if not
+    given.
     """
     torch = require("torch", "neural")
     n_samples, lam = settings["n_samples"], float(settings["lam"])
-    strength = torch.exp(score - score.max(dim=1, keepdim=True).values).clamp_min(WEAKEST)
+    strength = torch.exp(score - score.max(dim=1, keepdim=True).values).clamp_min(MIN_STRENGTH)
     strength = torch.where(real, strength, torch.zeros_like(strength))
     if orders is None:
         shape = (score.shape[0], n_samples, score.shape[1])
-        race = torch.empty(shape, dtype=score.dtype, device=score.device)
-        race.exponential_(generator=random)
-        race = race / strength[:, None]  # items that are not there come in last
-        orders = race.argsort(dim=2)
+        arrival = torch.empty(shape, dtype=score.dtype, device=score.device)
+        arrival.exponential_(generator=random)
+        orders = (arrival / strength[:, None]).argsort(dim=2)  # padding comes last
     shape = orders.shape
 
-    def along(values: Any) -> Any:
+    def by_position(values: Any) -> Any:
         return values[:, None].expand(shape).gather(2, orders)
 
-    def back(values: Any) -> Any:
+    def by_item(values: Any) -> Any:
         return torch.zeros_like(values).scatter_(2, orders, values).mean(dim=1)
 
-    power, worth = along(strength), along(gain)
+    power, gains = by_position(strength), by_position(gain)
     if stop is None:
-        rewards = (theta * worth).sum(dim=2)
+        rewards = (theta * gains).sum(dim=2)
     else:
-        chance = along(stop)
-        reading = torch.cumprod(1.0 - chance, dim=2) / (1.0 - chance).clamp_min(1e-12)
-        rewards = (theta * chance * reading).sum(dim=2)
-    shown = along(real.to(score.dtype))
-    exposure = back(attention * shown)
+        p_stop = by_position(stop)
+        reading = torch.cumprod(1.0 - p_stop, dim=2) / (1.0 - p_stop).clamp_min(1e-12)
+        rewards = (theta * p_stop * reading).sum(dim=2)
+    shown = by_position(real.to(score.dtype))
+    exposure = by_item(attention * shown)
     value, signs = _signs(exposure, merit, group, real, reward)
-    penal = lam * along(signs)
-    left = _from_behind(power).clamp_min(1e-38)
+    penalty = lam * by_position(signs)
+    left = _sums_from_end(power).clamp_min(1e-38)
     if settings["gradient"] == "plrank":
-        term = theta * worth - attention * penal
-        after = _from_behind(term)
-        count = _from_behind(shown).clamp_min(1.0)
-        # what the items left would earn in a random order: known before the choice
-        usual = _from_behind(worth) / count * (_from_behind(theta * shown) - theta)
-        usual = usual - _from_behind(penal) / count * (_from_behind(attention * shown) - attention)
-        mean = theta * _from_behind(power * worth) - attention * _from_behind(power * penal)
-        behind = after - term - usual
-        pull = worth * torch.cumsum(theta / left, dim=2)
-        pull = pull - penal * torch.cumsum(attention / left, dim=2)
-        pull = pull - torch.cumsum((mean / left + behind) / left, dim=2)
-        gradient = back(behind + power * pull)
+        grad = by_item(_plrank(power, gains, theta, attention, penalty, shown, left))
     else:
-        total = rewards - (attention * penal).sum(dim=2)
+        total = rewards - (attention * penalty).sum(dim=2)
         advantage = total - total.mean(dim=1, keepdim=True)
         if n_samples == 1:
             advantage = total
         elif settings["baseline"] == "leave_one_out":
             advantage = advantage * (n_samples / (n_samples - 1.0))
         inverse = torch.cumsum(1.0 / left, dim=2)
-        gradient = back(advantage[:, :, None] * (shown - power * inverse))
+        grad = by_item(advantage[:, :, None] * (shown - power * inverse))
     share = strength / strength.sum(dim=1, keepdim=True)
     log = torch.where(real, torch.log(share.clamp_min(1e-38)), torch.zeros_like(share))
-    uncertainty = -(share * log).sum(dim=1)
-    gradient = gradient - settings["entropy"] * share * (log + uncertainty[:, None])
-    gradient = torch.where(real, gradient, torch.zeros_like(gradient))
-    return gradient, torch.stack([rewards.mean(dim=1), value, uncertainty], dim=1)
+    entropy = -(share * log).sum(dim=1)
+    grad = grad - settings["entropy"] * share * (log + entropy[:, None])
+    grad = torch.where(real, grad, torch.zeros_like(grad))
+    return grad, torch.stack([rewards.mean(dim=1), value, entropy], dim=1)
 
 
-def _from_behind(values: Any) -> Any:
-    """Add up from the last place to each one."""
+def _plrank(
+    power: Any, gains: Any, theta: Any, attention: Any, penalty: Any, shown: Any, left: Any
+) -> Any:
+    """Return the PL-Rank gradient of each position (list x sample x position).
+
+    The baseline of a position is the expected reward of the remaining items in random order, which
+    is known before the choice.
+    """
+    cumsum = require("torch", "neural").cumsum
+    term = theta * gains - attention * penalty
+    after = _sums_from_end(term)
+    count = _sums_from_end(shown).clamp_min(1.0)
+    baseline = _sums_from_end(gains) / count * (_sums_from_end(theta * shown) - theta)
+    baseline = baseline - _sums_from_end(penalty) / count * (
+        _sums_from_end(attention * shown) - attention
+    )
+    mean = theta * _sums_from_end(power * gains) - attention * _sums_from_end(power * penalty)
+    advantage = after - term - baseline
+    factor = gains * cumsum(theta / left, dim=2)
+    factor = factor - penalty * cumsum(attention / left, dim=2)
+    factor = factor - cumsum((mean / left + advantage) / left, dim=2)
+    return advantage + power * factor
+
+
+def _sums_from_end(values: Any) -> Any:
+    """Return the sums from each position to the last."""
     return values.flip(2).cumsum(dim=2).flip(2)
 
 
 def _signs(exposure: Any, merit: Any, group: Any, real: Any, reward: Rewards) -> tuple[Any, Any]:
-    """Return each list's disparity and each item's coefficient in it."""
+    """Return the disparity of each list and the coefficient of each item in it."""
     torch = require("torch", "neural")
     zero = torch.zeros_like(exposure)
     if reward.disparity == INDIVIDUAL:
@@ -284,10 +296,10 @@ def _signs(exposure: Any, merit: Any, group: Any, real: Any, reward: Rewards) ->
     if reward.disparity != GROUP:
         return zero[:, 0], zero
     worst, signs = zero[:, 0], zero
-    here = real.to(exposure.dtype)
+    is_item = real.to(exposure.dtype)
     for code in range(reward.n_groups):
-        inside = here * (group == code)
-        outside = here - inside
+        inside = is_item * (group == code)
+        outside = is_item - inside
         drawn = [(exposure * side).sum(dim=1) for side in (inside, outside)]
         earned = [(merit * side).sum(dim=1) for side in (inside, outside)]
         people = [side.sum(dim=1) for side in (inside, outside)]

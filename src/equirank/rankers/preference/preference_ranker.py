@@ -196,7 +196,7 @@ class PreferenceRanker(PairRanker):
             Row numbers and scores, in input order.
         """
         data = self._prediction_data(X, None, qid, None)
-        found = self._ordered(self._blind(data), np.zeros(1, dtype=np.uint64))
+        found = self._ordered(self.visible(data), np.zeros(1, dtype=np.uint64))
         order = found.order if data.rows is None else data.rows[found.order]
         return PreferenceOrder(
             order, data.to_original(found.scores), found.n_compared, found.n_calls
