@@ -284,7 +284,7 @@ class FairReduction(Ranker):
             net = state.multipliers(theta) if derived is None else derived
             model = self._member(estimator, rule, net, seed)
             model.fit(data)
-            error, difference = rule.measure(data, model._scores(model.visible(data)))
+            error, difference = rule.measure(data, model.predict(data)[data.caller_rank])
             state.add(model, net, error, difference)
             if state.done(self.tol):
                 break
@@ -309,8 +309,7 @@ class FairReduction(Ranker):
         return clone(estimator).set_params(**given)
 
     def _scores(self, data: RankingData) -> np.ndarray:
-        member = self.members_[self.best_]
-        return np.asarray(member._scores(member.visible(data)), dtype=np.float64)
+        return np.asarray(self.members_[self.best_].predict(data)[data.caller_rank])
 
     def _parts(self, data: RankingData) -> Parts | None:
         member = self.members_[self.best_]
@@ -318,9 +317,7 @@ class FairReduction(Ranker):
 
     def _positions(self, data: RankingData, member: int) -> np.ndarray:
         """Return the positions of the stored rows under one member."""
-        model = self.members_[member]
-        score = np.asarray(model._scores(model.visible(data)), dtype=np.float64)
-        return Ranking.from_scores(data, data.to_original(score)).position
+        return Ranking.from_scores(data, self.members_[member].predict(data)).position
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
         """Draw a member for each query and draw, and return positions (stored rows x draws)."""
