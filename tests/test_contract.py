@@ -212,12 +212,14 @@ def walk_ranker(model):
     check_estimator(with_groups(model) if grouped else model, on_skip=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RANKERS)
 def test_every_ranker_keeps_the_contract(name):
     assert issubclass(find(name), equirank.Ranker)
     walk_ranker(make(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*RANKERS, *WRAPPED])
 def test_every_ranker_ranks_alike_after_save_and_load(name, tmp_path):
     model = make(name)
@@ -235,6 +237,7 @@ def test_every_ranker_ranks_alike_after_save_and_load(name, tmp_path):
     assert again.predict(new).tobytes() == model.predict(new).tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RERANKERS)
 def test_every_reranker_keeps_the_contract(name):
     from equirank.testing import check_reranker

@@ -105,6 +105,7 @@ def own_files():
                 yield path
 
 
+@pytest.mark.slow
 def test_no_file_names_a_place_on_some_machine():
     places = "|".join(["home", "root", "work", "tmp", "opt", "Users"])
     place = re.compile(rb"(?<![\w.$})])/(" + places.encode() + rb")/")

@@ -20,6 +20,7 @@ def stream(seed, lists, items):
     return np.random.default_rng(seed).random((lists, items)) * 0.2 + np.linspace(1, 0.5, items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["assignment", "milp"])
 def test_attention_follows_relevance_and_quality_stays(method):
     equity = EquityOfAttention(theta=0.9, k=3, method=method)
@@ -46,6 +47,7 @@ def by_force(values, owed, attention, theta, k):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_exact_method_is_exact(seed):
     lists = stream(seed, 6, 5)

@@ -40,6 +40,7 @@ def test_two_users_and_two_items():
     assert policy.user_utility(PAIR).sum() == pytest.approx(1.2, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_as_good_as_a_general_solver(seed, alpha):
@@ -54,6 +55,7 @@ def test_as_good_as_a_general_solver(seed, alpha):
     assert best <= ours + 1.01 * model.gap_ * weight.sum() + 1e-6
 
 
+@pytest.mark.slow
 def test_a_convex_solver_agrees():
     cvxpy = pytest.importorskip("cvxpy")
     relevance = np.random.default_rng(5).random((8, 10))

@@ -15,6 +15,8 @@ from equirank.core import environment as extras
 from equirank.core.table import Table
 from equirank.reports.number_words import FORMATS
 
+pytestmark = pytest.mark.slow
+
 
 class Page(HTMLParser):
     """Elements with their attributes, the scripts, and the text outside of scripts and styles."""

@@ -51,6 +51,7 @@ def test_every_table_becomes_a_frame(one_list):
         assert len(table.to_frame("pandas")) == len(table), name
 
 
+@pytest.mark.slow
 def test_results_differ_where_a_number_does():
     one, two = small(), small()
     assert one == two

@@ -82,6 +82,7 @@ def test_where_it_holds(hiring):
     assert hiring.failures("NDCG@10>2") == []
 
 
+@pytest.mark.slow
 def test_a_metric_that_was_not_measured_is_measured():
     data = load_hiring().select(slice(0, 5))
     result = audit(data, protected="sex=female", n_boot=20, n_permutations=20)

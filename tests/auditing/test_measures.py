@@ -89,6 +89,7 @@ def test_the_test_of_a_short_list_is_exact():
     np.testing.assert_allclose(result.group_p_values, 2 / 10)
 
 
+@pytest.mark.slow
 def test_p_values_are_uniform_without_a_difference():
     p = []
     for seed in range(150):

@@ -123,6 +123,7 @@ def test_of_very_many_groups_rnd_is_left_out():
     assert "RND" in named.tables["gaps"]["metric"]
 
 
+@pytest.mark.slow
 def test_too_few_permutations_for_many_groups():
     given = {"score": np.arange(40), "sensitive": [f"g{i % 10}" for i in range(40)]}
     few = audit(**given, n_boot=0, n_permutations=99)

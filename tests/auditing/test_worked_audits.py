@@ -61,6 +61,7 @@ def some_audit(seed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_sentence_judges_and_where_zero_is_held_it_cannot_tell(seed):
     result = some_audit(seed)

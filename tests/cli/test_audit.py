@@ -90,6 +90,7 @@ def test_the_page_and_the_json_are_written(people, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_it_is_the_audit_of_the_library(people):
     options = ["--score", "score", "--k", "1,2", "--protected", "sex=f", "--seed", "3"]
     result = read(people, *SEX, "--sensitive", "age", *options, "--level", "0.9")
@@ -115,6 +116,7 @@ def test_given_positions_and_no_relevance(people):
     assert result.facts["n_queries"] == 1
 
 
+@pytest.mark.slow
 def test_formats(people, tmp_path):
     expected = read(people, *SEX)
     packed = tmp_path / "people.csv.gz"
@@ -188,6 +190,7 @@ def test_against(people, tmp_path):
     assert any(" in before.csv" in sentence for sentence in result.verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -239,6 +242,7 @@ def test_hostile_names_cannot_steer_the_terminal(tmp_path):
     assert json.dumps("\\x1b[31m")[1:-1].replace("\\\\", "\\") in done.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing_behind(tmp_path):
     rows = [f"{i % 40},{'fm'[i % 2]},{(i * 7919) % 1000}" for i in range(60_000)]
     path = tmp_path / "people.csv"

@@ -56,6 +56,7 @@ def run(*words):
     return CliRunner().invoke(app, ["compare", *map(str, words), "--n-jobs", "1"])
 
 
+@pytest.mark.slow
 def test_tables_tests_and_sentences(folder):
     done = run(folder / "c.toml")
     assert done.exit_code == 0, done.output
@@ -68,6 +69,7 @@ def test_tables_tests_and_sentences(folder):
     assert "add --out FOLDER" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_and_its_cells(folder):
     out = folder / "results"
     first = run(folder / "c.toml", "--out", out, "--json", folder / "1.json")
@@ -90,6 +92,7 @@ def test_a_folder_and_its_cells(folder):
     assert len(list((folder / "elsewhere").iterdir())) == 8
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_said_and_the_others_go_on(folder):
     path = folder / "c.toml"
     path.write_text(CONFIG + WRONG)

@@ -141,6 +141,7 @@ def test_by_and_control(people):
     assert "Largest difference between groups" in shown
 
 
+@pytest.mark.slow
 def test_level_boot_and_seed(people):
     def interval(*words):
         (row,) = document(hiring_path(), *HIRING, "--metrics", "NDCG", *words)["summary"]
@@ -172,6 +173,7 @@ def test_missing_values(tmp_path):
     assert ("ExposureByGroup", "(missing)") in values(document(*words, *both))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.TSV.gz", "a.tab", "a.parquet"])
 def test_formats_by_ending(tmp_path, people, name):
     path = tmp_path / name
@@ -344,6 +346,7 @@ def test_warnings_are_one_line(people, monkeypatch):
 HOSTILE = ["[bold]x[/bold]", "[/]", "\x1b[31mred", "a\nb", "--json", "ünï ☃", "=1+1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text(tmp_path, name):
     path = tmp_path / "people.csv"
@@ -386,6 +389,7 @@ def terminal(*words, **environment):
     return shown.decode()
 
 
+@pytest.mark.slow
 def test_on_a_terminal_the_table_is_drawn(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text('query,[bold],score\nq,[/red],2\nq,"\x1b[2J",1\n')
@@ -397,6 +401,7 @@ def test_on_a_terminal_the_table_is_drawn(tmp_path):
     assert "\\x1b[2J" in shown
 
 
+@pytest.mark.slow
 def test_piped_output_has_no_colours(people):
     done = subprocess.run(
         [sys.executable, "-c", "from equirank.cli.app import main; main()", "evaluate", people],

@@ -64,6 +64,7 @@ def work(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["boost", "trees", "balanced"])
 def test_the_contributions_add_up_to_the_difference(work, name):
     words = (work / name, work / "people.csv", "--a", "p7", "--b", "p13", "--json")
@@ -76,6 +77,7 @@ def test_the_contributions_add_up_to_the_difference(work, name):
     assert found["equirank"] == equirank.__version__
 
 
+@pytest.mark.slow
 def test_what_is_printed_and_drawn(work, tmp_path):
     out = tmp_path / "pair.svg"
     told = done(

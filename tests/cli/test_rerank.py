@@ -139,6 +139,7 @@ def test_reasons_are_printed(people):
     assert "item must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
 
 
+@pytest.mark.slow
 def test_options_reach_the_method(people):
     words = ["--sensitive", "sex", "--json"]
     done = run(people, "--p", "f=0.4", "--set", "law=pool", "--set", "adjusted=false", *words)
@@ -241,6 +242,7 @@ def test_positions_alone_will_do(tmp_path):
     assert np.all([row["position"] == str(at + 1) for at, row in enumerate(rows_of(out))])
 
 
+@pytest.mark.slow
 def test_the_report_compares_before_and_after(tmp_path):
     pytest.importorskip("altair")
     rng = np.random.default_rng(0)

@@ -103,6 +103,7 @@ def work(tmp_path_factory):
 # train
 
 
+@pytest.mark.slow
 def test_the_saved_model_is_the_one_that_was_measured(work, tmp_path):
     config = read_config(str(work / "c.toml"))
     data, columns = config.read_data()
@@ -121,6 +122,7 @@ def test_the_saved_model_is_the_one_that_was_measured(work, tmp_path):
     assert (work / "boost" / "config.toml").read_text() == CONFIG
 
 
+@pytest.mark.slow
 def test_what_is_printed(work, tmp_path):
     said = done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
     lines = said.splitlines()
@@ -134,6 +136,7 @@ def test_what_is_printed(work, tmp_path):
     assert lines[-1] == f"next: equirank predict {tmp_path}/m FILE --out scores.csv"
 
 
+@pytest.mark.slow
 def test_json_is_the_file_of_metrics(work, tmp_path):
     said = done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0, "--json")
     assert json.loads(said) == json.loads((tmp_path / "m" / "metrics.json").read_text())
@@ -242,6 +245,7 @@ def test_a_folder_that_is_no_model_is_left_alone(work, tmp_path):
     assert "got a file: " in fails("train", work / "c.toml", "--out", tmp_path / "mine.txt")
 
 
+@pytest.mark.slow
 def test_an_earlier_model_is_replaced(work, tmp_path):
     (tmp_path / "m").mkdir()
     done("train", work / "c.toml", "--out", tmp_path / "m", "--n-boot", 0)
@@ -310,6 +314,7 @@ def test_one_category_alone_is_coded_as_in_training(work):
     assert {row["id"]: row["score"] for row in some} == {row[1]: score[row[1]] for row in rent}
 
 
+@pytest.mark.slow
 def test_one_group_alone_is_coded_as_in_training(work, tmp_path):
     path = tmp_path / "c.toml"
     protect = (
@@ -381,6 +386,7 @@ def test_text_where_numbers_were(work):
     )
 
 
+@pytest.mark.slow
 def test_formats_of_the_output(work, tmp_path):
     import pyarrow.parquet
 
@@ -424,6 +430,7 @@ def test_a_folder_that_is_not_of_train(work, tmp_path):
     assert "is not a saved model" in fails(*words)
 
 
+@pytest.mark.slow
 def test_letor_by_the_numbers_of_the_features(work, tmp_path):
     rng = np.random.default_rng(0)
     lines = [
@@ -444,6 +451,7 @@ def test_letor_by_the_numbers_of_the_features(work, tmp_path):
     assert "must be letor, as in training" in line
 
 
+@pytest.mark.slow
 def test_parquet_gives_the_same_model_as_csv(work, tmp_path):
     pandas = pytest.importorskip("pandas")
     pandas.read_csv(work / "people.csv").to_parquet(tmp_path / "people.parquet")
@@ -454,6 +462,7 @@ def test_parquet_gives_the_same_model_as_csv(work, tmp_path):
     assert rows_of(tmp_path / "a.csv") == rows_of(tmp_path / "b.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_leaves_nothing_half_written(work, tmp_path):
     slow = CONFIG.replace("n_estimators = 5", "n_estimators = 2000000")

@@ -49,6 +49,7 @@ def test_it_is_split_fit_rank_evaluate(data):
         assert (row["n"], row["unit"], row["failed"]) == (12, "queries", 0)
 
 
+@pytest.mark.slow
 def test_every_kind_of_estimator(data):
     scorer = (NDCG @ 5).scorer()
     plain, groups = Weights(), GroupRidgeRanker()
@@ -81,6 +82,7 @@ def test_every_kind_of_estimator(data):
     assert sklearn.get_config()["enable_metadata_routing"] is False
 
 
+@pytest.mark.slow
 def test_a_classifier_ranks_by_its_expected_class(data):
     result = compare({"c": LogisticRegression()}, data, "NDCG@5", cv=0.5, seeds=[3])
     fold = result.folds[0]
@@ -126,6 +128,7 @@ def test_an_interrupt_stops_all_and_finished_cells_stay(data, tmp_path):
     assert len(list(tmp_path.glob("*.json"))) == 1
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(data):
     methods = {"a": Weights(noise=0.5), "b": Ridge(), "c": Failing()}
     options = {"cv": 3, "seeds": [0, 5]}
@@ -135,6 +138,7 @@ def test_the_number_of_workers_changes_nothing(data):
         assert values(compare(methods, data, METRICS, **options)) == alone
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_the_error_of_its_cell(data, monkeypatch):
     """As joblib does where a worker is killed: all that is under way is lost."""
 
@@ -159,6 +163,7 @@ def test_a_backend_that_gives_all_at_once(data, monkeypatch):
     assert len(compare({"a": Weights()}, data, METRICS, cv=3).table) == 6
 
 
+@pytest.mark.slow
 def test_dask_by_joblibs_own_backend(data):
     distributed = pytest.importorskip("distributed")
     methods = {"a": Weights(noise=0.5), "b": Failing()}
@@ -173,6 +178,7 @@ def test_dask_by_joblibs_own_backend(data):
         assert values(compare(methods, data, METRICS, cv=2)) == alone
 
 
+@pytest.mark.slow
 def test_seeds_set_folds_and_every_random_state(data):
     methods = {"noisy": Weights(noise=1.0, random_state=9)}
     both = compare(methods, data, "NDCG@5", cv=2, seeds=[1, 2]).table["value"]

@@ -103,6 +103,7 @@ def test_who_lies_behind_the_line_of_mixtures():
     assert behind_mixture(found, bad, good) == ["behind", "worse"]
 
 
+@pytest.mark.slow
 def test_the_picture_draws_line_front_and_intervals():
     alt = pytest.importorskip("altair")
     found = made(POINTS, failed=["poor"])
@@ -156,6 +157,7 @@ def test_the_values_of_the_groups():
     assert len(compare({"a": Weights()}, data, "NDCG@5", cv=0.5).by_group()) == 0
 
 
+@pytest.mark.slow
 def test_files(result, tmp_path):
     result.save(tmp_path / "new" / "folder", baseline="noisy")
     folder = tmp_path / "new" / "folder"
@@ -246,6 +248,7 @@ def test_rounding_does_not_decide_and_unknown_is_no():
 NUMBERS = st.sampled_from([0.0, 0.25, 0.5, 1.0, float("nan")])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=7), st.booleans(), st.booleans())
 def test_the_front_by_brute_force(points, up, across):
     columns = {"a": np.array([p[0] for p in points]), "b": np.array([p[1] for p in points])}

@@ -110,6 +110,7 @@ def by_all_orders(score, a, b):
     return gains / len(orders)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 5), st.integers(0, 10**6), st.booleans())
 def test_the_game_is_the_mean_over_all_orders(n_features, seed, missing):

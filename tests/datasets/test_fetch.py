@@ -143,6 +143,7 @@ def server(monkeypatch):
     server.server_close()
 
 
+@pytest.mark.slow
 def test_download_goes_to_the_cache_once(server, tmp_path):
     toy = entry(f"{server.address}/part.csv")
     found = find(toy, "toy/part.csv")

@@ -75,6 +75,7 @@ def test_faults_of_notes_say_what_to_do():
     ]
 
 
+@pytest.mark.slow
 @every_metric
 def test_picture_is_valid_and_speaks_to_screen_readers(name):
     picture = NOTES[name]["picture"]
@@ -119,6 +120,7 @@ def badness(name, value):
     return -total if better.startswith(("higher", "passing", "nearer 0")) else total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n in NAMES if NOTES[n]["picture"].get("ordered", True)])
 def test_rows_go_from_best_to_worst(name):
     found = [badness(name, value) for value in values(name)]
@@ -126,6 +128,7 @@ def test_rows_go_from_best_to_worst(name):
     assert found[0] < found[-1]
 
 
+@pytest.mark.slow
 @every_metric
 def test_what_a_metric_misses_has_the_same_value(name):
     rows, found = NOTES[name]["picture"]["rows"], values(name)
@@ -147,6 +150,7 @@ def test_pictures_hold_the_published_examples():
     assert drawn("pareto_dominated") == ["no", "no", "yes"]
 
 
+@pytest.mark.slow
 @every_metric
 def test_page_has_everything_in_order(name, files):
     text = files[f"{name}.rst"]

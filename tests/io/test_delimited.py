@@ -111,6 +111,7 @@ def test_all_roles(write):
     assert data.sensitive["race"].categories == ("x", "y")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("role", "name"), [(r, n) for r, names in RECOGNISED.items() for n in names]
 )
@@ -370,6 +371,7 @@ CELLS = st.text(
 NUMBERS = st.one_of(st.floats(allow_nan=False).map(repr), st.just(""), st.integers().map(str))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(CELLS, NUMBERS, NUMBERS, CELLS), min_size=1, max_size=30),

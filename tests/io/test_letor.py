@@ -225,6 +225,7 @@ MALFORMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [16, 1 << 20])
 @pytest.mark.parametrize(("line", "message"), MALFORMED)
 def test_malformed_line(write, monkeypatch, line, message, block):
@@ -289,6 +290,7 @@ LINES = st.tuples(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(LINES, min_size=1, max_size=12), st.integers(1, 200), st.booleans())
 def test_any_file_in_blocks_of_any_size(tmp_path_factory, lines, block, sparse):
@@ -311,6 +313,7 @@ def test_any_file_in_blocks_of_any_size(tmp_path_factory, lines, block, sparse):
     assert np.repeat(data.qids, np.diff(data.offsets)).tolist() == qid[rows].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("block", [64, 1000, 1 << 22])
 def test_same_bits_as_scikit_learn(write, monkeypatch, block, dtype):
@@ -368,6 +371,7 @@ def test_the_number_of_features_is_kept(tmp_path, sparse):
     assert read_letor(tmp_path / "out.txt").X.tolist() == X.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_written_is_read_back(tmp_path_factory, data):

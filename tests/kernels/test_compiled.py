@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import equirank
 from equirank.kernels.compiled import key_of, uniform
@@ -16,6 +17,7 @@ print(read_letor(sys.argv[1]).y.tolist())
 """
 
 
+@pytest.mark.slow
 def test_a_place_that_cannot_be_written(tmp_path):
     """A file stands where numba would make its folders."""
     import shutil

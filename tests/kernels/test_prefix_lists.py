@@ -46,6 +46,7 @@ def case(rng, kind):
     return codes, values, k, least, most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["floors", "ceilings", "both"])
 def test_against_all_orders(kind):
     rng = np.random.default_rng(len(kind))

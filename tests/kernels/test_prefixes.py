@@ -81,6 +81,7 @@ def test_divergence_of_several_groups():
     assert got.tolist() == pytest.approx([wanted])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(DISTANCES))
 @pytest.mark.parametrize("discount", ["paper", "code"])
 def test_exact_maximum_against_all_lists(kind, discount):

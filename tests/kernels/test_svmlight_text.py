@@ -187,6 +187,7 @@ def test_zero_based_ids():
     assert parse("0 0:1 5:1\n", base=0)["columns"] == [0, 5]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet="0123456789.eE+-:# \t\nqidnaf_", max_size=60))
 def test_any_text_is_parsed_or_refused_within_bounds(text):

@@ -39,6 +39,7 @@ def variants():
     yield from map(parse_metric, MORE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CHECKS))
 @pytest.mark.parametrize("metric", list(variants()), ids=str)
 def test_metric_keeps_its_promise(metric, name):

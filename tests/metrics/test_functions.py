@@ -94,6 +94,7 @@ def ranked(batch, rows, function, **options):
     return Ranking.from_scores(data, batch.score, ties=options.get("ties", "average"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_function_equals_object(kind, function):
     batch = make_batch(80, seed=1, most=8, shares=(0.4, 0.6))
@@ -108,6 +109,7 @@ def test_function_equals_object(kind, function):
         assert result == float(metric.summarize(values)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_function_takes_a_ranking(kind, function):
     batch = make_batch(40, seed=2, most=8, shares=(0.4, 0.6))
@@ -131,6 +133,7 @@ def test_function_takes_every_option_with_the_same_default(kind, function):
         assert given[word].kind is inspect.Parameter.KEYWORD_ONLY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_mean_over_the_queries_where_it_is_defined(kind, function):
     batch = make_batch(60, seed=3, most=8, shares=(0.4, 0.6))
@@ -189,6 +192,7 @@ def test_undefined_gap_fills_and_raises():
         exposure_gap(SCORES, groups, undefined="raise", **call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_undefined_fills_whatever_is_undefined(kind, function):
     batch = make_batch(60, seed=4, most=5, shares=(0.4, 0.6))

@@ -66,6 +66,7 @@ def test_every_picture_is_tested():
         assert f"{name}(" in Path(__file__).with_name(f"test_{module}.py").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 @pytest.mark.parametrize("attribute", ["sex", "sex x age_group"])
 def test_a_picture_is_valid_named_and_holds_the_rows_of_its_table(result, name, attribute):
@@ -108,6 +109,7 @@ def test_the_group_looked_at_has_its_colour_everywhere(result):
     assert FOCUS not in scale["range"][1:]
 
 
+@pytest.mark.slow
 def test_more_than_three_groups_have_small_pictures_of_their_own(result):
     for name in ("prefix_shares", "score_distributions"):
         assert "facet" not in getattr(plots, name)(result, "sex").to_dict()
@@ -125,6 +127,7 @@ def test_undefined_numbers_are_null():
     assert rows[0]["position_difference"] is None
 
 
+@pytest.mark.slow
 def test_only_the_largest_of_many_groups_are_drawn():
     names = [f"group {i}" for i in range(MOST_GROUPS + 6)]
     many = sample_audit({"school": names}, n_queries=2, against=False)
@@ -137,6 +140,7 @@ def test_only_the_largest_of_many_groups_are_drawn():
         assert {row["group"] for row in rows} == kept
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_hostile_names_are_only_text(name):
     groups = [name for key, name in HOSTILE.items() if key != "long"]

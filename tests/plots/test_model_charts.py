@@ -59,6 +59,7 @@ def rows_of(chart):
     return next(rows for rows in found if "kind" in rows[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [dict, Table])
 def test_lines_and_the_best_margin(kind):
     rows = rows_of(margin_bounds(kind(COLUMNS)))
@@ -72,6 +73,7 @@ def test_vacuous_bounds_have_no_best():
     assert not any(row["best"] for row in rows)
 
 
+@pytest.mark.slow
 def test_several_rankers_are_told_apart_and_drawn():
     import vl_convert
 

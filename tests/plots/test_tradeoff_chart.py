@@ -57,6 +57,7 @@ def test_points_lines_and_intervals_are_the_rows_given():
     assert rule["encoding"]["y2"]["field"] == "high"
 
 
+@pytest.mark.slow
 def test_it_is_valid_named_and_described():
     spec = draw(x_better="lower")
     assert spec["title"]["text"] == "NDCG@10 against gap.sex[0]"
@@ -67,6 +68,7 @@ def test_it_is_valid_named_and_described():
     assert ">other<" in svg
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Table, pd.DataFrame, lambda c: pl.DataFrame(c, strict=False)])
 def test_any_table_will_do(make):
     assert draw(make(COLUMNS)) == draw()
@@ -151,6 +153,7 @@ def test_without_rivals_and_where_a_rival_is_best():
     assert distance_lines(rows(POINTS | {"rival": [None] * 4}), [], "higher", "higher") == []
 
 
+@pytest.mark.slow
 def test_dashed_for_the_rival_dotted_for_all_and_the_mixture_stays():
     spec = tradeoff(POINTS, "fair", "good", mixture=(0.9, 0.5, 0.5, 0.9)).to_dict()
     lines = [layer for layer in spec["layer"] if layer["mark"]["type"] == "line"]

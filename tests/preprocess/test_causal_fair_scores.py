@@ -144,6 +144,7 @@ def mediated(n=3000, seed=0):
     return {"sex": sex, "test": test, "job": job, "points": points}, [*dag, ("job", "points")]
 
 
+@pytest.mark.slow
 def test_planted_effects_are_recovered_and_lie_in_their_intervals():
     X, dag = mediated()
     model = CausalFairScores(dag, resolving="job", reference="f").fit(X)
@@ -223,6 +224,7 @@ def test_resampled_people_who_are_all_alike_do_no_harm():
     assert np.isfinite(found.edges["high"]).all()
 
 
+@pytest.mark.slow
 def test_models_of_scikit_learn_can_be_plugged_in(tmp_path):
     X, _ = binary(800)
     dag = [("sex", "hired"), ("hired", "points")]
@@ -244,6 +246,7 @@ def test_models_of_scikit_learn_can_be_plugged_in(tmp_path):
         plugged.save(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_the_causal_test_tells_a_fair_ranking_from_an_unfair_one():
     X, _ = planted(300)
     model = CausalFairScores(DAG, reference="m").fit(X)
@@ -270,6 +273,7 @@ def test_resolving_mediators_may_move_positions():
     assert opened.p_value > 0.05
 
 
+@pytest.mark.slow
 def test_the_causal_test_keeps_its_level():
     """With no effect at all the p-value is not small more often than it should be."""
     small = 0

@@ -45,6 +45,7 @@ def brute(fair):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ORACLES, ids=str)
 @pytest.mark.parametrize("weights", [[1.0, 0.01], [1, 1], [0.0, 2.0]], ids=str)
 def test_the_sweep_finds_what_brute_force_finds(oracle, weights):

@@ -15,6 +15,7 @@ def people(n=200, share=0.5):
     return np.array(["a"] * round(n * share) + ["b"] * (n - round(n * share)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("share", [0.5, 0.7, 0.1])
 def test_a_column_that_is_the_group_leaks_everything(model, share):
@@ -24,6 +25,7 @@ def test_a_column_that_is_the_group_leaks_everything(model, share):
     assert representation_leakage(Z, groups, model=model) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("share", [0.6, 0.9])
 def test_a_constant_leaks_nothing(model, share):
@@ -31,6 +33,7 @@ def test_a_constant_leaks_nothing(model, share):
     assert representation_leakage(np.ones((200, 3)), groups, model=model) == 0.0
 
 
+@pytest.mark.slow
 def test_more_noise_leaks_less():
     rng = np.random.default_rng(0)
     groups = people(2000)
@@ -45,6 +48,7 @@ def test_more_noise_leaks_less():
         assert values[2] < 0.1
 
 
+@pytest.mark.slow
 def test_a_forest_sees_what_a_line_cannot():
     rng = np.random.default_rng(1)
     Z = rng.uniform(-1, 1, (2000, 2))
@@ -83,6 +87,7 @@ def test_the_share_is_that_of_the_held_out_rows():
     assert representation_leakage(Z, groups) == pytest.approx(1 - 1 / 2)
 
 
+@pytest.mark.slow
 def test_several_groups_and_attributes():
     groups = np.array(list("abc") * 40)
     Z = np.stack([groups == "a", groups == "b"], axis=1).astype(float)
@@ -109,6 +114,7 @@ def test_the_seed_decides():
     assert 0 <= big <= 1
 
 
+@pytest.mark.slow
 def test_sparse_and_lists():
     groups = people()
     Z = (groups == "a")[:, None].astype(float)

@@ -1,6 +1,7 @@
 """Bins: exact thresholds where there are few values, quantiles where there are many, any values."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.sampled_from([None, 2, 5, 255]))
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_a_code_counts_the_thresholds_below_a_value(values, max_bins):

@@ -50,6 +50,7 @@ def test_rows_without_grades():
 LISTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=15)
 
 
+@pytest.mark.slow
 @given(LISTS)
 def test_pairs_from_grades_against_plain_loops(rows):
     y, qid = (np.array(column) for column in zip(*rows, strict=True))
@@ -141,6 +142,7 @@ def test_contradictory_and_circular_pairs_are_learned_from(kind):
     assert share_in_order(model.predict(X)) > 0.7
 
 
+@pytest.mark.slow
 @ALL
 def test_zero_leaves_a_pair_out_and_minus_turns_it_round(kind):
     wanted = make(kind).fit_pairs(X, PAIRS, SIGN).predict(X)
@@ -160,6 +162,7 @@ def test_nothing_but_zeros_is_refused(kind):
         make(kind).fit_pairs(X, [[0, 1]], [0])
 
 
+@pytest.mark.slow
 @ALL
 def test_the_heavier_of_two_contradictions_wins(kind):
     pairs = np.concatenate([PAIRS, PAIRS])

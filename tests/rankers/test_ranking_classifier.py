@@ -22,6 +22,7 @@ def ordered(seed=0, n=600, classes=3):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("classes", [2, 4])
 def test_it_is_about_as_good_as_a_linear_classifier(scheme, classes):
@@ -34,6 +35,7 @@ def test_it_is_about_as_good_as_a_linear_classifier(scheme, classes):
     assert model.score(Z, z) > linear - slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["one_vs_rest", "one_vs_one"])
 def test_classes_need_no_order(scheme):
     X, y = load_iris(return_X_y=True)
@@ -64,6 +66,7 @@ def test_thresholds_cut_the_training_scores_at_least_cost():
     assert not hasattr(model, "predict_proba")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_costs_make_decisions_cheaper(scheme):
     X, y = ordered(n=900)
@@ -87,6 +90,7 @@ def test_votes_by_hand():
     np.testing.assert_allclose(votes, [wanted])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
 def test_probabilities_are_calibrated(calibration):
     X, y = ordered(n=2000, classes=2)
@@ -109,6 +113,7 @@ def test_what_the_ranker_takes_is_handed_on():
         RankingClassifier(RankBoost(10)).fit(X, y, cost=cost[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_saved_and_loaded(scheme, tmp_path):
     X, y = ordered()
@@ -119,6 +124,7 @@ def test_saved_and_loaded(scheme, tmp_path):
     assert repr(again) == repr(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["one_vs_rest", "thresholds"])
 def test_scikit_learn_accepts_it(scheme):
     model = RankingClassifier(

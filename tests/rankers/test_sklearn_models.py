@@ -28,6 +28,7 @@ class Mine(LogisticRegression):
     """A classifier of this file, which nobody else can load."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -78,6 +79,7 @@ def test_classes_that_are_named_are_taken(tmp_path):
     assert read_models(tmp_path, [Mine])["fitted"].C == 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, HistGradientBoostingClassifier])
 def test_trees_that_lead_nowhere_are_refused(kind, tmp_path):
     write_models(tmp_path, {"fitted": kind().fit(X, y)})

@@ -100,6 +100,7 @@ def test_several_rerankers_follow_in_order(write):
     assert isinstance(model.estimator.estimator, RankBoost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -10,6 +10,8 @@ from equirank import as_ranking_data, audit, evaluate
 from equirank.core.table import Table
 from equirank.recipes.model_card import ModelCard
 
+pytestmark = pytest.mark.slow
+
 EVIL = HOSTILE["script"]
 
 

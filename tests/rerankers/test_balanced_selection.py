@@ -41,6 +41,7 @@ def best_of_all(kind, merit, groups, lower, k, level, leximin):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["ratio", "aggregated"])
 @pytest.mark.parametrize("mode", ["floors", "level", "leximin"])
 def test_against_all_choices(kind, mode):
@@ -77,6 +78,7 @@ def test_against_all_choices(kind, mode):
     assert solved >= 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "kind"), [(8, "ratio"), (88, "aggregated"), (247, "ratio"), (258, "ratio")]
 )

@@ -30,6 +30,7 @@ def quietly(reranker, *args, **given):
         return reranker.rerank(*args, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_groups", [2, 3, 4, 5, 6])
 def test_against_plain_versions_with_given_shares(kind, n_groups):
@@ -49,6 +50,7 @@ def test_against_plain_versions_with_given_shares(kind, n_groups):
         assert result.order().tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_plain_versions_with_the_pools_shares_and_ties(kind):
     rng = np.random.default_rng(9)
@@ -72,6 +74,7 @@ def pools(draw):
     return np.array(scores, float), np.array(groups), np.array(qid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None)
 @given(pools(), st.data())
@@ -95,6 +98,7 @@ def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
             assert mine.tolist() == best[: len(mine)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(pools())
 def test_const_sort_keeps_every_share_whatever_the_groups(pool):
@@ -106,6 +110,7 @@ def test_const_sort_keeps_every_share_whatever_the_groups(pool):
     assert np.nansum(short) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetGreedy, DetCons, DetRelaxed])
 def test_three_groups_never_miss_a_share(kind):
     rng = np.random.default_rng(3)
@@ -115,6 +120,7 @@ def test_three_groups_never_miss_a_share(kind):
         assert kind().rerank(rng.normal(size=n), sensitive_features=groups).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetCons, DetRelaxed, DetConstSort])
 def test_the_earliest_deadline_never_misses_a_share(kind):
     rng = np.random.default_rng(5)

@@ -32,6 +32,7 @@ def twin(scores, groups, protected, table):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [0.05, 0.1, 0.4])
 @pytest.mark.parametrize("adjusted", [True, False])
 def test_against_a_plain_merge(alpha, adjusted):
@@ -81,6 +82,7 @@ def lists(draw):
     return np.array(scores, float), np.array(groups), np.array(qid)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     lists(),
@@ -111,6 +113,7 @@ def check_permutation(result, scores, groups, qid, k, protected):
             assert mine.tolist() == best[: len(mine)]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(lists(), st.one_of(st.none(), st.integers(1, 30)))
 def test_several_groups_give_a_permutation_too(pool, k):

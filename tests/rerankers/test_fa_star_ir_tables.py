@@ -34,6 +34,7 @@ def exact_fail(counts, p):
     return failed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 5, 10, 25, 40])
 def test_the_level_is_kept_and_the_next_table_breaks_it(k):
     for p in (Fraction(1, 10), Fraction(1, 4), Fraction(2, 5), Fraction(1, 2), Fraction(4, 5)):

@@ -27,6 +27,7 @@ def plain(protected, floors):
     return min(kept, default=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.floats(0, 1), st.integers(1, 6))
 def test_the_floor_against_all_orders(protected, phi, k):
@@ -87,6 +88,7 @@ def test_the_reason_names_the_floor():
     assert result.price.score_loss == pytest.approx((3 + 2 - 3 - 1) / 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(1, 9), st.integers(1, 3))
 def test_the_short_list_against_its_words(protected, k, count):

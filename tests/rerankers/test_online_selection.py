@@ -23,6 +23,7 @@ def best_in_hindsight(score, groups, k, floor):
     return score[forced + rest[: k - floor]].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deferred", [True, False])
 def test_the_competitive_ratio(deferred):
     ratios = []
@@ -51,6 +52,7 @@ def test_a_waiting_list_helps_and_so_do_fewer_floors():
     assert totals == sorted(totals)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=1, max_size=15),

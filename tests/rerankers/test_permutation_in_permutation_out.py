@@ -82,6 +82,7 @@ def hold_against(before, result, rule):
                 assert mine == [row for row in old if codes[row] == code][: len(mine)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(ROWS, st.sampled_from([None, 1, 3]))
 def test_nobody_twice_and_nobody_lost(rows, k):
@@ -104,6 +105,7 @@ def test_nobody_twice_and_nobody_lost(rows, k):
         assert result.holds_per_query.shape == (data.n_queries,)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(ROWS, st.sampled_from([None, 1, 3]), st.sampled_from(["parity", "treatment", "item"]))
 def test_shared_exposure_shows_everybody_once_in_each_ranking(rows, k, constraint):
@@ -123,6 +125,7 @@ def test_shared_exposure_shows_everybody_once_in_each_ranking(rows, k, constrain
         hold_against(before, draw, rule)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [1, 2, 4])
 def test_every_result_can_be_read(n_groups):
     rng = np.random.default_rng(n_groups)

@@ -17,6 +17,7 @@ def shares(place, share, lower):
     return np.floor(exact + 1e-9) if lower else np.ceil(exact - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_one_attribute_against_a_program_over_items_and_places(seed):
     rng = np.random.default_rng(seed)
@@ -92,6 +93,7 @@ def test_the_reason_is_looked_for_in_every_attribute():
     assert "m & young" in result.moves.to_dict()["group"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcd")), min_size=1, max_size=14),

@@ -38,11 +38,13 @@ def model(**given):
     return Reranked(RidgeRanker(), FAStarIR(protected="f", **given))
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_rankers():
     check_ranker(Reranked(RidgeRanker(), FAStarIR()))
     check_ranker(Reranked(RidgeRanker(), DetGreedy()))
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(with_groups(Reranked(RidgeRanker(), FAStarIR())), on_skip=None)
 

@@ -221,6 +221,7 @@ def test_who_is_left_out_is_told_who_stands_there():
     assert "is not shown, as before" in str(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetGreedy, DetConstSort])
 def test_the_lowest_score_is_the_lowest(kind):
     rng = np.random.default_rng(4)

@@ -37,6 +37,7 @@ def functions():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", vector_names())
 def test_library_passes(name):
     (row,) = run_conformance(name)
@@ -144,6 +145,7 @@ def crashing(real, options):
     raise ZeroDivisionError("oh")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "broken", "said"),
     [
@@ -204,6 +206,7 @@ def test_definitions_share_nothing_with_the_library():
             assert module.startswith(".") or module.split(".")[0] in standard, (path.name, module)
 
 
+@pytest.mark.slow
 def test_vectors_are_made_again_byte_for_byte(tmp_path):
     command = [sys.executable, "-m", "conformance.generate", "--out", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -48,6 +48,7 @@ def test_stump_dimension(features, dimension):
     assert stump_dimension(features, missing=True) >= dimension
 
 
+@pytest.mark.slow
 def test_an_ensemble_has_margin_vc_and_training_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 2))

@@ -33,6 +33,7 @@ def test_without_a_margin_it_is_the_error_and_ties_are_wrong():
         assert margin_loss(GAPS, [0, -1, -1, -1, -1], rho=0.0, form=form) == 2 / 5
 
 
+@pytest.mark.slow
 @given(
     gaps=st.lists(st.floats(-3, 3), min_size=1, max_size=20),
     seed=st.integers(0, 1000),

@@ -44,12 +44,14 @@ def slow_odds(h):
     return odds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_quicksort_is_followed_exactly(n):
     h = random_preference(np.random.default_rng(n), n)
     np.testing.assert_allclose(order_probabilities(h), slow_odds(h), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_deterministic_pivoting_rounds_the_chances():
     h = random_preference(np.random.default_rng(8), 5)
     h[0, 1] = h[1, 0] = 0.5

@@ -16,6 +16,7 @@ def find(result, attribute, metric):
     ]
 
 
+@pytest.mark.slow
 def test_gaps_are_those_of_evaluate(hiring):
     names = 'ExposureGap(by="sex", protected="female"), RND(by="age_group"), NDCG@10'
     expected = evaluate(load_hiring(), names, n_boot=0, n_permutations=0)
@@ -32,6 +33,7 @@ def test_gaps_are_those_of_evaluate(hiring):
     assert ndcg["value"] == expected["NDCG@10"]
 
 
+@pytest.mark.slow
 def test_two_groups_have_one_position_difference_and_three_have_three(hiring):
     assert [row["group"] for row in find(hiring, "sex", "PositionDifference")] == ["female"]
     ages = find(hiring, "age_group", "PositionDifference")
@@ -39,6 +41,7 @@ def test_two_groups_have_one_position_difference_and_three_have_three(hiring):
     assert {row["direction"] for row in ages} == {"zero"}
 
 
+@pytest.mark.slow
 def test_further_metrics_are_measured_for_every_attribute():
     result = audit(
         load_hiring(), metrics=["RND@20", "NDCG@3", 'NDKL(by="sex")'], n_boot=0, n_permutations=0
@@ -50,6 +53,7 @@ def test_further_metrics_are_measured_for_every_attribute():
     assert "NDCG@3" in result.tables["metrics"]["metric"]
 
 
+@pytest.mark.slow
 def test_without_relevance_only_places_and_exposure(one_list):
     shorts = set(one_list.tables["gaps"]["metric"])
     assert shorts == {"PositionDifference", "ExposureGap", "RND"}
@@ -64,6 +68,7 @@ class Told:
         self.null, self.replicates = np.array(null), np.array(replicates)
 
 
+@pytest.mark.slow
 def test_detectable_gap_by_hand():
     null, replicates = np.arange(101) / 100, [0.4, 0.6]  # the quantile at 0.95 is 0.95
     error = np.std(replicates, ddof=1) * np.sqrt(2)
@@ -123,6 +128,7 @@ def changed():
     return data, other, audit(data, against=other, protected="sex=female", **QUICK)
 
 
+@pytest.mark.slow
 def test_differences_are_those_of_versus(changed):
     data, other, result = changed
     names = 'NDCG@10, RND(by="sex", protected="female")'
@@ -150,6 +156,7 @@ def test_differences_are_those_of_versus(changed):
     }
 
 
+@pytest.mark.slow
 def test_the_same_ranking_has_not_changed(changed):
     data, _, _ = changed
     table = audit(data, against=data, **QUICK).tables["comparison"]
@@ -157,6 +164,7 @@ def test_the_same_ranking_has_not_changed(changed):
     assert (table["p_holm"] == 1).all()
 
 
+@pytest.mark.slow
 def test_only_shared_lists_count(changed):
     data, _, _ = changed
     result = audit(data, against=data.select(slice(0, 3)), **QUICK)

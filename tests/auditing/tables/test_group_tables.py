@@ -55,6 +55,7 @@ def test_detectable_by_hand():
     assert np.isnan(detectable_difference(None, 0.95, 4, (2,))).all()
 
 
+@pytest.mark.slow
 def test_power_at_the_detectable_difference():
     """A difference as large as the detectable one is seen in about four of five samples."""
     trials, seen, able = 100, 0, []
@@ -96,6 +97,7 @@ def test_one_list_is_as_the_metric_says():
         np.testing.assert_allclose(table[ours], getattr(expected, theirs)[0], err_msg=ours)
 
 
+@pytest.mark.slow
 def test_several_lists_are_pooled_and_ratios_resampled():
     qid = np.repeat(range(30), 10)
     sex = np.tile(list("mmmmmfffff"), 30)
@@ -122,6 +124,7 @@ def test_small_cells_by_hand():
     assert small_cells(np.array([981, 19]), np.array([981, 19])).tolist() == [False, True]
 
 
+@pytest.mark.slow
 def test_a_small_cell_is_never_the_reference():
     groups = np.array(["big"] * 500 + ["other"] * 490 + ["few"] * 10)
     score = np.concatenate([np.arange(500), np.arange(490) - 0.5, np.full(10, 1e6)])

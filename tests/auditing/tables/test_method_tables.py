@@ -45,6 +45,7 @@ def test_it_holds_every_metric_and_property():
     assert keys == expected, HOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["ExposureGap", "clustering.z"])
 def test_it_is_current(metric):
     table = bench([metric])
@@ -57,6 +58,7 @@ def test_it_is_current(metric):
         assert shown == pytest.approx(effect, nan_ok=True), HOW
 
 
+@pytest.mark.slow
 def test_the_audit_shows_what_it_measured(hiring, one_list):
     table = hiring.tables["blind_spots"]
     assert len(table) == len(set(table["metric"])) * len(scenario_names())

@@ -67,6 +67,7 @@ def test_band_of_one_list_is_that_of_the_test():
     assert mine[-1]["band_high"] == pytest.approx(1 - other.minimum[-1] / 80)
 
 
+@pytest.mark.slow
 def test_chance_leaves_the_band_of_several_lists_seldom():
     outside = 0
     for seed in range(40):

@@ -17,6 +17,7 @@ def checks(data, **options):
     return {row["check"]: row for row in result.tables["checks"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario", "check"),
     [
@@ -36,6 +37,7 @@ def test_the_bad_version_is_caught_and_the_fair_one_is_not(scenario, check):
     assert calm["reading"] == "no more than expected by chance"
 
 
+@pytest.mark.slow
 def test_one_list_by_hand():
     mask = np.array([1, 1, 0, 1, 0, 0, 0, 1, 0, 0], dtype=bool)
     result = audit(
@@ -59,6 +61,7 @@ def test_every_check_has_words():
     assert "not checked: each list has too few" in reading("clustering.z", "x", float("nan"))
 
 
+@pytest.mark.slow
 def test_long_lists_are_cut_and_ties_broken_alike_for_the_same_seed():
     rng = np.random.default_rng(0)
     given = {"score": rng.integers(0, 5, 3000), "sensitive": rng.choice(list("ab"), 3000)}

@@ -46,6 +46,7 @@ def twin(blocks, hidden, y, groups, labels, protected, *, n_bins=10):
     return value, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_bins", [1, 2, 3, 5])
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "a"])
@@ -116,6 +117,7 @@ def test_never_more_than_the_largest_relevance():
     assert np.nanmin(values) >= 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [CalibrationGap(), CalibrationGap(n_bins=2)])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})

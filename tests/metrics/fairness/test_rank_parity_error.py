@@ -10,6 +10,7 @@ from ..cases import same
 from .pairwise_agreement import LABELS, agree, over_labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_agrees_with_twin(labels):
     def twin(case, blocks, hidden, label):

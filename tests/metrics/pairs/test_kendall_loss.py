@@ -39,17 +39,20 @@ def agree(lists, weight, **call):
         same(got, wanted)
 
 
+@pytest.mark.slow
 def test_agrees_with_twin():
     for lists in all_lists(n=1500, most=5):
         agree(lists, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights_agree_with_twin(name):
     for lists in all_lists(n=600, most=5):
         agree(lists, WEIGHTS[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [1, 12, 40])
 def test_weights_asked_for_in_pieces(weights, monkeypatch):
     monkeypatch.setattr("equirank.metrics.pairs.kendall_loss.WEIGHTS", weights)
@@ -147,6 +150,7 @@ def test_direction_and_bounds():
     assert better < worse
 
 
+@pytest.mark.slow
 def test_keeps_every_promise():
     check_metric(KendallLoss())
     check_metric(KendallLoss(weight=lambda i, j: 1 / i + 1 / j), skip={"name"})

@@ -12,6 +12,8 @@ from equirank.metrics import NDCG, RND, ExposureGap
 from equirank.metrics.properties import bench, scenario_names
 from equirank.metrics.properties.property_bench import CHECKS, CheckMetric, _tested, true_positions
 
+pytestmark = pytest.mark.slow
+
 CROSSED = 'ExposureGap(by=("group", "part"))'
 SHOWN = [
     "RankParityError",

@@ -33,6 +33,7 @@ def same(first, second):
 # costs that change nothing, and where costs enter
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["initial", "rounds", "post"])
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_equal_costs_give_the_plain_model_bit_for_bit(kind, stage):
@@ -532,6 +533,7 @@ def test_saved_and_loaded_it_is_the_same(kind, tmp_path):
     assert repr(back.get_params()) == repr(model.get_params())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_threads_and_row_order_do_not_change_the_model(kind):
     rng = np.random.default_rng(0)

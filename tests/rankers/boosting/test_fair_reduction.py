@@ -61,6 +61,7 @@ def held_out(model, kind, data):
     return np.array([1 - error for error, _ in found]), np.array([d for _, d in found])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 @pytest.mark.parametrize("groups", [("a", "b"), ("a", "b", "c")])
 def test_the_violation_falls_by_half_and_stays_above_the_line(kind, groups):
@@ -77,6 +78,7 @@ def test_the_violation_falls_by_half_and_stays_above_the_line(kind, groups):
     assert model.weights_ @ accuracy > 0.5 + (accuracy[0] - 0.5) * mixed / violation[0]
 
 
+@pytest.mark.slow
 def test_any_ranker_with_pair_costs_can_be_made_fair():
     train, test = biased(0, 700), biased(1, 1500)
     model = FairReduction(Linear(), "rank_parity", 0.02, max_iter=12).fit(train)
@@ -85,6 +87,7 @@ def test_any_ranker_with_pair_costs_can_be_made_fair():
     assert np.abs(difference[model.best_]).max() < np.abs(difference[0]).max() / 2
 
 
+@pytest.mark.slow
 def test_steps_say_how_it_went():
     data = biased()
     model = FairReduction(booster(20), eps=0.05, max_iter=10, tol=0.0, random_state=0).fit(data)
@@ -115,6 +118,7 @@ def test_a_wide_eps_changes_nothing():
     assert np.array_equal(model.predict(data), plain.predict(data))
 
 
+@pytest.mark.slow
 def test_draws_follow_the_weights():
     data = biased(queries=40)
     model = FairReduction(booster(10), eps=0.02, max_iter=6, random_state=0).fit(data)

@@ -59,6 +59,7 @@ def lagrangian(data, rule, score, multipliers):
     return total / rule.n_pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 @pytest.mark.parametrize("queries", [1, 3])
 def test_costs_are_the_lagrangian_up_to_a_constant(kind, queries):

@@ -48,6 +48,7 @@ def slow(data, n_rounds, weight, k=3, repeats=5):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rounds_are_those_written_out(weighted):
     weight = 1.0 + np.arange(12.0) % 3 * 4 if weighted else np.ones(12)

@@ -91,6 +91,7 @@ def test_one_grade_is_the_score_of_all():
     assert set(ClassifierRanker().fit(X, np.full(200, 3.0)).predict(X)) == {3.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -123,6 +124,7 @@ def test_classes_of_the_user_must_be_named(tmp_path):
         load(tmp_path / "model", classes=[OwnRidge])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, HistGradientBoostingRegressor])
 @pytest.mark.parametrize("fault", ["child", "circle", "feature"])
 def test_trees_that_lead_nowhere_are_refused(kind, fault, tmp_path):

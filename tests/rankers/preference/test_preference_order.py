@@ -78,6 +78,7 @@ def test_finishing_small_parts_changes_no_order(monkeypatch):
         assert one.n_compared > two.n_compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 8, 50, 400])
 def test_compared_pairs_stay_within_the_bound(n):
     values = np.random.default_rng(n).normal(size=n)
@@ -105,6 +106,7 @@ def test_one_call_per_level():
     np.testing.assert_array_equal(narrow.order, found.order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pivoting", ["probabilistic", "deterministic"])
 def test_draws_have_the_exact_odds(pivoting):
     h = random_preference(np.random.default_rng(4), 4)

@@ -51,6 +51,7 @@ def test_every_pair_of_unequal_relevance_is_shown_in_both_directions():
     np.testing.assert_allclose(model.classifier_.coef_, again.classifier_.coef_, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_preferences_are_made_consistent():
     X, y, qid = sample()
     model = PreferenceRanker(
@@ -75,6 +76,7 @@ def test_contradictions_become_chances():
     assert weighed.preference(X[:1], X[1:])[0] == pytest.approx(0.75, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "classifier",
     [
@@ -184,6 +186,7 @@ def test_lists_are_ordered_as_their_preference_matrix_would_be(order):
     np.testing.assert_allclose(model.predict(X), wanted, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_draws_have_the_exact_odds():
     X, y, _ = sample(6, n=40)
     model = PreferenceRanker(LogisticRegression(C=0.1), random_state=0).fit(X, y)
@@ -258,6 +261,7 @@ def test_other_lists_and_the_order_of_rows_change_no_draw():
     )
 
 
+@pytest.mark.slow
 def test_equal_rows_tie_by_degree_and_take_turns_by_quicksort():
     X, y, _ = sample(11, n=20)
     twins = np.concatenate([X, X])
@@ -279,6 +283,7 @@ def test_zeros_of_either_sign_are_one():
     np.testing.assert_array_equal(model.predict(X), model.predict(other))
 
 
+@pytest.mark.slow
 def test_missing_features_go_where_the_classifier_takes_them():
     X, y, qid = sample(13)
     X[::7, 2] = np.nan
@@ -301,6 +306,7 @@ def test_nothing_to_learn_is_said():
 # the house and scikit-learn
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [
