@@ -53,7 +53,9 @@ def classes_in(*packages):
 
 #: Public classes that are not put through the common checks, each with its reason.
 EXEMPT = {
+    "Bounds": "a protocol that authors implement",
     "Guaranteed": "a base class",
+    "TableBounds": "bounds that authors return",
     "Reranking": "a result",
     "RankingClassifier": "a classifier; tests/rankers/test_ranking_classifier.py checks it",
     "CostSensitiveAdaBoost": "a classifier; tests/rankers/boosting checks it",
