@@ -272,7 +272,7 @@ def test_missing_entries(folder):
 
 
 @pytest.mark.parametrize(
-    "name", ["NoSuchRanker", "os.system", "subprocess.Popen", "Slots", "load", "dict"]
+    "name", ["NoSuchRanker", "os.system", "subprocess.Popen", "Pool", "load", "dict"]
 )
 def test_an_unknown_class_is_refused(folder, name):
     edit(folder, **{"class": name})
@@ -283,7 +283,7 @@ def test_a_class_of_ones_own_must_be_handed_in(folder):
     refused(folder, "public class", "RidgeRanker", classes=())
 
 
-@pytest.mark.parametrize("name", ["DataError", "RankingData", "NDCG", "QueryKFold"])
+@pytest.mark.parametrize("name", ["DataError", "RankingData", "NDCG", "QueryKFold", "Slots"])
 def test_a_public_class_that_is_no_model_is_refused(folder, name):
     edit(folder, params={}, attributes={}, **{"class": name})
     refused(folder, name)

@@ -4,22 +4,26 @@ import importlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sized
-from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["cache_folder", "library_version", "load_object", "progress", "require"]
 
 T = TypeVar("T")
 
 
-def cache_folder() -> Path:
+def cache_folder() -> "Path":
     """Return the folder for downloads and long computations.
 
     It is ``EQUIRANK_CACHE``, or else the platform's folder for caches.
     """
+    from pathlib import Path
+
     given = os.environ.get("EQUIRANK_CACHE")
     if given:
         return Path(given)

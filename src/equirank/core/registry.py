@@ -1,10 +1,10 @@
 """Late lookup of public names: classes and metrics, found in the stubs and imported one by one."""
 
 import ast
+import os
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .errors import DataError, suggest
@@ -36,7 +36,7 @@ PACKAGES = (
     "equirank.search",
 )
 T = TypeVar("T")
-_SOURCE = Path(__file__).parents[1]
+_SOURCE = os.path.dirname(os.path.dirname(__file__))
 
 
 @cache
@@ -51,13 +51,14 @@ def public_names(package: str) -> dict[str, str]:
     >>> public_names("equirank.metrics")["NDCG"]
     'equirank.metrics.relevance.gain'
     """
-    folder = _SOURCE.joinpath(*package.split(".")[1:])
-    stub = folder / "__init__.pyi"
-    if not stub.is_file():
+    stub = os.path.join(_SOURCE, *package.split(".")[1:], "__init__.pyi")
+    if not os.path.isfile(stub):
         module = import_module(package)
         return dict.fromkeys(module.__all__, package)
     found: dict[str, str] = {}
-    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+    with open(stub, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    for node in tree.body:
         if isinstance(node, ast.ImportFrom):
             module_name = f"{package}.{node.module}" if node.module else package
             found |= {alias.name: module_name for alias in node.names}
