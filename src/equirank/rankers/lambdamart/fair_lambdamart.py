@@ -42,7 +42,7 @@ __all__ = ["FairLambdaMART"]
 #: Number of random orders whose mean is the random baseline of a trade-off path.
 N_RANDOM_ORDERS = 10
 
-#: Initial divisor of the fairness gradient in "swap", whose scores are close to each other at first.
+#: Initial divisor of the fairness gradient in "swap": at first scores are close to each other.
 _INITIAL_DIVISOR = 20.0
 
 
