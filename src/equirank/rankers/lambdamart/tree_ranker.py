@@ -112,7 +112,7 @@ class TreeRanker(Ranker):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Extend the constructor made from the fields by options of LightGBM."""
         super().__init_subclass__(**kwargs)
-        cls.__init__ = _constructor_with_options(cls)  # type: ignore[misc]
+        cls.__init__ = _constructor_with_options(cls)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
 
     @property
