@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs check bench clean
+.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs generate check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -90,6 +90,11 @@ docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
 	@echo ">> building the documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
 	@echo ">> open build/docs/index.html"
+
+generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric functions, method tables
+	@echo ">> writing the signatures of the metric functions and the table of re-rankers"
+	@$(BIN)/python docs/_ext/metric_stubs.py
+	@$(BIN)/python docs/_ext/reranker_chooser.py
 
 check: lint types contract test docs  ## style, types, imports, tests, documentation: what a change must pass
 

@@ -1,7 +1,7 @@
-"""Auditing a million rows: time against `evaluate` with the same metrics, and memory.
+"""Audit of a million rows: time relative to `evaluate` with the same metrics, and memory.
 
 Prints ratios of times measured in the same run. Run: python benchmarks/audit.py [ROWS]
-With ROWS of 10,000,000 the data goes through a Parquet file, as the command reads it.
+With ROWS of 10,000,000 the data are read from a Parquet file, as by the command.
 """
 
 import gc
@@ -29,7 +29,7 @@ def seconds(function):
 
 
 def in_turn(functions, repeats):
-    """Return the shortest times of functions run in turn, by the clock and of the processor."""
+    """Return the shortest wall and CPU times of functions run in turn."""
     times = []
     for _ in range(repeats):
         for function in functions:
@@ -92,14 +92,14 @@ def against_evaluate(data):
 
     (took, busy), (alone, alone_busy) = in_turn([lambda: audit(data), measured], repeats=3)
     print(f"audit {took:.1f} s, evaluate with the same metrics {alone:.1f} s: ", end="")
-    print(f"{took / alone:.2f}x ({busy / alone_busy:.2f}x of processor time)")
+    print(f"{took / alone:.2f}x ({busy / alone_busy:.2f}x of CPU time)")
 
 
 def main():
     n = int(sys.argv[1].replace(",", "")) if len(sys.argv) > 1 else 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         data = from_arrays(n) if n <= 1_000_000 else through_parquet(n, folder)
-        print(f"{data}: made with {memory():.2f} GiB")
+        print(f"{data}: generated with {memory():.2f} GiB")
         small = data.select(slice(0, 20))
         audit(small, n_boot=10, n_permutations=10)  # compiles
         first, result = seconds(lambda: audit(data))

@@ -1,8 +1,8 @@
-"""Boosting: RankBoost against naive pairs, LightGBM, its own size and RankLib; RankBoost+ too.
+"""RankBoost compared with naive pairs, LightGBM and RankLib, its scaling, and RankBoost+.
 
-Prints ratios of times measured in the same run. Parts can be named:
+Prints ratios of times measured in the same run. Parts can be selected:
 python benchmarks/boosting.py naive lightgbm linear plus ranklib mq2008
-``ranklib`` and ``mq2008`` need EQUIRANK_DATA; RankLib itself runs where RANKLIB_JAR names its jar.
+``ranklib`` and ``mq2008`` need EQUIRANK_DATA; RankLib is run if RANKLIB_JAR names its jar.
 """
 
 import gc
@@ -25,7 +25,7 @@ THREADS = int(os.environ.get("BENCH_THREADS", os.cpu_count() or 1))
 
 
 def timed(function):
-    """Return seconds on the clock and seconds of all processors."""
+    """Return wall and CPU seconds."""
     gc.collect()
     clock, used = time.perf_counter(), time.process_time()
     function()
@@ -43,7 +43,7 @@ def best(function, repeats=3):
 
 
 def made(n_rows, n_features=50, lists=1, seed=0):
-    """Gaussian features, five grades."""
+    """Return data with Gaussian features and five grades."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features)).astype(np.float32)
     y = np.clip(np.round(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=n_rows) + 2), 0, 4)
@@ -54,7 +54,7 @@ def made(n_rows, n_features=50, lists=1, seed=0):
 
 
 def naive_round(X, cuts, a, b, D, features):
-    """Try every stump of some features on every pair, and give the best ``|r|``."""
+    """Evaluate every stump of some features on every pair and return the best ``|r|``."""
     most = (0.0, 0, 0.0)
     for feature in features:
         for cut in cuts[feature]:
@@ -66,7 +66,7 @@ def naive_round(X, cuts, a, b, D, features):
 
 
 def potential_round(X, cuts, a, b, D):
-    """List the pairs, but sum them up by item first: each stump is then a sum over items."""
+    """List the pairs, but sum them by item first: each stump is then a sum over items."""
     potential = np.bincount(a, D, len(X)) - np.bincount(b, D, len(X))
     most = (0.0, 0, 0.0)
     for feature in range(X.shape[1]):
@@ -95,7 +95,7 @@ def against_naive_pairs():
     smart = best(lambda: potential_round(X, cuts, a, b, D), 3) * rounds
     print(f"2,000 items in one list, {len(a):,} pairs, 50 features, {rounds} rounds: {ours:.3f} s")
     print(f"  every stump on every pair (one feature timed, x 50 x {rounds}): {naive / ours:,.0f}x")
-    print(f"  pairs listed, but summed up by item first: {smart / ours:,.0f}x")
+    print(f"  pairs listed, but summed by item first: {smart / ours:,.0f}x")
 
 
 # LightGBM
@@ -124,17 +124,17 @@ def against_lightgbm():
         "lambdarank": lambda: theirs("lambdarank"),
     }
     times = {name: [] for name in runs}
-    for _ in range(3):  # interleaved, so that a busy machine is busy for all
+    for _ in range(3):  # interleaved, so that other load affects all equally
         for name, run in runs.items():
             times[name].append(timed(run))
     least = {name: np.min(found, axis=0) for name, found in times.items()}
     print(f"1,000,000 x 50, 100 rounds, {THREADS} threads, binning included:")
     for name, (clock, used) in least.items():
-        print(f"  {name:10s} {clock:6.2f} s, of all processors {used:6.2f} s")
+        print(f"  {name:10s} {clock:6.2f} s, CPU {used:6.2f} s")
     for ours in ("ours", "one list"):
         for other in ("lambdarank", "regression"):
             clock, used = least[ours] / least[other]
-            print(f"  {ours} takes {clock:.2f}x of LightGBM {other} (processors: {used:.2f}x)")
+            print(f"  {ours} takes {clock:.2f}x of LightGBM {other} (CPU: {used:.2f}x)")
 
 
 # size
@@ -165,7 +165,7 @@ def plus_pairs():
 
 
 def plus():
-    """Time a round with 50 rankers in use, beside a NumPy pass over the weights."""
+    """Print the time of a round with 50 rankers, relative to a NumPy pass over the weights."""
     data = plus_pairs()
     first, second = 50, 70
     RankBoostPlus(3).fit(plus_pairs().select_items(np.arange(300)))
@@ -190,7 +190,7 @@ def plus():
 
 
 def plus_memory():
-    """Return the largest memory of a process that fits RankBoost+ (run in a process of its own)."""
+    """Return the largest memory of a process that fits RankBoost+ (run in a separate process)."""
     data = plus_pairs()
     before = largest_memory()
     RankBoostPlus(55, record_errors=False).fit(data)
@@ -244,7 +244,7 @@ def against_ranklib():
     print(f"  RankLib as recorded: 11.5 s, .794, .768: {11.5 / ours:.0f}x (times of two runs)")
     jar = os.environ.get("RANKLIB_JAR")
     if jar is None:
-        print("  RANKLIB_JAR is not set: RankLib does not run here")
+        print("  RANKLIB_JAR is not set: RankLib is not run")
         return
     from equirank.io import write_letor
 
@@ -262,10 +262,10 @@ def against_ranklib():
 
 
 def letor_ndcg(data, scores, k=10):
-    """NDCG@k by LETOR 4.0's script, for scores of stored rows.
+    """Return NDCG@k as defined by the script of LETOR 4.0, for scores of stored rows.
 
-    Its discount is 1 at the first two places and 1 / log2(j) after; a list shorter than k, or
-    without a relevant item, counts 0.
+    Its discount is 1 at the first two positions and 1 / log2(j) afterwards; a list shorter than k,
+    or without a relevant item, counts 0.
     """
     discount = 1 / np.log2(np.maximum(2, np.arange(1, k + 1)))
     values = []

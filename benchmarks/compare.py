@@ -1,10 +1,10 @@
-"""compare: ten methods, five folds and three seeds on MQ2008; how much time is not fit or evaluate.
+"""Overhead of `compare`: ten methods, five folds and three seeds on MQ2008.
 
 Needs EQUIRANK_DATA. ``python benchmarks/compare.py [n_jobs] [size]``: the number of workers (all
-cores) and a factor on the sizes of the models (1). Work is what the cells themselves took, each
-measured in its worker; workers times seconds on the clock is what could have been worked. What is
-left over is starting workers, reading and sending data, storing cells, waiting for the last cell,
-tests and tables.
+cores) and a factor on the sizes of the models (1). Work is the time of the cells, each
+measured in its worker; capacity is the number of workers times the wall time. The difference is
+starting workers, reading and sending data, storing cells, waiting for the last cell, tests and
+tables.
 """
 
 import os
@@ -24,7 +24,7 @@ METRICS = ["NDCG@10", "AveragePrecision", "ERR"]
 
 
 def methods(size):
-    """Ten methods of several families, small ones."""
+    """Return ten small methods of several families."""
     trees = {"n_estimators": round(60 * size), "n_jobs": 1}
     rounds = round(60 * size)
     return {
@@ -61,7 +61,7 @@ def main(n_jobs, size):
     print(result)
     print(f"{data!r}, {int(first.sum())} cells, {n_jobs} workers")
     print(f"reading the data        {read:8.1f} s")
-    print(f"on the clock            {clock:8.1f} s")
+    print(f"wall time               {clock:8.1f} s")
     print(f"fitting, in the workers {fit:8.1f} s, ranking and evaluating {other:.1f} s")
     print(f"workers busy on average {(fit + other) / clock:8.2f} of {n_jobs}")
     print(f"outside fit and evaluate {100 * (1 - (fit + other) / (clock * n_jobs)):6.1f} %")

@@ -1,7 +1,7 @@
-"""Hold other packages to the conformance vectors, where they compute the same thing.
+"""Other packages compared with the conformance vectors, for the metrics that they have.
 
 Every list of every case whose options a package has is computed with it, one list at a time, and
-compared. Needs none of the packages: what is not installed is said so. Prints a table; with
+compared. The packages are optional: those not installed are listed as such. Prints a table; with
 ``--write`` it becomes docs/conformance_others.md. Run: python benchmarks/conformance_others.py
 """
 
@@ -22,11 +22,11 @@ SAME = 1e-9
 
 
 class NotOffered(Exception):
-    """The package has no such option, or does not take such data."""
+    """The package has no such option, or does not accept such data."""
 
 
 def only(options, *known):
-    """Refuse options the package does not have."""
+    """Raise for options that the package does not have."""
     if set(options) - {"ties", "undefined", *known}:
         raise NotOffered
 
@@ -38,7 +38,7 @@ def whole_grades(one):
 
 
 def ordered(one):
-    """Return the rows from the top down; the order of rows breaks ties, as sorting would."""
+    """Return the rows in ranked order; ties are broken by the order of rows."""
     return sorted(range(len(one["s"])), key=lambda i: -one["s"][i])
 
 
@@ -228,7 +228,7 @@ OVERLAP = [
     ("ir-measures", "RR", "reciprocal_rank", ir_measure("RR")),
     ("ir-measures", "ERR", "err", ir_measure("ERR")),
     ("fairlearn", "demographic_parity_ratio", "adverse_impact_ratio", fairlearn_ratio),
-    ("fairlearn", "equal_opportunity_difference and kin", "recall_gap", fairlearn_gap),
+    ("fairlearn", "equal_opportunity_difference and others", "recall_gap", fairlearn_gap),
     ("FairRankTune", "NDKL", "ndkl", tuned("NDKL", None)),
     ("FairRankTune", "EXP, lowest group", "exposure_by_group", tuned("EXP", lowest)),
     ("FairRankTune", "EXP (MaxMinDiff)", "exposure_gap", tuned("EXP", difference)),
@@ -246,14 +246,14 @@ MODULES = {
 
 
 def kind_of(case, rows_of_scores):
-    """Return whether a list has ties, and what the vectors do with them."""
+    """Return whether a list has ties, and how the vectors treat them."""
     if all(len(set(scores)) == len(scores) for scores in rows_of_scores):
         return "no ties"
     return "by order" if case["options"].get("ties") == "stable" else "averaged"
 
 
 def lists(case):
-    """Return the lists of a case with what is expected of each."""
+    """Return the lists of a case with their expected values."""
     inputs, expected = case["inputs"], case["expected"]
     if "rankings" in inputs:
         if "qid" not in inputs and not isinstance(inputs["y_true"][0], list):
@@ -271,7 +271,7 @@ def lists(case):
 
 
 def compute(function, one, options):
-    """Return the number, or NaN, and what to show for it."""
+    """Return the number, or NaN, and its text."""
     try:
         got = float(function(one, options))
     except NotOffered:
@@ -282,7 +282,7 @@ def compute(function, one, options):
 
 
 def compare(ours, function):
-    """Count agreements by kind of list, and what is given where our metric is undefined."""
+    """Count agreements by kind of list, and the results where our metric is undefined."""
     counts = {"no ties": [0, 0], "averaged": [0, 0], "by order": [0, 0]}
     given, far, first = {}, 0.0, ""
     vectors = json.loads((VECTORS / f"{ours}.json").read_text(encoding="utf-8"))
@@ -325,17 +325,17 @@ def rows():
 
 def markdown(found):
     heads = ("package", "version", "theirs", "ours", "no ties", "ties averaged", "ties by order")
-    heads = (*heads, "where undefined it gives", "first difference without ties", "largest")
+    heads = (*heads, "result if undefined", "first difference without ties", "largest")
     lines = [
         "# Other packages and the vectors",
         "",
-        "Made by `python benchmarks/conformance_others.py --write`: every list of the",
-        "[vectors](conformance.md) whose options a package has, computed with it one at a time.",
-        f"A number agrees when it differs by at most {SAME:g}, relatively above 1. Lists are",
-        "counted by whether scores are tied and what the vectors do then: average over the",
-        "orders, or keep that of the rows. Packages that break ties by an order of their own agree",
-        "there only by chance. Lists on which our metric is undefined are counted apart, with what",
-        "the package gives for them.",
+        "Written by `python benchmarks/conformance_others.py --write`: every list of the",
+        "[vectors](conformance.md) whose options a package has, computed with that package.",
+        f"Two numbers agree if they differ by at most {SAME:g}, relatively above 1. Lists are",
+        "counted separately by ties: none, averaged over the orders, or broken by",
+        "the order of the rows. Packages with another rule for ties agree there only",
+        "by chance. Lists on which our metric is undefined are counted separately, with the",
+        "result of the package.",
         "",
         "| " + " | ".join(heads) + " |",
         "|" + " --- |" * len(heads),

@@ -1,4 +1,4 @@
-"""Evaluating a million rows: against ranx, and what intervals, ties and groups add.
+"""Evaluation of a million rows: compared with ranx, and the cost of intervals, ties and groups.
 
 Prints ratios of times measured in the same run. Run: python benchmarks/evaluate.py
 """
@@ -52,7 +52,7 @@ def against_ranx():
     begin = time.perf_counter()
     qrels, run = build()
     built = time.perf_counter() - begin
-    # ranx has no ERR; its three metrics stand against our four
+    # ranx has no ERR: three metrics compared with our four
     names = ["ndcg_burges@10", "map", "precision@10"]
     ranx_evaluate(qrels, run, names)  # compiles
     kernel = best(lambda: ranx_evaluate(qrels, run, names), 3)
@@ -64,7 +64,7 @@ def against_ranx():
     assert abs(mine["AveragePrecision"] - theirs["map"]) < 1e-9
     assert abs(mine["Precision@10"] - theirs["precision@10"]) < 1e-9
     print(f"1,000,000 rows, 4 metrics (ranx: 3): ours from arrays {ours:.3f} s")
-    print(f"  ranx with building Qrels and Run {(built + kernel) / ours:.0f}x as long")
+    print(f"  ranx including Qrels and Run {(built + kernel) / ours:.0f}x as long")
     print(f"  ranx evaluate alone {kernel / ours:.1f}x as long")
 
 
@@ -135,7 +135,7 @@ def memory():
         evaluate(as_ranking_data(None, **given), names, n_boot=0)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        print(f"{rows:,} rows: peak beside the input arrays {peak / size:.2f}x their size")
+        print(f"{rows:,} rows: peak beyond the input arrays {peak / size:.2f}x their size")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"peak of the process {peak:.1f} GiB")
 

@@ -1,4 +1,4 @@
-"""Sharing exposure: against the classical programme, a sort, and a convex solver.
+"""Exposure: compared with the classical linear program, a sort, and a convex solver.
 
 python benchmarks/exposure.py            # ExposureOptimal and NashAllocation
 python benchmarks/exposure.py --large    # NashAllocation for 10,000 users and items (minutes)
@@ -15,7 +15,7 @@ from equirank.rerankers import ExposureOptimal
 
 
 def best(call, repeat):
-    """The shortest of several times."""
+    """Return the shortest of several times."""
     times = []
     for _ in range(repeat):
         begin = time.perf_counter()
@@ -41,8 +41,8 @@ def one_list():
             theirs = programme(ranking)
             taken = time.perf_counter() - begin
             gap = abs(theirs.report["utility"][0] - result.report["utility"][0])
-            print(f"  {taken / ours:.0f}x faster than the programme in n^2 variables with HiGHS "
-                  f"and Birkhoff ({taken:.2f} s), utilities {gap:.1e} apart")  # fmt: skip
+            print(f"  {taken / ours:.0f}x faster than the linear program in n^2 variables with "
+                  f"HiGHS and Birkhoff ({taken:.2f} s), utilities {gap:.1e} apart")  # fmt: skip
         else:
             sort = best(lambda s=score: np.sort(s), 20)
             argsort = best(lambda s=score: np.argsort(s), 20)
@@ -51,7 +51,7 @@ def one_list():
 
 
 def cvxpy_welfare(relevance, attention):
-    """The same problem written for cvxpy: value and seconds."""
+    """Solve the same problem with cvxpy; return value and seconds."""
     import cvxpy
 
     users, items = relevance.shape
@@ -71,7 +71,7 @@ def many_users():
         ours = best(lambda m=model: m.fit_policy(relevance), 5)
         policy = model.fit_policy(relevance)
         value = np.log(policy.impact(relevance)).sum()
-        print(f"NashAllocation, 100 users x 100 items, 5 places, gap {model.gap_:.1e}: "
+        print(f"NashAllocation, 100 users x 100 items, 5 positions, gap {model.gap_:.1e}: "
               f"{ours * 1e3:.1f} ms, sum of logs {value:.3f}")  # fmt: skip
     try:
         theirs, taken = cvxpy_welfare(relevance, policy.attention)
@@ -89,7 +89,7 @@ def large():
     policy = model.fit_policy(relevance)
     taken = time.perf_counter() - begin
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"NashAllocation, 10,000 x 10,000, 10 places: gap {model.gap_:.1e} in {taken:.0f} s, "
+    print(f"NashAllocation, 10,000 x 10,000, 10 positions: gap {model.gap_:.1e} in {taken:.0f} s, "
           f"{model.n_iter_} rounds, peak {peak:.1f} GiB, {len(policy.weights)} lists")  # fmt: skip
 
 

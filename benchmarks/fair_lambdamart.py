@@ -1,9 +1,9 @@
-"""Fair LambdaMART on real lists: in how many of five seeds the published orderings hold.
+"""Fair LambdaMART on real lists: number of seeds in which the published orderings hold.
 
 Sets: MSLR sample (pages of quality under and over 10), MQ2008 (feature 39 at its median), German
 credit by sex and by age under 35, with people shared between train and test as published and with
-people split. Steps of 5, cutoffs 15 and 50, three strategies, and a random order: a ranker that is
-as fair as that has no group to make up to. Needs EQUIRANK_DATA.
+people split. Steps of 5, cutoffs 15 and 50, three strategies, and a random order as reference
+for fairness. Needs EQUIRANK_DATA.
 
 Run: python benchmarks/fair_lambdamart.py [--sets mslr mq2008 german] [--seeds 5] [--jobs 1]
      python benchmarks/fair_lambdamart.py --sets halves --seeds 30    # many halves of MSLR's sample
@@ -37,13 +37,13 @@ def mslr(seed):
 
 
 def halves(seed):
-    """Other halves of the same 86 queries, none of them looked at when settings were chosen."""
+    """Return other halves of the same 86 queries, none of them used to choose settings."""
     data = joined(*(load_mslr(part=part) for part in ("train", "test")))
     return query_train_test_split(data, test_size=0.5, random_state=200 + seed)
 
 
 def joined(a, b):
-    """Put two sets of lists behind each other."""
+    """Concatenate two sets of lists."""
     offsets = np.concatenate([a.offsets, b.offsets[1:] + a.offsets[-1]])
     sensitive = {
         name: Attribute(np.concatenate([x.codes, b.sensitive[name].codes]), x.categories)
@@ -112,7 +112,7 @@ def measure(make, seed, jobs):
 
 
 def orderings(name, found):
-    """The claims of the paper that one seed confirms or not; rND at 15 and at 50."""
+    """Return the claims of the paper and whether one seed confirms them; rND at 15 and at 50."""
     plain = found["none", 1.0]
     claims = {}
     for strategy in STRATEGIES:
@@ -141,7 +141,7 @@ def orderings(name, found):
 
 
 def interval(values):
-    """Return the mean and half of its 95 % interval (Student's t)."""
+    """Return the mean and half the width of its 95% confidence interval (Student's t)."""
     if len(values) < 2 or not np.any(values):
         return ""
     half = student.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
@@ -160,7 +160,7 @@ def main():
         begin = time.perf_counter()
         runs = [measure(make, seed, args.jobs) for seed in range(args.seeds)]
         print(f"\n## {name} ({time.perf_counter() - begin:.0f} s)\n")
-        print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 less plain's |")
+        print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 minus plain |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
         for key in runs[0]:
             row = 100 * np.mean([run[key] for run in runs], axis=0)

@@ -1,4 +1,4 @@
-"""Fair-PG-Rank on a set in the shape of Yahoo's: against a plain PyTorch script, and on a GPU.
+"""Fair-PG-Rank on Yahoo-shaped data: compared with a plain PyTorch script, and on a GPU.
 
 python benchmarks/fair_pg_rank.py                 # all ratios, the full set (a few minutes)
 python benchmarks/fair_pg_rank.py --share 0.1     # a tenth of the lists
@@ -21,14 +21,14 @@ PUBLISHED = {"n_samples": 10, "n_epochs": 20, "learning_rate": 0.001, "entropy":
 
 
 def held_out_ndcg(model, test):
-    """NDCG of the model's scores on lists it has not seen."""
+    """Return the NDCG of the model's scores on held-out lists."""
     metric = parse_metric("NDCG")
     ranking = Ranking.from_scores(test, model.predict(test))
     return float(metric.summarize(metric.per_query(ranking))[0])
 
 
 def plain_step(torch, model, optimiser, x, gain, discount, n_samples):
-    """One step as research scripts take it: a loop over samples, places drawn one by one."""
+    """Run one step as research scripts do: a loop over samples, positions drawn one by one."""
     scores = model(x)[:, 0]
     chances = torch.softmax(scores, dim=0).detach().numpy().astype(float)
     n, rewards, logs = len(chances), [], []
@@ -57,7 +57,7 @@ def plain_step(torch, model, optimiser, x, gain, discount, n_samples):
 
 
 def time_plain(train, steps=25):
-    """Seconds per step of the plain script."""
+    """Return the seconds per step of the plain script."""
     import torch
 
     torch.set_num_threads(1)
@@ -129,7 +129,9 @@ def cpu(share):
             break
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     features = train.X.nbytes / 2**20
-    print(f"peak memory {peak:.0f} MB, {(peak - before) / features:.2f}x the features beside input")
+    print(
+        f"peak memory {peak:.0f} MB, {(peak - before) / features:.2f}x the features without input"
+    )
 
 
 def gpu():

@@ -1,17 +1,17 @@
-"""FairReduction on COMPAS, Adult and Law: violation, pair accuracy and NDCG on people not seen.
+"""FairReduction on COMPAS, Adult and Law: violation, pair accuracy and NDCG on held-out people.
 
 For each data set and eps it prints the plain RankBoost, the best single ranker and the mixture of
-the reduction, and fairlearn's classifier reduction (logistic regression, relevance cut in two above
-its median) used as a scorer by the probability of its randomised decision, all on the same splits;
-means over seeds with 95 % intervals (Student's t). ``line`` is the pair accuracy that mixing the
-plain ranker with a random order has at the same violation: 1/2 + (accuracy - 1/2) x violation /
-plain violation. The line of NDCG is made likewise, from the NDCG of a random order. A
-method pays where it lies above. A random order keeps to the other two constraints but not to rank
-equality; there ``--floor`` prints what mixing in fact comes to.
+the reduction, and fairlearn's classifier reduction (logistic regression, relevance binarised at its
+median), whose score is the probability of its randomised decision, all on the same splits; means
+over seeds with 95% confidence intervals (Student's t). ``line`` is the pair accuracy of a mixture
+of the plain ranker with a random order at the same violation: 1/2 + (accuracy - 1/2) x violation /
+plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method is
+useful only above the line. A random order satisfies the other two constraints but not rank
+equality; there ``--floor`` prints the actual result of mixing.
 
-``--floor`` also says what sampling alone leaves: the largest difference that a ranker shows in the
-test rows if it has none in all rows, and if it has none in the training rows without being fitted
-to their noise. ``--signed`` tells noise, of either sign, from a difference that stays.
+``--floor`` also prints the effect of sampling alone: the largest difference in the test rows of a
+ranker without differences in all rows, and of one without differences in the training rows that is
+not fitted to their noise. ``--signed`` separates noise from a systematic difference.
 
 Run: EQUIRANK_DATA=... python benchmarks/fair_reduction.py adult compas law --seeds 5
 """
@@ -36,7 +36,7 @@ SHARES = np.linspace(0, 1, 101)
 
 
 def merged(data, name, kept, rest):
-    """Name the groups that are kept, and put all others together."""
+    """Keep the named groups and merge all other groups."""
     attribute = data.sensitive[name]
     labels = [str(c) if c in kept else rest for c in attribute.categories]
     groups = sorted(set(labels))
@@ -86,11 +86,11 @@ def reduction(kind, eps, args, seed):
 def differences(model, data, kind):
     """Return the differences of groups of each ranker of a reduction."""
     rule = pairwise_constraint(data, kind, None)
-    return np.array([rule.measure(data, m._scores(m._blind(data)))[1] for m in model.members_])
+    return np.array([rule.measure(data, m._scores(m.visible(data)))[1] for m in model.members_])
 
 
 def print_floor(data, kind, eps, args):
-    """Print what a ranker without violation in all or in the training rows shows held out."""
+    """Print the held-out violation of a ranker without violation in all or in the training rows."""
     model = reduction(kind, eps, args, 0).fit(data)
     whole = differences(model, data, kind)[model.best_]
     shown = []
@@ -103,15 +103,14 @@ def print_floor(data, kind, eps, args):
 
 
 def mixed_with_random(plain, rule, test):
-    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share.
-    """
+    """Return violation and pair accuracy of mixtures of the plain ranker and a random order."""
     chance = rule.measure(test, np.zeros(test.n_rows))[1]
     found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
     return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)
 
 
 def print_mixing(curves, single):
-    """Print what mixing comes to at the violation of the single ranker, or at its least."""
+    """Print the result of mixing at the violation of the single ranker, or at its minimum."""
     violation, accuracy = np.mean(curves, axis=0)
     reached = np.flatnonzero(violation <= np.mean(single, axis=0)[1])
     at = reached[0] if len(reached) else np.argmin(violation)
@@ -125,7 +124,7 @@ def run_reduction(train, test, kind, eps, args, seed):
     model.fit(train)
     seconds = time.perf_counter() - begin
     tested = pairwise_constraint(test, kind, None)
-    found = [measure(tested, test, m._scores(m._blind(test))) for m in model.members_]
+    found = [measure(tested, test, m._scores(m.visible(test))) for m in model.members_]
     accuracy, difference, gain = (np.array(part) for part in zip(*found, strict=True))
     weights = model.weights_
     mixed = weights @ accuracy, np.abs(weights @ difference).max(), weights @ gain
@@ -212,13 +211,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=100)
     parser.add_argument("--steps", type=int, default=25)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--smoothing", type=float, help="of RankBoost: more is less overfitting")
+    parser.add_argument("--smoothing", type=float, help="of RankBoost: larger values overfit less")
     parser.add_argument("--bound", type=float, default=5.0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--no-fairlearn", action="store_true")
     parser.add_argument("--train", action="store_true", help="violations on training rows too")
     parser.add_argument("--signed", action="store_true", help="signed differences per seed")
-    parser.add_argument("--floor", action="store_true", help="what sampling alone leaves")
+    parser.add_argument("--floor", action="store_true", help="the effect of sampling alone")
     args = parser.parse_args()
     head = ["data", "constraint", "eps", "method", "violation", "pair accuracy", "line"]
     head += [f"NDCG@{K}", "line", "halved", "against the lines", "time"]

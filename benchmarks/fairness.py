@@ -1,4 +1,4 @@
-"""Fairness metrics: against FairRankTune, against a plain rND, and against relevance metrics.
+"""Fairness metrics: compared with FairRankTune, a plain rND, and relevance metrics.
 
 Prints ratios of times measured in the same run. Run: python benchmarks/fairness.py
 """
@@ -33,10 +33,10 @@ def best(function, repeats=5):
 
 
 def plain_rnd(ranking, protected, step, rng):
-    """Compute rND in the way of its authors' script: lists of people, a normaliser by simulation.
+    """Compute rND as its authors' script does: lists of people, a normaliser by simulation.
 
-    Every prefix is intersected with the list of the protected from scratch. The normaliser is the
-    larger of two averages over ten lists each, made with fairness probability 0 and 0.98.
+    Every prefix is intersected with the list of the protected. The normaliser is the larger of two
+    averages over ten lists each, generated with fairness probability 0 and 0.98.
     """
 
     def value(people):
@@ -110,7 +110,7 @@ def against_fairranktune():
     frt.Metrics.NDKL(frame, item_group)
     theirs = time.perf_counter() - begin
     print(f"  FairRankTune's EXP and NDKL of the same ranking take {theirs / mine:,.0f}x as long,")
-    print(f"  {theirs / with_sorting:,.0f}x the two functions on arrays, each sorting anew")
+    print(f"  {theirs / with_sorting:,.0f}x the two functions on arrays, each including a sort")
 
 
 def against_relevance():

@@ -1,7 +1,7 @@
-"""How often the 95 % intervals hold the truth, by simulation.
+"""Coverage of the 95% confidence intervals, by simulation.
 
-A population of lists is made; the truth is a metric's mean over it. Each trial draws some lists (or
-one list of many people) from it and asks for an interval.
+The true value is the mean of a metric over a population of lists. Each trial draws some lists (or
+one list of many people) from it and computes an interval.
 Run: python benchmarks/interval_coverage.py
 """
 
@@ -32,7 +32,7 @@ def population(n_lists, n_items, bias, seed):
 
 
 def over_queries(n_queries, bias, trials, seed=0):
-    """Coverage of intervals from a sample of queries."""
+    """Return the coverage of intervals from a sample of queries."""
     metrics = parse_metrics(METRICS)
     values = measure(metrics, population(20_000, 40, bias, seed).ranking())
     rng, rows = np.random.default_rng(seed), {}
@@ -49,7 +49,7 @@ def over_queries(n_queries, bias, trials, seed=0):
 
 
 def _differences(n_queries, bias, trials, seed):
-    """Coverage for the difference of two groups, whose truth is a difference of means."""
+    """Return the coverage for the difference of two groups, a difference of means."""
     data = population(20_000, 40, bias, seed)
     whole = evaluate(data, "Recall@10", by="group", n_boot=0, n_permutations=0)
     parts = whole.results[0].split.per_query[:, 0, :2]
@@ -65,7 +65,7 @@ def _differences(n_queries, bias, trials, seed):
 
 
 def over_items(n_items, bias, trials, seed=0):
-    """Coverage of intervals from the items of one list; the truth is the mean over such lists."""
+    """Return the coverage of intervals from the items of one list; truth: mean over such lists."""
     metrics = parse_metrics(METRICS)
     data = population(2_000, n_items, bias, seed)
     truth = [np.nanmean(v.value) for v in measure(metrics, data.ranking())]

@@ -1,7 +1,7 @@
-"""FairLambdaMART against LightGBM's own lambdarank: time, memory, and a path of ten alphas.
+"""FairLambdaMART compared with LightGBM's lambdarank: time, memory, and a path of ten alphas.
 
 Training 100 trees on 240,000 rows x 136 features in 2,000 queries with equal truncation; runs are
-interleaved and ratios are medians of pairs. Peak memory is measured in processes of their own.
+interleaved and ratios are medians of pairs. Peak memory is measured in separate processes.
 
 Run: python benchmarks/lambdamart.py [time] [path] [memory] [--rows 240000] [--trees 100] [--runs 5]
 """
@@ -36,7 +36,7 @@ def lists(rows, features=136, length=120):
 
 
 def plain(data, trees, jobs):
-    """LightGBM's own objective, with the settings that ours are given."""
+    """Fit LightGBM's own objective with the same settings as ours."""
     params = {
         "objective": "lambdarank", "lambdarank_truncation_level": TRUNCATION, "verbosity": -1,
         "num_threads": jobs, "deterministic": True, "force_col_wise": True,
@@ -51,14 +51,14 @@ def fair(data, trees, jobs, **options):
 
 
 def timed(function, *args, **options):
-    """Seconds on the wall and on the processors: the second is fair on a machine that is busy."""
+    """Return wall and CPU seconds; the latter are comparable on a busy machine."""
     begin = np.array([time.perf_counter(), time.process_time()])
     function(*args, **options)
     return np.array([time.perf_counter(), time.process_time()]) - begin
 
 
 class Clock:
-    """Adds up the time spent in the objective."""
+    """Accumulated time spent in the objective."""
 
     def __init__(self):
         self.seconds, self.call = 0.0, Objective.__call__
@@ -132,7 +132,7 @@ def compare_path(args):
 
 
 def peak(what, args):
-    """Peak memory of one fit, less that of the data alone, in a process of its own (MiB)."""
+    """Return the peak memory of one fit minus that of the data, in a separate process (MiB)."""
     code = (
         "import sys, resource; sys.path.insert(0, 'benchmarks'); import lambdamart as b; "
         f"d = b.lists({args.rows}); b.fair(b.lists(2400), 2, {args.jobs}); "
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="variants whose name holds this")
+    parser.add_argument("--only", default="", help="variants whose name contains this")
     args = parser.parse_args()
     for name, compare in (
         ("time", compare_times),

@@ -1,8 +1,8 @@
-"""Loading the data sets, against plain readers that stop at a table or a matrix.
+"""Loading of data sets, compared with plain readers of tables and matrices.
 
-Run with ``EQUIRANK_DATA=folder python benchmarks/load_datasets.py``; sets that the folder lacks are
-passed over. Prints seconds and how they compare with pandas.read_csv or load_svmlight_file in the
-same run, and time and memory of the stand-in for Yahoo.
+Run with ``EQUIRANK_DATA=folder python benchmarks/load_datasets.py``; missing data sets
+are skipped. Prints seconds, the ratio to pandas.read_csv or load_svmlight_file in the same run, and
+time and memory of `make_yahoo_like`.
 """
 
 import gzip
@@ -30,7 +30,7 @@ from equirank.datasets.fetch import look
 def files(name):
     found = [look(dataset(name), file.name) for file in dataset(name).files]
     if not found or None in found:
-        raise DataError(f"{name} is not here")
+        raise DataError(f"{name} is not available")
     return found
 
 
@@ -49,7 +49,7 @@ def matrices(paths):
     ]
 
 
-#: What is loaded, and what a plain reader does with the same files.
+#: The loader, and a plain reader of the same files.
 RACES = {
     "compas": (load_compas, frames, {}),
     "adult": (load_adult, frames, {"header": None, "skipinitialspace": True, "comment": "|"}),

@@ -1,11 +1,11 @@
-"""DirectRanker: an epoch of a million rows in little memory, against plain PyTorch, and on a GPU.
+"""DirectRanker: memory and speed of an epoch of a million rows, on CPU and GPU.
 
 python benchmarks/neural.py                     # memory and speed of an epoch (about a minute)
 python benchmarks/neural.py --rows 100000       # fewer rows
 python benchmarks/neural.py --gpu               # an epoch on one GPU against two CPU cores
 
-Neither numba nor LightGBM is needed. Peak memory is that of this process, less what it held before
-the data was made.
+Neither numba nor LightGBM is needed. Peak memory is that of this process minus its memory before
+the data were generated.
 """
 
 import argparse
@@ -22,12 +22,12 @@ SETTINGS = {"layers": (64, 32), "n_epochs": 1, "batch_size": 4096, "random_state
 
 
 def peak():
-    """Return the largest memory of this process so far, in bytes."""
+    """Return the peak memory of this process in bytes."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def million(n_rows):
-    """Make lists of 100 items with grades and two groups; X is double precision."""
+    """Return lists of 100 items with grades and two groups; X is double precision."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, FEATURES))
     y = np.digitize(X[:, 0] + X[:, 1] + rng.standard_normal(n_rows), [0.0, 1.0, 2.0, 3.0])
@@ -37,7 +37,7 @@ def million(n_rows):
 
 
 def seconds(data, **given):
-    """Time a fit; the first of a process also pays for starting PyTorch, so warm up before."""
+    """Return the seconds of a fit; the first in a process includes the start of PyTorch."""
     began = time.perf_counter()
     model = DirectRanker(**SETTINGS | given).fit(data)
     return time.perf_counter() - began, model
@@ -112,7 +112,7 @@ def gpu(n_rows, batch_size, n_epochs):
         for name, params in runs.items():
             settings = given | params | {"fairness": fairness}
             seconds(small, **settings)
-            # one fit pays for standardising and the copy to the device; epochs are told apart
+            # standardising and the copy to the device are excluded by timing single epochs
             short, _ = seconds(data, **settings | {"max_steps": 1})
             took, model = seconds(data, **settings)
             pairs = model.n_steps_ * batch_size

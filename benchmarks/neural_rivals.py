@@ -1,9 +1,9 @@
-"""The rivals of DirectRanker: DELTR against its authors' library, epochs against plain PyTorch.
+"""Listwise and pairwise neural rankers compared with fairsearchdeltr and plain PyTorch.
 
 python benchmarks/neural_rivals.py                # all ratios (about two minutes)
 python benchmarks/neural_rivals.py --only deltr   # or epochs, softrank
 
-The authors' library is measured where it can be imported (fairsearchdeltr 1.0.2, not a dependency):
+The authors' library is measured if it can be imported (fairsearchdeltr 1.0.2, not a dependency):
 an iteration on 10,000 rows took 22 s when it was recorded.
 """
 
@@ -47,7 +47,7 @@ def ours_per_iteration(X, y, protected, n_epochs=300, **params):
 
 
 def rows_in_python(X, y, protected, omega, some):
-    """Loss and gradient as the formula is often written: once per row, the list taken anew."""
+    """Compute loss and gradient as the formula is often written: the whole list for each row."""
     query = np.zeros(len(y), dtype=int)
     total, slope = 0.0, np.zeros(X.shape[1])
     for row in range(some):
@@ -66,7 +66,7 @@ def rows_in_python(X, y, protected, omega, some):
 
 
 def package_per_iteration(X, y):
-    """One iteration of fairsearchdeltr itself, without what it prepares once; None if absent."""
+    """Return the time of an iteration of fairsearchdeltr, or None if it is not installed."""
     try:
         from fairsearchdeltr.trainer import Trainer
     except ImportError:
@@ -110,7 +110,7 @@ def deltr():
 
 
 def lists(n_lists=400, n_features=46, median=40, shortest=5, longest=300):
-    """Lists whose lengths spread as those of web search: some are much longer than most."""
+    """Return lists with a skewed distribution of lengths, as in web search."""
     rng = np.random.default_rng(0)
     sizes = np.clip(rng.lognormal(np.log(median), 0.8, n_lists), shortest, longest).astype(int)
     X = rng.normal(size=(sizes.sum(), n_features)).astype(np.float32)
@@ -119,7 +119,7 @@ def lists(n_lists=400, n_features=46, median=40, shortest=5, longest=300):
 
 
 class Padded:
-    """A plain script: all lists padded to the longest one, features, scores and losses alike."""
+    """A plain script: features, scores and losses of all lists padded to the longest list."""
 
     def __init__(self, data, sizes):
         import torch
@@ -154,7 +154,7 @@ def plain_list_net(torch, score, real, y):
 
 
 def plain_lambda_rank(torch, score, real, y):
-    """All pairs of the padded lists at once, the loss whose gradient the lambdas are."""
+    """Compute the loss of all pairs of the padded lists, whose gradient are the lambdas."""
     gain = torch.where(real, 2.0**y - 1.0, torch.tensor(0.0))
     discount = 1.0 / torch.log2(torch.arange(score.shape[1]) + 2.0)
     ideal = (gain.sort(dim=1, descending=True).values * discount).sum(dim=1).clamp_min(1e-9)
@@ -194,7 +194,7 @@ def epochs():
 
     torch.set_num_threads(1)
     compare(*lists())
-    compare(*lists(shortest=60, longest=60))  # nothing to gain from padding less
+    compare(*lists(shortest=60, longest=60))  # no padding
 
 
 def softrank():

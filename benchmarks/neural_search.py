@@ -1,4 +1,4 @@
-"""A search of 64 DirectRanker configurations of one shape against the time of one.
+"""Time of a search over 64 DirectRanker configurations of one shape, relative to one.
 
 python benchmarks/neural_search.py                  # the shapes of the published grid, and others
 python benchmarks/neural_search.py --quick          # one shape, fewer steps
@@ -6,11 +6,11 @@ python benchmarks/neural_search.py --device cuda    # on a GPU
 python benchmarks/neural_search.py --jobs 2         # PyTorch on two threads, for both sides
 
 Both sides go through `TradeoffSearch`: one point, or 16 values of gamma x 4 learning rates, trained
-on 3,000 rows of two groups and measured on 1,000 by NDCG and rND. A stack saves what a step costs
-beside its arithmetic, so narrow layers and small batches gain the most; wide ones are bound by the
-arithmetic of 64 networks. Seconds are of the processor (with several threads, or on a GPU, of the
-clock), the smallest of several runs, so that other work on the machine counts little. The last line
-is a grid as published, in small: step counts are checkpoints, so 300 points are a stack of 30.
+on 3,000 rows of two groups and evaluated on 1,000 by NDCG and rND. A stack saves the overhead of a
+step, so narrow layers and small batches gain the most; wide ones are bound by the arithmetic of 64
+networks. Seconds are CPU time (with several threads, or on a GPU, wall time), the minimum of
+several runs, so that other load has little effect. The last line is a small version of the
+published grid: step counts are checkpoints, so 300 points are a stack of 30.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from equirank.datasets import make_ranking
 from equirank.rankers import DirectRanker
 from equirank.search import TradeoffSearch
 
-#: Name, layers, adversary's layers, pairs of a step.
+#: Name, layers, adversary's layers, pairs per step.
 SHAPES = [
     ("published grid, small", (5, 5), (2, 2), 32),
     ("published grid, middle", (20, 20), (10, 10), 32),
@@ -31,7 +31,7 @@ SHAPES = [
     ("published grid, middle", (20, 20), (10, 10), 128),
     ("default layers", (64, 8), (16,), 128),
 ]
-#: The published strengths.
+#: The published values of gamma.
 GAMMAS = [0.1, 1.0, 2.0, 5.0, 10.0, 100.0]
 GRID = {
     "gamma": np.geomspace(0.1, 100.0, 16).tolist(),
@@ -40,7 +40,7 @@ GRID = {
 
 
 def ranker(layers, adversary, batch_size, steps, device, jobs):
-    """Return the ranker that is searched."""
+    """Return the ranker of the search."""
     return DirectRanker(
         "adversarial",
         layers=layers,
@@ -55,7 +55,7 @@ def ranker(layers, adversary, batch_size, steps, device, jobs):
 
 
 def seconds(model, grid, train, test, clock, repeats):
-    """Return the least time of a search, and how many points it had."""
+    """Return the minimum time of a search and its number of points."""
     found = []
     for _ in range(repeats):
         began = clock()
@@ -72,7 +72,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--steps", type=int, default=200)
     given = parser.parse_args()
-    # the processor's seconds add up over threads: with several, only the clock is fair
+    # CPU time adds up over threads, so wall time is used with several
     cpu = given.device == "cpu" and given.jobs == 1
     clock = time.process_time if cpu else time.perf_counter
     train = make_ranking(n_queries=60, n_items=50, feature_bias=1.0, random_state=0)

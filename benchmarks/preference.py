@@ -1,12 +1,12 @@
-"""Ordering a list of 10,000 with a gradient-boosted preference model, against asking pair by pair.
+"""Ordering of 10,000 rows with a gradient-boosted preference model, compared with single calls.
 
 Usage: python benchmarks/preference.py [--rows 10000] [--lists 100]
 
-Prints the batched calls and compared pairs of `PreferenceRanker` for several seeds, beside the
-bound 2 n ln n; the time of one order in single calls (estimated from 200 of them) as a multiple of
-the batched one; what top 10 saves; and many lists at once against one after the other. Exits with 1
+Prints the batched calls and compared pairs of `PreferenceRanker` for several seeds, with the bound
+2 n ln n; the time of one order in single calls (estimated from 200 of them) as a multiple of the
+batched one; the gain of k=10; and many lists at once compared with one after another. Exits with 1
 if a list of 10,000 takes more than 40 calls. With --mq2008, and EQUIRANK_DATA set, it prints the
-test NDCG@10 of each way to order on the first fold of MQ2008 instead.
+test NDCG@10 of each method on the first fold of MQ2008 instead.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def timed(function):
 
 
 def mq2008():
-    """Test NDCG@10 by degree, by deterministic pivots and of single drawn orders."""
+    """Print the test NDCG@10 by degree, by deterministic pivots and of single drawn orders."""
     fold = load_mq2008(folds=True)[0]
     model = HistGradientBoostingClassifier(max_iter=50, random_state=0)
     ways = [("degree", "deterministic", 0), ("quicksort", "deterministic", 0)]

@@ -1,6 +1,6 @@
-"""iFair against its own matrix products, and the exact sweep against a plain Python one.
+"""iFair compared with its matrix products, and the exact sweep compared with plain Python.
 
-All of it runs in one thread, so processor time is measured: other work does not disturb it.
+Everything runs in one thread, and CPU time is measured, so other load has little effect.
 """
 
 import math
@@ -30,7 +30,7 @@ def best(function, repeat):
 
 
 def ifair_evaluation():
-    """One loss and gradient, against the products of matrices that these consist of."""
+    """Print the time of one loss and gradient, relative to its matrix products."""
     rng = np.random.default_rng(0)
     n, width, k = 100_000, 20, 10
     X = rng.normal(size=(n, width))
@@ -69,13 +69,13 @@ def ifair_memory():
         per_row.append(tracemalloc.get_traced_memory()[1] / n)
         tracemalloc.stop()
     print(
-        f"  memory beside X per row: {per_row[1] / per_row[0]:.2f}x at four times the rows "
+        f"  memory beyond X per row: {per_row[1] / per_row[0]:.2f}x at four times the rows "
         f"({per_row[1] / 160:.1f} times X)"
     )
 
 
 def plain_sweep(points, protected, k, low):
-    """The sweep of the paper in plain Python: all exchanges sorted, neighbours swapped, counted."""
+    """Run the sweep of the paper in plain Python: sorted exchanges, swapped neighbours, counts."""
     n = len(points)
     events = []
     for i in range(n):
@@ -140,7 +140,7 @@ def sweep():
         orders += 1
     each = (time.process_time() - begin) / orders
     anew = each * found.n_orders_
-    print(f"  sorting anew for each order and asking a function, {anew / fast:,.0f}x")
+    print(f"  sorting for each order and calling a function, {anew / fast:,.0f}x")
     others = [ExposureGapOracle(limit=0.02), FAStarIROracle(k=k, protected="b", p=0.5)]
     for other in others:
         model = FairScoringWeights(other)

@@ -1,10 +1,10 @@
-"""How far two features can go towards rank equality: a bound over all orders of their cells.
+"""A bound on rank equality with two features, over all orders of their cells.
 
-Law has two features. They are cut into q x q cells of about equal size, and for each two cells a
-share of the times that one stands above the other is chosen, so that the largest difference of rank
-equality errors is least: a linear program. Every mixture of orders of the cells is such a choice,
-but not the other way round (choices need not be transitive), so that it is a bound. Chosen on all
-rows it is printed as ``all rows``; ``held out`` is chosen on 70 % and measured on the others.
+Law has two features. They are split into q x q cells of about equal size. A linear program chooses
+for each two cells the share of draws in which one ranks above the other, so that the largest
+difference of rank equality errors is minimal. Every mixture of orders of the cells is such a
+choice, but choices need not be transitive, so it is a bound. ``all rows`` is chosen on all rows;
+``held out`` is chosen on 70% and evaluated on the remaining rows.
 
 Run: EQUIRANK_DATA=... python benchmarks/rank_equality_bound.py --cells 5 10 20
 """
@@ -24,7 +24,7 @@ def binned(values, q):
 
 
 def program(data, cell, n_cells):
-    """Return the differences with the second cell of each pair above, and what turning it adds."""
+    """Return the differences with each second cell first, and the effect of reversing pairs."""
     groups = data.attribute()
     grade = np.unique(data.y, return_inverse=True)[1]
     size = len(groups.categories)
@@ -43,7 +43,7 @@ def program(data, cell, n_cells):
 
 
 def least(base, turn):
-    """Find the shares of least violation."""
+    """Return the shares with the smallest violation."""
     rows = np.hstack([np.vstack([turn, -turn]), -np.ones((2 * len(base), 1))])
     price = np.append(np.zeros(turn.shape[1]), 1.0)
     bounds = [(0, 1)] * turn.shape[1] + [(0, None)]

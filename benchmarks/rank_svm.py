@@ -1,7 +1,7 @@
-"""RankSVM: one evaluation against its two matrix-vector products, its growth, and LinearSVC.
+"""RankSVM: one evaluation relative to its two matrix-vector products, scaling, and LinearSVC.
 
-Prints ratios of processor times measured in the same run, which other programs disturb least; set
-OMP_NUM_THREADS=1 so that NumPy's products take one thread as well. Parts can be named:
+Prints ratios of CPU times measured in the same run, on which other load has little effect; set
+OMP_NUM_THREADS=1 so that NumPy's products use one thread as well. Parts can be selected:
 python benchmarks/rank_svm.py evaluation growth costs mq2008
 ``mq2008`` needs EQUIRANK_DATA. BENCH_THREADS sets the threads (1 by default).
 """
@@ -35,7 +35,7 @@ def best(function, repeats=7):
 
 
 def made(n_rows, n_lists, n_features=50, grades=5, seed=0, **given):
-    """Gaussian features; grades that two of them tell in part."""
+    """Return Gaussian features, and grades that depend in part on two of them."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_features))
     signal = X[:, 0] + X[:, 1] + rng.normal(size=n_rows)
@@ -46,7 +46,7 @@ def made(n_rows, n_lists, n_features=50, grades=5, seed=0, **given):
 
 
 class Evaluation:
-    """One evaluation of objective and gradient, as the solver makes it."""
+    """One evaluation of objective and gradient, as in the solver."""
 
     def __init__(self, data, **params):
         model = RankSVM(1e-6, **params)
@@ -59,7 +59,7 @@ class Evaluation:
         return self.objective.gradient(self.objective.at(w))
 
     def path(self):
-        """Fit, and give the points that were evaluated."""
+        """Fit, and return the evaluated points."""
         points, at = [], self.objective.at
 
         def noted(w):
@@ -72,7 +72,7 @@ class Evaluation:
         return points
 
     def cold(self, w):
-        """Evaluate from rows in no order, as at the first step only."""
+        """Evaluate with unsorted rows, as in the first step."""
         self.pairs.order[:] = np.arange(len(self.pairs.order))
         return self(w)
 
@@ -95,13 +95,13 @@ def evaluation(n_rows=1_000_000, n_lists=1000):
         whole = best(fit, 3) / len(path)
         products = best(lambda: (data.X @ w, data.X.T @ pull))
         print(
-            f"  {loss}: {whole / products:.2f}x the two matrix-vector products on the way of a fit "
-            f"({len(path)} evaluations), {cold / products:.2f}x at a random point from no order"
+            f"  {loss}: {whole / products:.2f}x the two matrix-vector products during a fit "
+            f"({len(path)} evaluations), {cold / products:.2f}x at a random point, rows unsorted"
         )
 
 
 def growth():
-    """Time per row while rows grow tenfold, in one list, with few and with as many grades."""
+    """Print the time per row for tenfold rows, in one list, with few and with many grades."""
     for grades in (5, 10_000_000):
         times = {}
         for n_rows in (10_000, 100_000, 1_000_000):
@@ -174,7 +174,7 @@ def mq2008():
     ours, theirs = np.mean(qualities, axis=0)
     print(
         f"LinearSVC on enumerated pairs of MQ2008 takes {np.exp(np.mean(np.log(ratios))):.0f}x as "
-        f"long (least {min(ratios):.0f}x); mean NDCG@10 {ours:.4f} and {theirs:.4f}"
+        f"long (minimum {min(ratios):.0f}x); mean NDCG@10 {ours:.4f} and {theirs:.4f}"
     )
 
 

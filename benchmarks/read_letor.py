@@ -1,7 +1,7 @@
-"""Reading: `read_letor` against load_svmlight_file, `read_csv` with and without pyarrow.
+"""Reading: `read_letor` compared with load_svmlight_file, `read_csv` with and without pyarrow.
 
 Run with ``python benchmarks/read_letor.py [megabytes]`` (100 by default). Prints ratios of times
-taken in one run, whether the numbers are the same bit for bit, and peak memory against the result.
+measured in one run, whether the numbers are bitwise equal, and peak memory relative to the result.
 """
 
 import multiprocessing
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def write_svmlight(path, megabytes, style):
-    """Write made-up lines: 136 features as MSLR has them, or doubles of 16 to 17 digits."""
+    """Write synthetic lines: 136 features as in MSLR, or doubles with 16 to 17 digits."""
     rng = np.random.default_rng(0)
     size, query = 0, 0
     with open(path, "w") as file:
@@ -35,7 +35,7 @@ def write_svmlight(path, megabytes, style):
 
 
 def write_csv(path, n_rows):
-    """Write made-up rows: a query, a grade, a group, an id and 12 features."""
+    """Write synthetic rows: a query, a grade, a group, an id and 12 features."""
     rng = np.random.default_rng(0)
     with open(path, "w") as file:
         file.write("qid,relevance,sex,id," + ",".join(f"f{j}" for j in range(12)) + "\n")
@@ -45,7 +45,7 @@ def write_csv(path, n_rows):
 
 
 def race(repeat=3, **contenders):
-    """Return the best time and the last result of each, all run equally often and in turn."""
+    """Return the best time and the last result of each function, run in turn."""
     best, results = dict.fromkeys(contenders, np.inf), {}
     for _ in range(repeat):
         for name, function in contenders.items():
@@ -56,7 +56,7 @@ def race(repeat=3, **contenders):
 
 
 def _high_water():
-    """Return the most memory this process has held; Linux keeps it per process in /proc."""
+    """Return the peak memory of this process; on Linux from /proc."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(line for line in status.read_text().splitlines() if "VmHWM" in line)
@@ -78,7 +78,7 @@ def _peak(queue, path, sparse):
 
 
 def peak_of(path, sparse):
-    """Return peak and result bytes of one reading, in a process of its own."""
+    """Return peak and result bytes of one reading, in a separate process."""
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=_peak, args=(queue, str(path), sparse))

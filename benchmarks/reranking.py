@@ -1,9 +1,9 @@
-"""Re-rankers: against sorting, against plain Python, and against the packages of the authors.
+"""Re-rankers: compared with sorting, plain Python, and the packages of the authors.
 
-Prints ratios of times measured in the same run, compilation apart. The packages run
-in an environment of their own: ``--peers PYTHON`` names its interpreter (pip install fairsearchcore
-aif360); without it they are left out. ``--slow`` takes the table of 400
-places with fairsearchcore, which runs for a minute or more, instead of that of 100.
+Prints ratios of times measured in the same run, without compilation. The packages run in a separate
+environment: ``--peers PYTHON`` names its interpreter (pip install fairsearchcore aif360); without
+it they are left out. ``--slow`` computes the table of 400 positions with fairsearchcore, which
+takes a minute or more, instead of that of 100.
 Run: python benchmarks/reranking.py
 """
 
@@ -79,7 +79,7 @@ def best(function, repeats=3):
 
 
 def peer(python, program, *words):
-    """Run a program with the peers' interpreter; give the seconds it says, or None."""
+    """Run a program with the peers' interpreter; return the seconds that it prints, or None."""
     if python is None:
         return None
     done = subprocess.run([python, "-c", program, *words], capture_output=True, text=True)
@@ -128,7 +128,7 @@ def const_sort(python):
 
 
 def many_lists():
-    print("a million rows in 10,000 lists, beside sorting them by score within lists")
+    print("a million rows in 10,000 lists, compared with sorting them by score within lists")
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     n = 1_000_000
@@ -165,7 +165,7 @@ def many_lists():
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--peers", help="interpreter that has fairsearchcore and aif360")
+    parser.add_argument("--peers", help="interpreter with fairsearchcore and aif360")
     parser.add_argument("--slow", action="store_true", help="the peers' slow cases, too")
     asked = parser.parse_args()
     tables(asked.peers, asked.slow)

@@ -1,7 +1,7 @@
-"""More re-rankers: against sorting, and the exact greedy lists against a program.
+"""Further re-rankers: compared with sorting, and the exact greedy lists with a program.
 
-Prints ratios of times measured in the same run, compilation apart, and what the methods are worth:
-the competitive ratio of choosing online, the gain of a floor under bias.
+Prints ratios of times measured in the same run, without compilation, and the quality of methods:
+the competitive ratio of online selection, the gain of a lower bound under bias.
 Run: python benchmarks/reranking_more.py
 """
 
@@ -39,7 +39,7 @@ def best(function, repeats=3):
 
 
 def many_lists():
-    print("a million rows in 10,000 lists, beside sorting them by score within lists")
+    print("a million rows in 10,000 lists, compared with sorting them by score within lists")
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
     n = 1_000_000
@@ -76,7 +76,7 @@ def many_lists():
 def against_a_program():
     from rerankers.bounded_twins import best_by_assignment, discounted
 
-    print("PrefixConstraints against a program over items and places (HiGHS)")
+    print("PrefixConstraints compared with a program over items and positions (HiGHS)")
     for n, k in ((20, 10), (40, 20)):
         rng = np.random.default_rng(n)
         score, group = rng.normal(size=n), rng.integers(0, 3, size=n)
@@ -96,7 +96,7 @@ def against_a_program():
 
 
 def programs():
-    print("programs with whole numbers, one list, two attributes")
+    print("integer programs, one list, two attributes")
     rng = np.random.default_rng(0)
     for n, k in ((100, 10), (300, 20)):
         people = {"sex": rng.choice(list("fm"), n), "race": rng.choice(list("wxyz"), n)}
@@ -116,7 +116,7 @@ def programs():
 
 
 def worth():
-    print("OnlineSelection: mean total score over that of the best choice in hindsight")
+    print("OnlineSelection: mean total score relative to the best selection in hindsight")
     rng = np.random.default_rng(1)
     score = rng.random(100)
     group = np.where(rng.random(100) < 0.3, "f", "m")
@@ -128,11 +128,11 @@ def worth():
         got = score @ (rule.rerank(score, sensitive_features=group).position > 0)
         ratio = got.mean() / score[forced + rest].sum()
         print(f"   10 of 100, 4 of f, waiting list {deferred}: {ratio:.3f}")
-    print("ImplicitBiasFloor: true utility of the first 20 of 100, over that of the biased order")
+    print("ImplicitBiasFloor: true utility of the top 20 of 100, relative to the biased order")
     for beta in (0.9, 0.5, 0.25):
         rule = ImplicitBiasFloor(0.3, "protected", k=20)
         found = implicit_bias_gain(rule, beta=beta, k=20, n_lists=5000, random_state=0)
-        print(f"   beta {beta}: {found.gain:.3f}, {found.recovered:.0%} of the loss won back")
+        print(f"   beta {beta}: {found.gain:.3f}, {found.recovered:.0%} of the loss recovered")
 
 
 if __name__ == "__main__":

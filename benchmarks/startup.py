@@ -1,6 +1,6 @@
-"""Cold starts: importing, asking for help, and the first answer, each in a fresh process.
+"""Cold starts: import, help, and the first result, each in a new process.
 
-Prints ratios against ``import numpy`` in the same run. Run: python benchmarks/startup.py
+Prints ratios to ``import numpy`` in the same run. Run: python benchmarks/startup.py
 """
 
 import subprocess
@@ -50,7 +50,7 @@ def python(code):
 
 
 if __name__ == "__main__":
-    seconds(python(SOME), 1)  # compiles what is compiled, once
+    seconds(python(SOME), 1)  # compiles once
     bare = seconds(python("pass"))
     numpy = seconds(python("import numpy")) - bare
     ours = seconds(python("import equirank")) - bare

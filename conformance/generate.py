@@ -14,7 +14,7 @@ from .odd_cases import leakage_cases, policy_cases, ranking_cases, test_cases
 
 SCHEMA = 1
 TOLERANCE = 1e-12
-TARGET = Path(__file__).parents[1] / "src" / "equirank" / "metrics" / "vectors"
+TARGET = Path(__file__).parents[1] / "src" / "equirank" / "testing" / "vectors"
 
 
 def cases(name: str, metric: Metric) -> Iterator[Case]:

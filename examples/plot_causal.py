@@ -1,12 +1,12 @@
 """
-What would they score in one and the same group?
-================================================
+Scores as if all people were in the same group
+==============================================
 
-Law students are ranked by the average of their first year. Race and sex may act on it directly, and
-through the entrance test (LSAT) and the college grade (UGPA). A causal model of these paths gives
-each student the score they would have in a reference group. The equations are fitted on one half
-of the students; the other half is scored and ranked. The data are those of the law school study
-where they are at hand (set ``EQUIRANK_DATA``), else made up with known effects.
+Law students are ranked by their first-year average. Race and sex may affect it directly, and
+through the entrance test (LSAT) and the college grade (UGPA). A causal model of these paths
+computes the score that each student would have in a reference group. The equations are fitted on
+one half of the students; the other half is scored and ranked. The data are those of the law school
+study if available (set ``EQUIRANK_DATA``), otherwise synthetic with known effects.
 """
 
 import os
@@ -20,7 +20,7 @@ from equirank.preprocess import CausalFairScores
 
 
 def made_up(n=3000):
-    """Give students with a direct effect of race of 0.2 and an indirect one of 0.3 on average."""
+    """Return students with a direct effect of race of 0.2 and a mean indirect one of 0.3."""
     rng = np.random.default_rng(0)
     white = rng.random(n) < 0.8
     male = rng.random(n) < 0.55
@@ -48,7 +48,7 @@ train = {name: column[half] for name, column in students.items()}
 test = {name: column[~half] for name, column in students.items()}
 
 # %%
-# The DAG: race and sex act on both tests, and everything acts on the first-year average.
+# The DAG: race and sex affect both tests, and all of them affect the first-year average.
 
 dag = {
     "race": ["LSAT", "UGPA", "ZFYA"],
@@ -62,13 +62,13 @@ effects = model.effects(train, n_boot=100)
 effects
 
 # %%
-# The college grade is taken as a resolving mediator: its differences are accepted. What passes
-# through red edges and the orange node is repaired, what passes through the blue node stays.
+# The college grade is a resolving mediator: its differences are accepted. Effects through red
+# edges and the orange node are repaired, effects through the blue node remain.
 
 causal_dag(effects, title="Effects on the first-year average")
 
 # %%
-# The held-out students, ranked by the average as observed and by the counterfactual one.
+# The held-out students, ranked by the observed and by the counterfactual average.
 
 repaired = model.transform(test)[:, 0]
 top = len(repaired) // 10
@@ -92,9 +92,9 @@ bars = (
 bars.properties(width=420, height=44)
 
 # %%
-# The causal definition of a fair ranking as a test: would people keep their places in another
-# group? The statistic is the mean move, as a share of the list, between the two groups that differ
-# most.
+# A test of the causal definition of a fair ranking: would people keep their positions in another
+# group? The statistic is the mean change of position, as a share of the list, between the two
+# groups that differ most.
 
 for word, score in (("before", test["ZFYA"]), ("after", repaired)):
     result = model.rank_test(test, score, n_boot=50)

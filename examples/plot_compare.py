@@ -2,9 +2,9 @@
 Is one method better than another?
 ==================================
 
-Four methods learn to rank applicants from the bundled hiring data. Are they different, or was one
-lucky? And which of them should be taken, where both quality and fairness count? All are fitted on
-the same folds, so the comparison is paired: vacancy by vacancy.
+Four methods learn to rank applicants from the bundled hiring data. Do they differ by more than
+chance? Which one should be used if both quality and fairness matter? All are fitted on the same
+folds, so the comparison is paired by vacancy.
 """
 
 from sklearn.linear_model import Ridge
@@ -35,26 +35,26 @@ result
 # Paired tests
 # ------------
 # The intervals of two methods may overlap although one is better in nearly every list. ``versus``
-# looks at the differences, and corrects for asking several questions at once.
+# tests the paired differences, and corrects for multiple tests.
 
 result.versus("ridge")
 
 # %%
 # The trade-off
 # -------------
-# Filled points are on the Pareto front. The dashed line is what one gets by showing a random order
-# now and then instead of the best ranking. It stands nearly upright here: a random order has about
-# the gap of the plain methods, so theirs is what chance gives, and only re-ranking lowers it.
+# Filled points are on the Pareto front. The dashed line shows mixtures of the best ranking with a
+# random order. It is nearly vertical here: a random order has about the same gap as the plain
+# methods, and only re-ranking lowers it.
 
 result.plot(x=gap, y=quality)
 
 # %%
 # A choice
 # --------
-# At most two per cent of the quality may be lost; among what is left, the smallest gap.
+# Of the methods that lose at most 2% of the quality, take the one with the smallest gap.
 
 result.pick("NDCG@10 >= 0.98 * best", minimise=gap)
 
 # %%
-# Two rankings that somebody else made are compared by evaluating both: ``evaluate(a, ...)`` and
-# ``evaluate(b, ...)`` give evaluations, and ``first.versus(second)`` the same tests.
+# Two existing rankings are compared by their evaluations: ``evaluate(a, ...)`` and
+# ``evaluate(b, ...)`` return evaluations, and ``first.versus(second)`` the same tests.

@@ -1,10 +1,10 @@
 """
-What cost does to a ranking
-===========================
+The effect of costs on a ranking
+================================
 
-Some mistakes cost more than others. Three kinds of items follow three different features, and the
-ranker is not told which item is of which kind. It cannot serve all kinds at once, so it must
-choose; costs say which kind comes first.
+Some mistakes cost more than others. The relevance of three kinds of items depends on three
+different features, and the kind is not a feature. The ranker cannot fit all kinds at once; costs
+determine which kind matters most.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ from equirank.rankers import RankBoost
 
 
 def applicants(n_lists, seed):
-    """Lists of 30 items; an item's relevance follows the feature of its cost class."""
+    """Return lists of 30 items whose relevance depends on the feature of their cost class."""
     rng = np.random.default_rng(seed)
     n = 30 * n_lists
     X, cost = rng.normal(size=(n, 3)), make_item_costs(n, random_state=seed)
@@ -32,8 +32,8 @@ train, test = applicants(60, 0), applicants(40, 1)
 # %%
 # Two rankers
 # -----------
-# One takes every pair for equal, the other starts from the costs. A pair costs the product of the
-# costs of its items. What they chose can be read: weight moves away from the cheap kind's feature.
+# One weights all pairs equally, the other by cost. The cost of a pair is the product of the costs
+# of its items. With costs, the weight of the feature of the cheap kind decreases.
 
 blind = RankBoost(40).fit(train.X, train.y, qid=train.query_of_rows())
 aware = RankBoost(40).fit(train)
@@ -46,17 +46,17 @@ Table(
 )
 
 # %%
-# Who pays?
-# ---------
-# For each kind: the share of pairs in the wrong order among test pairs whose better item is of that
-# kind, round by round. Every pair of one list and unequal relevance counts, ties half.
+# Errors by kind
+# --------------
+# For each kind: the share of misordered test pairs whose better item is of that kind, by round.
+# All pairs of one list with unequal relevance count, ties half.
 
 query = test.query_of_rows()
 better, other = np.nonzero((query[:, None] == query) & (test.y[:, None] > test.y))
 
 
 def losses(model):
-    """Give the share of misordered pairs after each round, per cost of the better item."""
+    """Return the share of misordered pairs after each round, by cost of the better item."""
     curves = []
     for scores in model.staged_predict(test.X):
         wrong = (scores[better] < scores[other]) + 0.5 * (scores[better] == scores[other])
@@ -71,7 +71,7 @@ Table(
 )
 
 # %%
-# In the cost-weighted sum the cost-aware ranker is ahead; in the plain sum it is not.
+# The cost-aware ranker has the lower cost-weighted error, but not the lower plain error.
 
 pair_cost = test.cost[better] * test.cost[other]
 rows = []
@@ -88,7 +88,7 @@ Table(
 )
 
 # %%
-# The curves as a picture, where Altair is installed (it comes with the extra ``report``).
+# The curves as a chart, if Altair is installed (extra ``report``).
 
 chart = None
 if importlib.util.find_spec("altair") is not None:

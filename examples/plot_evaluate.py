@@ -2,8 +2,8 @@
 How good and how fair is a ranking?
 ===================================
 
-The bundled hiring data holds invented applicants for invented vacancies, with the score that a
-screening system gave them. The order by that score is a ranking; three questions are asked of it.
+The bundled hiring data contain synthetic applicants for vacancies, with the score of a screening
+system. The order by that score is a ranking; this example answers three questions about it.
 """
 
 from equirank import evaluate
@@ -14,25 +14,25 @@ data = load_hiring()
 data
 
 # %%
-# Is it good, and how sure are we?
-# --------------------------------
-# ``NDCG@10`` is 1 when the best ten applicants stand first. The interval comes from drawing
-# vacancies again and again: other vacancies would have given another value.
+# How good is it, and how certain is that?
+# ----------------------------------------
+# ``NDCG@10`` is 1 if the ten best applicants are ranked first, in order. The interval is a
+# bootstrap over vacancies.
 
 evaluate(data, [NDCG @ 10, Precision @ 10])
 
 # %%
-# Who is seen?
-# ------------
-# A position far down the list is rarely looked at. ``ExposureGap`` compares how much attention the
-# groups get per person, and ``RND`` how the first places are shared out; 0 is even for both.
+# How is exposure distributed?
+# ----------------------------
+# Low positions receive little attention. ``ExposureGap`` compares the mean exposure of the groups,
+# and ``RND`` their shares of the prefixes; 0 means equal for both.
 
 evaluate(data, [ExposureGap(by="sex"), RND(step=5, by="sex") @ 50])
 
 # %%
-# Does it find the good ones of each group?
-# -----------------------------------------
+# Does it find the suitable applicants of each group?
+# ---------------------------------------------------
 # Metrics that are sums over items can be split by group. Recall is then the share of a group's
-# suitable applicants who stand among the first ten.
+# suitable applicants in the top 10.
 
 evaluate(data, Recall @ 10, by="sex")

@@ -3,8 +3,8 @@ A policy between usefulness and fair exposure
 =============================================
 
 `FairPGRank` learns scores for a random ranking. The weight of the disparity, ``lam``, moves it from
-the most useful ranking to one whose exposure follows merit. Here two groups differ by a hair in
-merit, and one feature gives the group away: without the weight the ranker puts one group first.
+the most useful ranking to one whose exposure follows merit. Here two groups differ slightly in
+merit, and one feature reveals the group: without the weight the ranker ranks one group first.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ data = as_ranking_data(features, merit, qid=np.repeat(np.arange(100), 10), sensi
 
 
 def value(model, name):
-    """A metric over a hundred draws of every list."""
+    """Return a metric over a hundred draws of every list."""
     metric = parse_metric(name)
     drawn = model.rank(data, n_draws=100, random_state=0)
     return float(metric.summarize(metric.per_query(drawn))[0])
 
 
 # %%
-# The path over the weight: NDCG falls a little, the disparity a lot.
+# With a larger weight NDCG decreases slightly and the disparity strongly.
 
 rows = []
 for lam in (0.0, 0.5, 1.0, 2.0, 5.0, 20.0):
@@ -37,7 +37,7 @@ for lam in (0.0, 0.5, 1.0, 2.0, 5.0, 20.0):
     print(f"lam {lam:5.1f}   NDCG {rows[-1][1]:.4f}   group disparity {rows[-1][2]:.4f}")
 
 # %%
-# A bound can be asked for instead of a weight.
+# A bound can be set instead of a weight.
 
 bound = 0.5 * rows[0][2]
 model = FairPGRank(disparity="group", max_disparity=bound, learning_rate=0.03, random_state=0).fit(

@@ -1,11 +1,11 @@
 """
-What fairness costs, and what chance would charge
-=================================================
+The price of fairness, compared with random mixtures
+====================================================
 
-A ranker leans on a proxy of the group. ``FairReduction`` prices the difference between the groups
-and fits the ranker again, until better members of one group are ranked above the other as often as
-the other way round. Mixing any ranking with a random one closes every gap too, so that is the line
-to beat.
+A ranker relies on a proxy of the group. ``FairReduction`` penalises the difference between the
+groups and fits the ranker again, until better members of each group are ranked above worse members
+of the other equally often. Mixing any ranking with a random one also closes every gap; a method
+must be better than that.
 """
 
 import numpy as np
@@ -27,14 +27,14 @@ people = np.array(test.attribute().categories)[test.attribute().codes]
 
 
 def measure(model):
-    """Give the gap between the groups and the share of pairs in the right order."""
+    """Return the gap between the groups and the share of correctly ordered pairs."""
     score = model.predict(test)
     truth, who = test.to_original(test.y), test.to_original(people)
     return group_pairwise_accuracy(truth, score, who), auc(truth, score)
 
 
 # %%
-# The plain ranker, and the reduction at several widths.
+# The plain ranker, and the reduction for several values of eps.
 
 rows = [("plain", *measure(RankBoost(50).fit(train)))]
 for eps in (0.1, 0.05, 0.02, 0.0):
@@ -42,7 +42,7 @@ for eps in (0.1, 0.05, 0.02, 0.0):
     rows.append((f"eps {eps:g}", *measure(fair.fit(train))))
 
 # %%
-# The line: what a mixture of the plain ranking with a random one has at the same gap.
+# The line: the accuracy of a mixture of the plain ranking with a random one at the same gap.
 
 gap, accuracy = rows[0][1:]
 table = Table(
@@ -56,7 +56,7 @@ table = Table(
 table
 
 # %%
-# The same as a picture, where the extra ``report`` is installed.
+# The same as a chart, if the extra ``report`` is installed.
 
 if "tradeoff" in plots.__all__:
     chart = plots.tradeoff(

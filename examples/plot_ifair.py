@@ -1,12 +1,12 @@
 """
-Equal people, equal representations: iFair
-==========================================
+Equal representations of equal people: iFair
+============================================
 
-Lenders rank applicants by what their data say. The sex of an applicant is one of the columns, and
-other columns tell of it too. iFair learns a representation in which two people are as far apart as
-they are without the protected column. It is learned from one part of the people and judged on the
-other. The data are those of the German credit scoring study where they are at hand (set
-``EQUIRANK_DATA``), else made up to look like them.
+Lenders rank applicants by their data. The sex of an applicant is one of the columns, and other
+columns reveal it too. iFair learns a representation in which the distance of two people is their
+distance without the protected column. It is learned from one part of the people and evaluated on
+the other. The data are German credit if available (set ``EQUIRANK_DATA``), otherwise similar
+synthetic data.
 """
 
 import os
@@ -23,7 +23,7 @@ from equirank.preprocess import IFair
 
 
 def made_up(n=500):
-    """Give applicants whose income and job tell of their sex."""
+    """Return applicants whose income and job reveal their sex."""
     rng = np.random.default_rng(0)
     sex = rng.choice(["female", "male"], n, p=[0.35, 0.65])
     male = sex == "male"
@@ -41,8 +41,7 @@ else:
     X, good, sex = made_up()
 
 # %%
-# The sex becomes the last column, the protected one. Scaling is learned from the training part
-# only, like everything else.
+# The sex is the last column, which is protected. Scaling is learned from the training part only.
 
 X = np.column_stack([X, sex == "male"]).astype(float)
 train = np.random.default_rng(1).random(len(X)) < 0.6
@@ -54,15 +53,15 @@ fair.fit(before[train])
 fair
 
 # %%
-# People who differ in their sex only are represented equally, exactly: the weight of the column
-# is kept at zero.
+# People who differ only in their sex have exactly the same representation: the weight of the column
+# is fixed at zero.
 
 twins = before[~train].copy()
 twins[:, -1] = np.where(twins[:, -1] > 0, before[:, -1].min(), before[:, -1].max())
 float(np.abs(fair.transform(twins) - fair.transform(before[~train])).max())
 
 # %%
-# What held-out people's data tell of their sex, and how alike likes are scored.
+# How well held-out data predict the sex, and how similarly similar people are scored.
 
 changes = fair.changes(before[~train], good[~train], sensitive_features=sex[~train])
 changes
@@ -72,8 +71,8 @@ changes
 before_after(changes, title="German credit, held-out applicants, before and after iFair")
 
 # %%
-# The two main directions of the data, before and after. Before, the column itself tells the sexes
-# apart; after, they lie over each other.
+# The first two principal components of the data, before and after. Before, the column separates the
+# sexes; after, their distributions overlap.
 
 rows = []
 for word, points in (("before", before[~train]), ("after", fair.transform(before[~train]))):

@@ -1,10 +1,10 @@
 """
-A hair of merit, and half the attention
-=======================================
+Small differences in merit, large differences in exposure
+=========================================================
 
-Six job seekers, three men and three women, nearly equally suited. Sorted by suitability all men
-stand first. The attention that places draw falls steeply, so a difference of 0.03 in merit becomes
-a large difference in exposure. A random ranking can share the attention at next to no cost.
+Six job seekers, three men and three women, are nearly equally suitable. Sorted by suitability, all
+men are ranked first. Exposure decreases steeply with the position, so a difference of 0.03 in merit
+becomes a large difference in exposure. A random ranking can share the exposure at almost no loss.
 """
 
 import numpy as np
@@ -18,8 +18,8 @@ suited = np.array([0.80, 0.79, 0.78, 0.77, 0.76, 0.75])
 sex = np.array(["man"] * 3 + ["woman"] * 3)
 
 # %%
-# Mean exposure of each group in the list sorted by suitability: the women get 45 % less. (Reports
-# that speak of '30 % less' compare the groups' shares of all exposure, 64.5 % and 35.5 %.)
+# Mean exposure of each group in the list sorted by suitability: women have 45% less. (Reports of
+# '30% less' compare the groups' shares of all exposure, 64.5% and 35.5%.)
 
 _, groups = exposure_by_group(suited, sex, return_groups=True)
 men, women = groups["man"], groups["woman"]
@@ -28,20 +28,20 @@ print(f"women get {1 - women / men:.0%} less")
 print(f"shares: {men / (men + women):.1%} and {women / (men + women):.1%}")
 
 # %%
-# Three repairs: the same mean exposure for both groups; exposure in proportion to the merit of the
+# Three policies: equal mean exposure of both groups; exposure in proportion to the merit of the
 # groups; and in proportion to the merit of each person. Each is a mixture of a few rankings, and
-# the price is the share of the best possible utility that is given up.
+# the price is the lost share of the maximal utility.
 
 for constraint in ("parity", "treatment", "item"):
     shared = ExposureOptimal(constraint).rerank(suited, sensitive_features=sex)
     exposure = shared.policy().exposure()
     print(
         f"{constraint:9}  men {exposure[:3].mean():.3f}  women {exposure[3:].mean():.3f}  "
-        f"rankings {shared.n_draws}  price {shared.price:.4f}"
+        f"rankings {shared.n_draws}  price {shared.report['price'].mean():.4f}"
     )
 
 # %%
-# What would be shown under parity: which ranking, how often.
+# The rankings under parity, with their probabilities.
 
 shared = ExposureOptimal("parity").rerank(suited, sensitive_features=sex)
 for draw in range(shared.n_draws):
@@ -49,7 +49,7 @@ for draw in range(shared.n_draws):
     print(f"{shared.weights[0, draw]:.3f}  {order}")
 
 # %%
-# Ten candidates, five at 0.89 and five at 0.88: the same gap from an even smaller cause.
+# Ten candidates, five at 0.89 and five at 0.88: a similar gap from an even smaller difference.
 
 ten = np.repeat([0.89, 0.88], 5)
 group = np.repeat(["first", "second"], 5)

@@ -1,11 +1,11 @@
 """
-Two fair representations side by side: LFR and iFair
-====================================================
+Two fair representations: LFR and iFair
+=======================================
 
-LFR asks that every group belongs to every prototype in equal shares; iFair that equal people are
-represented equally. Both are learned from one part of the defendants and judged on the other: how
-much they tell of race, how alike likes are scored, and how well the score can still be learned.
-The data are those of COMPAS where they are at hand (set ``EQUIRANK_DATA``), else made up.
+LFR requires equal mean memberships of the groups in every prototype; iFair requires equal
+representations of equal people. Both are learned from one part of the defendants and evaluated on
+the other: how well they predict race, how similarly similar people are scored, and how well the
+score can be learned. The data are COMPAS if available (set ``EQUIRANK_DATA``), otherwise synthetic.
 """
 
 import os
@@ -22,7 +22,7 @@ from equirank.preprocess import IFair, LearnedFairRepresentation, representation
 
 
 def made_up(n=600):
-    """Give defendants whose number of earlier arrests depends on their race."""
+    """Return defendants whose number of earlier arrests depends on their race."""
     rng = np.random.default_rng(0)
     race = rng.choice(["African-American", "Caucasian"], n, p=[0.6, 0.4])
     policed = race == "African-American"
@@ -45,8 +45,7 @@ else:
     X, y, race = made_up()
 
 # %%
-# The last column is the protected one. Scaling and representations are learned from the training
-# part only.
+# The last column is protected. Scaling and representations are learned from the training part only.
 
 train = np.random.default_rng(1).random(len(X)) < 0.6
 X = X[:, X[train].std(axis=0) > 0]
@@ -59,7 +58,7 @@ lfr.fit(plain[train], target[train], sensitive_features=race[train])
 parts = {"data": plain, "iFair": ifair.transform(plain), "LFR": lfr.transform(plain)}
 
 # %%
-# A ridge regression learns the score from each, and ranks the held-out people.
+# A ridge regression learns the score from each representation, and ranks the held-out people.
 
 rows = []
 for name, Z in parts.items():
@@ -83,15 +82,15 @@ alt.Chart(alt.Data(values=rows)).mark_bar().encode(
 ).properties(width=360, height=66).resolve_scale(x="independent")
 
 # %%
-# Lower leakage and a lower gap are better, higher consistency and NDCG too: what is gained is paid
-# for in relevance. The same for LFR alone, before and after, on the held-out people:
+# Lower leakage and gap, and higher consistency and NDCG are better: fairness costs relevance. The
+# same for LFR alone, before and after, on the held-out people:
 
 changes = lfr.changes(plain[~train], target[~train], sensitive_features=race[~train])
 before_after(changes, title="Held-out defendants before and after LFR")
 
 # %%
-# The price LFR was asked for: mean memberships in its prototypes, by race. The bars of a prototype
-# are of nearly equal length on the people it was learned from.
+# The constraint of LFR: mean memberships in its prototypes, by race. On the training part, the bars
+# of a prototype have nearly equal length.
 
 bars = [
     {"prototype": str(k + 1), "race": str(who), "membership": float(value)}

@@ -2,11 +2,11 @@
 What does each mechanism remove from a representation?
 ======================================================
 
-`DirectRanker` learns a representation of people before it ranks them. Opponents can be set on it
-that try to read the group out of it: adversaries that name the group of each item (ADV), an output
-that names the difference of two groups (FF), or both. Here the representation has two numbers, so
-that it can be seen as it is. The data are those of COMPAS where they are at hand (set
-``EQUIRANK_DATA``), else made up with a bias of one standard deviation against one group.
+`DirectRanker` learns a representation of people and ranks by it. Adversaries can predict the group
+from it during training: networks that predict the group of each item (ADV), an output that predicts
+the difference of two groups (FF), or both. Here the representation has two dimensions, so that it
+can be plotted. The data are COMPAS if available (set ``EQUIRANK_DATA``), otherwise synthetic with a
+bias of one standard deviation against one group.
 """
 
 import os
@@ -41,8 +41,8 @@ models = {
 }
 
 # %%
-# The representations of 400 people the rankers have not seen. Without an opponent the groups lie
-# apart; with one they lie on each other, and what is left is what they do not differ in.
+# The representations of 400 held-out people. Without an adversary the groups are separated; with
+# one, their distributions overlap.
 
 attribute = next(iter(test.sensitive.values()))
 shown = np.random.default_rng(0).permutation(test.n_rows)[:400]
@@ -60,8 +60,8 @@ alt.Chart(alt.Data(values=points)).mark_circle(size=18, opacity=0.5).encode(
 ).properties(width=170, height=170).resolve_scale(x="independent", y="independent")
 
 # %%
-# How much models that are trained on each representation know: ADRG is how much better than
-# guessing they name the group (0 is best), NDCG how well they rank by what they predict.
+# Models trained on each representation: ADRG is how much better than guessing they predict the
+# group (0 is best), NDCG is that of the ranking by their predictions.
 
 rows = []
 for name, transformer in {"features": None, **models}.items():
@@ -70,7 +70,7 @@ for name, transformer in {"features": None, **models}.items():
 {(row["representation"], row["metric"]): round(row["value"], 3) for row in rows}
 
 # %%
-# The same as a picture, with 95 % intervals over five splits.
+# The same as a chart, with 95% confidence intervals over five splits.
 
 base = alt.Chart(alt.Data(values=rows)).encode(
     y=alt.Y("representation:N", sort=["features", *MECHANISMS], title=None)

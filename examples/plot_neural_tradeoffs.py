@@ -2,11 +2,11 @@
 Trade-off curves of the fair pairwise family and its rivals
 ===========================================================
 
-How much relevance does each way of being fair cost? Every method has a number, ``gamma``, that says
-how much fairness counts; along it each method draws a curve. The methods are the fair members of
-the `DirectRanker` family (ADV, FF and both) and their rivals: the plain ranker, `DELTR` and
-`DebiasClassifier`. The data are COMPAS, law students and Adult where they are at hand (set
-``EQUIRANK_DATA``), else made up.
+How much relevance does fairness cost with each method? The parameter ``gamma`` of every method is
+the weight of fairness; its values give a curve. The methods are the fair members of the
+`DirectRanker` family (ADV, FF and both) and their rivals: the plain ranker, `DELTR` and
+`DebiasClassifier`. The data are COMPAS, law students and Adult if available (set
+``EQUIRANK_DATA``), otherwise synthetic.
 """
 
 import os
@@ -24,7 +24,7 @@ NETWORK = {"layers": (16, 8), "n_epochs": 20, "learning_rate": 0.01, "random_sta
 
 
 def two_groups(data, groups, n_rows=2000):
-    """Keep some people of these groups."""
+    """Return a sample of people of these groups."""
     attribute = next(iter(data.sensitive.values()))
     mine = np.isin(np.array(attribute.categories)[attribute.codes], groups)
     some = np.random.default_rng(0).permutation(np.flatnonzero(mine))[:n_rows]
@@ -43,7 +43,7 @@ else:
     sets = {"made up": make_ranking(n_queries=40, n_items=30, feature_bias=1.0, random_state=0)}
 
 # %%
-# All rankers of a set. Those of one shape, such as the four gammas of ADV, train as one stack.
+# All rankers of a data set. Rankers of one shape, such as the four gammas of ADV, train as a stack.
 
 METHODS = {
     "plain": lambda gamma: DirectRanker(**NETWORK),
@@ -57,7 +57,7 @@ RIVALS = ("plain", "DELTR", "debias")
 
 
 def curves(data, title):
-    """Train every method on half of the data and draw what each gives on the other half."""
+    """Train every method on half of the data and draw its results on the other half."""
     by = "query" if data.n_queries > 1 else "item"
     train, test = query_train_test_split(data, test_size=0.5, by=by, random_state=0)
     listed = [
@@ -80,15 +80,15 @@ def curves(data, title):
 
 
 # %%
-# Up and to the right is better. Points on one slanted line are equally far from perfect, dashed for
-# the best rival and dotted for the best of all. The grey line is what one gets without any method,
-# by showing a random order now and then instead of the plain ranker's.
+# Up and to the right is better. The points of a slanted line have equal trade-off distance: dashed
+# for the best rival, dotted for the best method. The grey line shows mixtures of the plain ranker
+# with a random order.
 
 charts = [curves(data, title) for title, data in sets.items()]
 charts[0]
 
 # %%
-# Law students and Adult, where they are at hand:
+# Law students and Adult, if available:
 
 charts[1] if len(charts) > 1 else None
 
@@ -97,9 +97,9 @@ charts[1] if len(charts) > 1 else None
 charts[2] if len(charts) > 2 else None
 
 # %%
-# Which one to take? `TradeoffSearch` holds out a part of the training data, tries all points of a
-# grid, here with three step counts each, and keeps the best by relevance and fairness in equal
-# shares. Step counts cost nothing: they are checkpoints of one run.
+# Which one to use? `TradeoffSearch` holds out a part of the training data, trains all points of a
+# grid, here with three step counts each, and selects the best by relevance and fairness with equal
+# weights. Step counts cost nothing: they are checkpoints of one run.
 
 title, data = next(iter(sets.items()))
 grid = {"gamma": GAMMAS, "learning_rate": [0.003, 0.01], "max_steps": [50, 100, 200]}

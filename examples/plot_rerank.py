@@ -2,9 +2,9 @@
 Which re-ranker, at which price?
 ================================
 
-The screening system of the bundled hiring data holds the scores of women down, although women and
-men are equally suitable. Nobody can retrain it. Several re-rankers take its order and give another
-one, each with a guarantee of its own. What does each promise, does it hold, and what does it cost?
+The scores of the screening system in the bundled hiring data are biased against women, although
+women and men are equally suitable. Suppose it cannot be retrained. Several re-rankers change its
+order, each with its own guarantee. Does the guarantee hold, and what is its price?
 """
 
 from equirank import evaluate
@@ -26,9 +26,9 @@ k = 10
 # %%
 # Six re-rankers
 # --------------
-# From the mildest to the strictest: at least one woman on the short list; as many as chance would
-# hardly undercut; a floor for both; the same share at every prefix; the same with rounding up; and
-# scores moved until both groups are spread alike.
+# From the mildest to the strictest: at least one woman on the short list; at least as many as a
+# statistical test requires; lower bounds for both groups; equal shares in every prefix; the same
+# with rounding up; and scores moved until both groups have the same distribution.
 
 women, men = "female", "male"
 rules = [
@@ -43,8 +43,8 @@ rules = [
 # %%
 # Guarantee and price
 # -------------------
-# ``moved`` counts the applicants who stand elsewhere than before. NDCG counts the unbiased
-# suitability, so it may well rise: the order given was not the best one.
+# ``moved`` counts the applicants with another position than before. NDCG uses the unbiased
+# suitability, so it may increase: the original order was not optimal.
 
 print(f"{'re-ranker':<20}{'holds':<7}{'moved':>5}{'NDCG@10':>9}{'exposure gap':>14}")
 for rule in rules:
@@ -58,21 +58,21 @@ for rule in rules:
     print(f"{name:<20}{held:<7}{len(result.moves):>5}{quality:>9.3f}{gap:>14.3f}")
 
 # %%
-# The order given, for comparison:
+# The original order, for comparison:
 
 evaluate(data, [NDCG @ k, ExposureGap(by="sex") @ k])
 
 # %%
-# One of them, before and after
-# -----------------------------
-# The floors of ``PrefixConstraints`` bind both groups; of all orders that keep them it gives the
-# one with the highest scores.
+# One method, before and after
+# ----------------------------
+# The lower bounds of ``PrefixConstraints`` apply to both groups; of all orders that satisfy them it
+# returns the one with the highest scores.
 
 result = PrefixConstraints({women: 0.4, men: 0.4}, k=k, by="sex")(given)
 result.summary()
 
 # %%
-# And why did somebody move?
+# Why did a person move?
 
 item = result.moves["id"][0]
 print(result.explain(item))

@@ -2,13 +2,13 @@
 Documents: from matching words to a fair ranker
 ===============================================
 
-Employers search profiles by words. People who learned a trade elsewhere call it by other words, and
-are found less, whatever they can do. Three classic ways to score text are measured here: Boolean
-match, the cosine of TF-IDF vectors, and BM25, whose two parameters are tuned by cross-validation
-over queries. Then their scores become features of a ranker that is trained to be as right about
-one group as about the other, and is audited.
+Employers search profiles by words. People who learned a trade elsewhere use other words for it, and
+are found less often, whatever their skills. This example evaluates three classic text scores:
+Boolean match, the cosine of TF-IDF vectors, and BM25, whose two parameters are tuned by
+cross-validation over queries. Their scores then become features of a ranker that is trained to be
+equally accurate for both groups, and is audited.
 
-The profiles are made up from our own words.
+The profiles are synthetic.
 """
 
 import bm25s
@@ -45,7 +45,7 @@ rng = np.random.default_rng(0)
 
 
 def profile(level, home):
-    """Write a profile: the better the skill, the oftener it is named, in words of the home."""
+    """Return a profile: better skills are named more often, in the words of the home region."""
     words = list(rng.choice(FILLER.split(), size=rng.integers(25, 90)))
     for skill, strength in enumerate(level):
         own = 0.85 if home == "city" else 0.45
@@ -60,8 +60,8 @@ texts = [profile(level, home) for level, home in zip(levels, homes, strict=True)
 texts[0]
 
 # %%
-# A query names two skills, in words of the city. A profile is as relevant to it as the person is
-# good at them in the mean, rounded down: 0 to 3. Each query ranks a third of the profiles.
+# A query names two skills, in words of the city. The relevance of a profile is the person's mean
+# level of these skills, rounded down: 0 to 3. Each query ranks a third of the profiles.
 
 queries = [rng.choice(12, size=2, replace=False) for _ in range(60)]
 asked = [[SKILLS[skill][0] for skill in query] for query in queries]
@@ -81,7 +81,7 @@ vectors = vectorizer.fit_transform(texts)
 
 
 def pooled(score):
-    """Give one score per row: ``score(query words)`` scores all profiles."""
+    """Return one score per row: ``score(query words)`` scores all profiles."""
     return np.concatenate([score(a)[p] for a, p in zip(asked, pools, strict=True)])
 
 
@@ -92,7 +92,7 @@ tfidf = pooled(lambda query: (vectors @ vectorizer.transform([" ".join(query)]).
 # BM25 by the package bm25s, in the variant of Lucene: its inverse document frequency is
 # ``ln(1 + (N - n + 1/2) / (n + 1/2))`` for a word that n of N profiles have, which is never
 # negative. The saturation ``k1`` and the length correction ``b`` are tuned by cross-validation over
-# queries: the best on four fifths of the training queries is measured on the last.
+# queries: the best on four fifths of the training queries is evaluated on the last.
 
 
 def bm25(k1, b, words=words):
@@ -122,14 +122,14 @@ k1, b = best(known)
 print(f"chosen: k1 {k1}, b {b}; expected NDCG@10 {np.mean(left_out):.3f}")
 
 # %%
-# On the test queries BM25 is best, and all three are less right about people of the coast. The
-# table shows how often a better person of each group stands above a worse one of the other.
+# On the test queries BM25 is best, and all three are less accurate for people of the coast. The
+# table shows how often a better person of each group ranks above a worse one of the other.
 
 rows = np.isin(qid, test.qids)
 
 
 def measure(name, score):
-    """Give NDCG@10, and each group's share of pairs in order where it has the better one."""
+    """Return NDCG@10, and the share of correct pairs by the group of the better person."""
     _, share = group_pairwise_accuracy(
         y[rows], score, home[rows], qid=qid[rows], return_groups=True
     )
@@ -138,7 +138,7 @@ def measure(name, score):
 
 
 def table(lines):
-    """Lay the lines out as a table."""
+    """Return the rows as a table."""
     names = ["name", "NDCG@10", "city", "coast", "difference"]
     return Table(dict(zip(names, map(np.array, zip(*lines, strict=True)), strict=True)))
 
@@ -152,9 +152,9 @@ table(lines)
 
 # %%
 # The scores become features. Two more are added: BM25 with the words of the coast, from a
-# dictionary that knows two thirds of them, and the length of the profile. The plain ranker gains
-# from them and has a third of the difference; the fair one is told to close it. It needs to know
-# where people come from to learn, not to rank.
+# dictionary with two thirds of them, and the length of the profile. The plain ranker improves with
+# them and has a third of the difference; the fair one is constrained to close it. It needs the
+# region of people for training, not for ranking.
 
 other = dict(SKILLS[:8])
 wider = [[other.get(word, word) for word in query] for query in asked]
@@ -174,8 +174,8 @@ lines += [measure("RankBoost", plain.predict(X[rows])), measure("fair", fair.pre
 table(lines)
 
 # %%
-# The same as a picture, where the extra ``report`` is installed. Mixing the plain ranking with a
-# random one closes the difference too: that is the line to beat.
+# The same as a chart, if the extra ``report`` is installed. Mixing the plain ranking with a random
+# one also closes the difference; a method must be above that line.
 
 _, worth, _, _, difference = lines[3]
 chance = ndcg(y[rows], np.zeros(rows.sum()), qid=qid[rows], k=10)

@@ -1,11 +1,11 @@
 """
-Why sharing exposure can hurt
-=============================
+When exposure in proportion to merit does harm
+==============================================
 
-Two users, two items, and one place in each list. Both users like item 1 better; item 2 has less
-merit. Giving each item exposure in proportion to its merit leaves item 2 worse off than showing
-items at random would: it gets its exposure from the user who cares less. Nash welfare, the product
-of what items gain, does better for both sides.
+There are two users, two items, and one position in each list. Both users prefer item 1; item 2 has
+less merit. With exposure in proportion to merit, item 2 is worse off than in a random list: it
+receives its exposure from the user who values it less. Nash welfare, the product of the impacts of
+the items, is better for both items.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ policies = {
 }
 
 # %%
-# What users gain in all, and what each item gains:
+# The total utility of the users, and the impact of each item:
 
 for name, policy in policies.items():
     utility = policy.user_utility(relevance).sum()
@@ -31,8 +31,8 @@ for name, policy in policies.items():
     print(f"{name:18} users {utility:.2f}   items {first:.2f} and {second:.2f}")
 
 # %%
-# Six items liked by 55, 53, 51, 49, 47 and 45 % of all users: shown by usefulness, the first takes
-# the top place every time.
+# Six items liked by 55, 53, 51, 49, 47 and 45% of all users: ranked by utility, the first item
+# is at position 1 every time.
 
 rng = np.random.default_rng(0)
 likes = (rng.random((2000, 6)) < [0.55, 0.53, 0.51, 0.49, 0.47, 0.45]).astype(float)

@@ -1,12 +1,12 @@
 """
-Weights that rank fairly
-========================
+Fair scoring weights
+====================
 
-A school wants to admit by a weighted sum of the entrance test (LSAT) and the college grade (UGPA).
-Women are a little behind in the test and ahead in the grade. Which weights give women their share
-of the first hundred places, and which of them are nearest to those the school has in mind? With two
-columns every order there is can be judged. The data are those of the law school study where they
-are at hand (set ``EQUIRANK_DATA``), else made up.
+A school admits by a weighted sum of the entrance test (LSAT) and the college grade (UGPA). Women
+have slightly lower test scores and higher grades. Which weights give women their share of the top
+100, and which of them are nearest to the weights of the school? With two columns every possible
+order can be evaluated. The data are those of the law school study if available (set
+``EQUIRANK_DATA``), otherwise synthetic.
 """
 
 import os
@@ -21,7 +21,7 @@ from equirank.preprocess import FairScoringWeights, FAStarIROracle, PrefixShares
 
 
 def made_up(n=800):
-    """Give students of whom women are behind in the test and ahead in the grade."""
+    """Return students; women have lower test scores and higher grades."""
     rng = np.random.default_rng(0)
     woman = rng.random(n) < 0.44
     talent = rng.normal(size=n)
@@ -41,8 +41,8 @@ scale = StandardScaler().fit(X[half])
 train, test = scale.transform(X[half]), scale.transform(X[~half])
 
 # %%
-# The school's weights count the test four times as much as the grade. Fair is a first hundred in
-# which women have at least nine tenths of the share that they have among the applicants.
+# The school weights the test four times as much as the grade. The criterion: in the top 100, women
+# have at least nine tenths of their share among the applicants.
 
 share = float(np.mean(sex[half] == "female"))
 oracle = PrefixSharesOracle(k=100, low=0.9 * share, protected="female")
@@ -51,13 +51,13 @@ print(f"{model.n_orders_} orders, {100 * model.fair_share_:.0f} % of the angles 
 print("nearest fair weights:", model.weights_.round(3))
 
 # %%
-# All directions: to the right the test alone, upwards the grade alone.
+# All directions: to the right only the test, upwards only the grade.
 
 fair_angles(model, title="Which weights of LSAT (right) and UGPA (up) are fair?")
 
 # %%
-# What the weights do: the share of women among the first hundred at every angle, on the half that
-# was searched and on the half that was not. The grey line is the share among all.
+# The share of women in the top 100 at every angle, on the half used in the search and on the other
+# half. The grey line is the share among all applicants.
 
 rows = []
 for word, people, who in (("searched", train, sex[half]), ("held out", test, sex[~half])):
@@ -91,8 +91,8 @@ rules = (
 (lines + level + rules).properties(width=460, height=260)
 
 # %%
-# Any rule can be the oracle. FA*IR asks that no prefix of the first hundred holds fewer women than
-# a fair lottery would give in nine of ten draws.
+# Any criterion can be the oracle. FA*IR requires every prefix of the top 100 to pass a test that a
+# random order passes in nine of ten draws.
 
 strict = FAStarIROracle(k=100, protected="female", p=share, alpha=0.1)
 found = FairScoringWeights(strict, weights=[4, 1]).fit(train, sensitive_features=sex[half])

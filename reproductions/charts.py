@@ -1,10 +1,10 @@
-"""The two kinds of pictures that the reproductions draw; they need Altair."""
+"""The charts of the reproductions; they need Altair."""
 
 import math
 
 
 def lines(rows, x, y, colour, title, *, facet=None, band=None, dash=None, columns=3, rule=None):
-    """Draw lines of y over x, one colour each; faceted and with a band where asked."""
+    """Draw lines of y over x, one per colour, optionally faceted and with a band."""
     import altair as alt
 
     base = alt.Chart().encode(
@@ -32,7 +32,7 @@ def lines(rows, x, y, colour, title, *, facet=None, band=None, dash=None, column
 
 
 def points(rows, x, y, colour, title, *, facet):
-    """Draw points of y over x, joined in the order of the rows, one colour each."""
+    """Draw points of y over x, connected in row order, one line per colour."""
     import altair as alt
 
     chart = alt.Chart(alt.InlineData(values=[_finite(row) for row in rows]), width=320, height=240)

@@ -1,10 +1,10 @@
-"""Put the verdicts of full runs into the page of the documentation.
+"""Insert the verdicts of full runs into the page of the documentation.
 
     python reproductions/page.py FOLDER [FOLDER ...]
 
-Each folder is one of results, as a study leaves it; folders of one study (its parts, run side by
-side) are put together. Of docs/reproductions.md only what lies between the marks of these studies
-is written anew.
+Each folder contains the results of a study; several folders of one study (its parts, run in
+parallel) are combined. In docs/reproductions.md only the text between the marks of these studies
+is replaced.
 """
 
 import json
@@ -20,19 +20,19 @@ PAGE = HERE.parent / "docs" / "reproductions.md"
 
 
 def merged(folders):
-    """Return the results of each study, the parts of several folders together."""
+    """Return the results of each study, with the parts of its folders combined."""
     studies = {}
     for folder in folders:
         results = json.loads((Path(folder) / "results.json").read_text(encoding="utf-8"))
         if results["quick"]:
-            raise SystemExit(f"{folder}: must hold a full run, and holds a quick one")
+            raise SystemExit(f"{folder}: must contain a full run, got a quick one")
         before = studies.setdefault(results["name"], results)
         before["parts"] |= results["parts"]
     return studies
 
 
 def judged(name, results):
-    """Work out the verdicts of a study on all its parts."""
+    """Return the verdicts of a study on all its parts."""
     spec = spec_from_file_location(f"reproduction_{name}", HERE / name / "run.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -42,16 +42,16 @@ def judged(name, results):
 
 
 def written(rows, results):
-    """Write what did not hold, then everything, folded up."""
+    """Return the claims that did not hold, then all claims in a collapsed block."""
     words = [row["verdict"] for row in rows]
     counts = ", ".join(f"{words.count(word)} {word}" for word in v.VERDICTS if word in words)
     seconds = sum(part["seconds"] for part in results["parts"].values())
     seeds = sorted({part["seeds"] for part in results["parts"].values()})
     text = [f"{len(rows)} claims: {counts}. Seeds: {', '.join(map(str, seeds))}; "
-            f"{seconds / 60:.0f} minutes of processors in all."]  # fmt: skip
+            f"{seconds / 60:.0f} CPU minutes in total."]  # fmt: skip
     failed = [row for row in rows if row["verdict"] in (v.CONTRADICTED, v.NOT_CONFIRMED)]
     if failed:
-        text += ["", "What did not hold:", "", v.markdown(failed)]
+        text += ["", "Not confirmed or contradicted:", "", v.markdown(failed)]
     text += ["", "<details><summary>All claims</summary>", "", v.markdown(rows), "", "</details>"]
     return "\n".join(text)
 

@@ -1,9 +1,9 @@
-"""What all reproductions share: options, the table of verdicts, files and pictures.
+"""Options, verdicts, files and charts of all reproductions.
 
-A study is a script ``<name>/run.py`` with a `Study`: its parts (functions that give tables of
-rows), what it makes of them (verdicts) and what it draws. Published figures are read from
-``expected.toml`` beside it. Results are written after each part, so that a run can be cut into
-parts and pictures drawn elsewhere, later.
+A study is a script ``<name>/run.py`` with a `Study`: its parts (functions that return tables of
+rows), their verdicts and their charts. Published values are read from ``expected.toml`` in the
+same folder. Results are written after each part, so a run can be split into parts, and charts can
+be drawn later.
 """
 
 import argparse
@@ -26,7 +26,7 @@ CONFIRMED, NOT_CONFIRMED = "confirmed", "not confirmed"
 CONTRADICTED, NOT_TESTABLE = "contradicted", "not testable here"
 VERDICTS = (CONFIRMED, NOT_CONFIRMED, CONTRADICTED, NOT_TESTABLE)
 COLUMNS = ("claim", "published", "ours", "verdict", "note")
-#: Student's t at 97.5 % by degrees of freedom; beyond, the normal value.
+#: Quantiles of Student's t at 97.5% by degrees of freedom.
 T_975 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 
 
@@ -37,17 +37,17 @@ class Study:
     Attributes
     ----------
     file, doc : str
-        The script, beside which ``expected.toml`` lies, and what it says of itself.
+        The script, in the folder of ``expected.toml``, and its description.
     parts : dict
-        Name to a function of the options that gives a dict of tables, each a list of rows.
+        Name to a function of the options that returns a dict of tables, each a list of rows.
     verdicts : callable
-        From the results of all parts that were run, and what is expected, to rows of `COLUMNS`.
+        Maps the results of all parts that were run, and the published values, to rows of `COLUMNS`.
     pictures : callable
-        From the same results to a dict of charts.
+        Maps the same results to a dict of charts.
     seeds : int
-        How many seeds a full run takes; a quick one takes two.
+        Number of seeds of a full run; a quick run has two.
     needs_data : bool
-        Whether the claims speak of real data: a quick run, on made-up data, tests none of them.
+        Whether the claims concern real data: a quick run, on synthetic data, tests none of them.
     """
 
     file: str
@@ -68,7 +68,7 @@ class Study:
 
 
 def interval(values):
-    """Return the mean and half the width of its 95 % interval, NaN for fewer than two values."""
+    """Return the mean and half the width of its 95% interval, NaN for fewer than two values."""
     values = np.asarray(values, dtype=np.float64)
     values = values[~np.isnan(values)]
     if len(values) < 2:
@@ -78,15 +78,15 @@ def interval(values):
 
 
 def written(values, digits=3, scale=1.0):
-    """Write a mean with its interval."""
+    """Format a mean with its interval."""
     mean, half = interval(np.asarray(values, dtype=np.float64) * scale)
     return f"{mean:.{digits}f}" + ("" if math.isnan(half) else f" ± {half:.{digits}f}")
 
 
 def figure(values, published, tolerance, exact=False):
-    """Judge a figure: near enough; not near; or so far that our interval rules it out.
+    """Return the verdict on a value: within the tolerance, not, or excluded by our interval.
 
-    An exact figure has no interval: it is near enough, or contradicted.
+    An exact value has no interval: it is confirmed or contradicted.
     """
     mean, half = interval(values)
     if abs(mean - published) <= tolerance + 1e-9:
@@ -97,9 +97,9 @@ def figure(values, published, tolerance, exact=False):
 
 
 def ordering(differences):
-    """Judge 'this is larger than that' from paired differences, one per seed.
+    """Return the verdict on 'a is larger than b' from paired differences, one per seed.
 
-    Confirmed where the 95 % interval lies above 0, contradicted where it lies below.
+    Confirmed if the 95% confidence interval is above 0, contradicted if it is below.
     """
     mean, half = interval(differences)
     if math.isnan(half):
@@ -108,7 +108,7 @@ def ordering(differences):
 
 
 def altogether(verdicts):
-    """Join the verdicts on the cases of one claim: it holds where it holds in all of them."""
+    """Combine the verdicts on the cases of one claim: it is confirmed if all cases are."""
     verdicts = list(verdicts)
     if CONTRADICTED in verdicts:
         return CONTRADICTED
@@ -116,15 +116,15 @@ def altogether(verdicts):
 
 
 def counted(verdicts):
-    """Say how many cases of a claim are confirmed and how many contradicted."""
+    """Describe how many cases of a claim are confirmed and how many contradicted."""
     verdicts = list(verdicts)
-    said = f"{verdicts.count(CONFIRMED)} of {len(verdicts)} clearly so"
+    text = f"{verdicts.count(CONFIRMED)} of {len(verdicts)} confirmed"
     against = verdicts.count(CONTRADICTED)
-    return said + (f", {against} clearly not" if against else "")
+    return text + (f", {against} contradicted" if against else "")
 
 
 def claim(text, published, ours, verdict, note=""):
-    """Make a row of the table."""
+    """Return a row of the table of verdicts."""
     if verdict not in VERDICTS:
         raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {verdict!r}")
     row = (text, published, ours, verdict, note)
@@ -132,7 +132,7 @@ def claim(text, published, ours, verdict, note=""):
 
 
 def on_stand_in(row, name, *, seen=True):
-    """Take a verdict back that was found on a stand-in; the note may say what was seen there."""
+    """Replace a verdict found on substitute data; the note may state the verdict there."""
     if row["verdict"] == NOT_TESTABLE:
         return row
     words = f"{name}: there {row['verdict']}" if seen else name
@@ -140,17 +140,17 @@ def on_stand_in(row, name, *, seen=True):
 
 
 def rows_where(rows, **wanted):
-    """Choose the rows that hold these values."""
+    """Return the rows with these values."""
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 def values(rows, column, **wanted):
-    """Return a column of the rows that hold these values, as an array."""
+    """Return a column of the rows with these values, as an array."""
     return np.array([row[column] for row in rows_where(rows, **wanted)], dtype=np.float64)
 
 
 def progress(steps, description):
-    """Pass on steps behind a bar on a terminal; say nothing elsewhere."""
+    """Return the steps with a progress bar on a terminal; unchanged elsewhere."""
     if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
         return steps
     from rich.console import Console
@@ -160,7 +160,7 @@ def progress(steps, description):
 
 
 def main(study, argv=None):
-    """Run a study from the command line; give its results, verdicts included."""
+    """Run a study from the command line; return its results with verdicts."""
     given = _options(study, argv)
     if given.draw is not None:
         results = json.loads((given.draw / "results.json").read_text(encoding="utf-8"))
@@ -185,13 +185,13 @@ def main(study, argv=None):
 def _options(study, argv):
     parser = argparse.ArgumentParser(description=study.doc)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--quick", action="store_true", help="made-up data, under a minute")
-    parser.add_argument("--seeds", type=int, help=f"{study.seeds} without it, 2 with --quick")
+    parser.add_argument("--quick", action="store_true", help="synthetic data, under a minute")
+    parser.add_argument("--seeds", type=int, help=f"default {study.seeds}, 2 with --quick")
     parser.add_argument("--part", action="append", choices=list(study.parts))
-    parser.add_argument("--n-jobs", type=int, help="threads; all without it, 1 with --quick")
+    parser.add_argument("--n-jobs", type=int, help="threads; default all, 1 with --quick")
     default = Path("build/reproductions") / study.name
-    parser.add_argument("--out", type=Path, default=default, help=f"folder, {default} without it")
-    parser.add_argument("--draw", type=Path, metavar="FOLDER", help="only table and pictures anew")
+    parser.add_argument("--out", type=Path, default=default, help=f"folder, default {default}")
+    parser.add_argument("--draw", type=Path, metavar="FOLDER", help="only write table and charts")
     given = parser.parse_args(argv)
     if given.n_jobs is None:
         given.n_jobs = 1 if given.quick else -1
@@ -201,12 +201,12 @@ def _options(study, argv):
 
 
 def _finish(study, results, out):
-    """Write tables, then pictures where they can be drawn."""
+    """Write tables, and charts if they can be drawn."""
     found = {part: done["tables"] for part, done in results["parts"].items()}
     results["verdicts"] = study.verdicts(found, study.expected)
     if study.needs_data and results["quick"]:
         results["verdicts"] = [
-            on_stand_in(row, "made-up data", seen=False) for row in results["verdicts"]
+            on_stand_in(row, "synthetic data", seen=False) for row in results["verdicts"]
         ]
     _write(out / "results.json", _json(results))
     table = markdown(results["verdicts"])
@@ -225,13 +225,13 @@ def _finish(study, results, out):
         for name, chart in study.pictures(found).items():
             save_chart(chart, out / f"{name}.svg")
     except (MissingExtraError, ModuleNotFoundError) as error:
-        print(f"no pictures: {error}; draw them later with --draw {out}", file=sys.stderr)
+        print(f"no charts: {error}; draw them later with --draw {out}", file=sys.stderr)
     print(f"results: {out}", file=sys.stderr)
     return results
 
 
 def markdown(rows):
-    """Write rows of verdicts as a table; without the notes where there are none."""
+    """Return the verdicts as a Markdown table; without a column of notes if there are none."""
     columns = COLUMNS if any(row["note"] for row in rows) else COLUMNS[:-1]
     lines = ["| " + " | ".join(columns) + " |", "|" + " --- |" * len(columns)]
     lines += ["| " + " | ".join(row[name] for name in columns) + " |" for row in rows]
@@ -243,7 +243,7 @@ def _json(value):
 
 
 def _plain(value):
-    """Make NumPy's numbers Python's, and what is not finite null."""
+    """Convert NumPy numbers to Python numbers, and non-finite numbers to None."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -254,7 +254,7 @@ def _plain(value):
 
 
 def _write(path, text):
-    """Write a file under another name first, so that none is left half-written."""
+    """Write a file to a temporary name and rename it."""
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)

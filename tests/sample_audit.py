@@ -62,15 +62,15 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
         ],
     }  # fmt: skip
     verdict = [
-        f"{groups[0]} appear on average 7 places lower than the others in lists of 50 "
-        f"(95 % interval 4 to 10; p = 0.001). This audit could have seen a gap of 3 places."
+        f"{groups[0]} rank on average 7 positions lower than everyone else in lists of 50 "
+        f"(95% confidence interval 4 to 10; p = 0.001)."
         for groups in names.values()
     ]
     notes = [
-        {"kind": "warning", "text": "Ties are many: 41 % of the rows share their place."},
+        {"kind": "warning", "text": "Many ties: 41% of the rows are tied."},
         {"kind": "missing", "text": "12 rows have no age_group; they are a group of their own."},
         {"kind": "skipped", "text": "RND is undefined in 2 of 20 queries; they were skipped."},
-        {"kind": "sample", "text": "With 20 lists this audit sees a gap of 3 places."},
+        {"kind": "sample", "text": "With 20 lists, a gap of 3 positions is detectable."},
         {"kind": "four_fifths", "text": "The four-fifths rule is a rule of thumb of one agency."},
     ]
     built = {name: Table(_columns(name, rows)) for name, rows in tables.items()}

@@ -5,7 +5,14 @@ import pytest
 from sklearn.base import clone
 
 from equirank import DataError, EquirankWarning, as_ranking_data, load
-from equirank.costs import ClassImbalanceCost, ClassPairCost, ListedPairCost, ProtectedPairCost
+from equirank.costs import (
+    ClassImbalanceCost,
+    ClassPairCost,
+    GroupPairCost,
+    ListedPairCost,
+    ParityPairCost,
+    ProtectedPairCost,
+)
 from equirank.datasets import make_item_costs
 from equirank.rankers import RankBoost
 
@@ -19,8 +26,8 @@ DATA = as_ranking_data(X, Y, qid=QID, sensitive_features=PEOPLE)
 
 def of_rows(cost, first, second, data=DATA):
     """Costs of pairs of the caller's rows."""
-    place = np.argsort(data.rows)
-    return cost.pairs(data, place[np.array(first)], place[np.array(second)])
+    stored = np.argsort(data.rows)
+    return cost.pairs(data, stored[np.array(first)], stored[np.array(second)])
 
 
 def test_random_item_costs_repeat_and_keep_to_their_values():
@@ -43,7 +50,7 @@ def test_class_pairs_cost_what_the_table_says():
     assert of_rows(cost, [high], [low]).tolist() == [7.0]
     named = ClassPairCost([[0, 1, 2], [3, 4, 5], [6, 7, 8]], classes=[2, 1, 0])
     assert of_rows(named, [high], [low]).tolist() == [1.0]
-    with pytest.raises(DataError, match=r"and 2.0 in row \d+ is not among"):
+    with pytest.raises(DataError, match=r"got 2.0 in row \d+, which is not in"):
         ClassPairCost(np.ones((2, 2))).blocks(DATA)
     for bad in (np.ones((2, 3)), [[np.nan]], "distance"):
         with pytest.raises(DataError, match="matrix of ClassPairCost must be a square table"):
@@ -91,11 +98,11 @@ def test_listed_pairs_cost_what_the_list_says():
     cost = ListedPairCost([5, 7, 5], [6, 8, 6], [2.0, 3.0, 1.0], other=0.5)
     assert of_rows(cost, [5, 7, 6], [6, 8, 5]).tolist() == [3.0, 3.0, 0.5]
     assert of_rows(ListedPairCost([], [], []), [1], [2]).tolist() == [0.0]
-    with pytest.raises(DataError, match="must have one length"):
+    with pytest.raises(DataError, match="must have the same length"):
         ListedPairCost([1], [2, 3], [1.0])
-    with pytest.raises(DataError, match="second of ListedPairCost must hold row numbers"):
+    with pytest.raises(DataError, match="second of ListedPairCost must contain row numbers"):
         ListedPairCost([1], [-2], [1.0])
-    with pytest.raises(DataError, match="cost of ListedPairCost must hold finite"):
+    with pytest.raises(DataError, match="cost of ListedPairCost must contain finite"):
         ListedPairCost([1], [2], [np.inf])
 
 
@@ -123,3 +130,40 @@ def test_very_uneven_costs_warn():
     costs[0] = 11.0
     with pytest.warns(EquirankWarning, match="cost of RankBoost differs by a factor of 11"):
         RankBoost(2).fit(X, Y, qid=QID, cost=costs)
+
+
+def people():
+    return as_ranking_data(
+        np.arange(8.0).reshape(4, 2), [2, 1, 0, 1], sensitive_features=["b", "a", "b", "b"]
+    )
+
+
+def test_the_cost_is_that_of_the_better_and_the_worse_group():
+    cost = GroupPairCost([[1.0, 2.0], [3.0, -4.0]])
+    found = cost.pairs(people(), np.array([0, 0, 1]), np.array([1, 2, 2]))
+    assert found.tolist() == [3.0, -4.0, 2.0]
+    assert cost.needs == {"sensitive_features"}
+    assert not cost.equal_grades
+
+
+def test_parity_costs_count_equal_grades_half_each_way():
+    cost = ParityPairCost([[0.0, 0.5], [-0.5, 0.0]], base=2.0)
+    # (b over a), (a over b), the equal pair (a, b) and the same the other way
+    found = cost.pairs(people(), np.array([0, 1, 1, 3]), np.array([1, 2, 3, 1]))
+    assert found.tolist() == [1.5, 2.5, 0.25, -0.25]
+    assert cost.equal_grades
+
+
+@pytest.mark.parametrize("kind", [GroupPairCost, ParityPairCost])
+def test_a_matrix_of_another_size_is_refused(kind):
+    with pytest.raises(DataError, match=f"matrix of {kind.__name__} must have a row and a column"):
+        RankBoost(2, pair_cost=kind([[1.0]])).fit(people())
+
+
+def test_equal_costs_by_group_change_nothing():
+    data = people()
+    plain = RankBoost(3).fit(data).predict(data)
+    assert np.array_equal(
+        RankBoost(3, pair_cost=GroupPairCost(np.ones((2, 2)).tolist())).fit(data).predict(data),
+        plain,
+    )

@@ -35,6 +35,7 @@ def pages_with(*kinds):
     return pytest.mark.parametrize("page", found, ids=lambda page: page.name)
 
 
+@pytest.mark.slow
 @pages_with("python", "pycon")
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -89,6 +90,7 @@ def shell(tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pages_with("console")
 def test_commands_run(page, shell):
     for _, body, line in blocks(page, "console"):
@@ -102,12 +104,14 @@ def test_commands_run(page, shell):
                 assert same, f"{page.name}:{line}\n$ {command}\n{output}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
 def test_examples_run(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), {"__name__": "__main__"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_to_files_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):

@@ -24,7 +24,7 @@ EXTRAS = {
     "data": {"pooch", "pyarrow"},
     "save": {"skops"},
 }
-DEVELOPMENT = {"test", "lint", "docs", "bench"}
+DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
     *("torch", "lightgbm", "dask", "distributed", "pandas", "polars", "pyarrow", "altair"),
     *("matplotlib", "sklearn", "scipy.stats", "numba"),
@@ -105,6 +105,7 @@ def own_files():
                 yield path
 
 
+@pytest.mark.slow
 def test_no_file_names_a_place_on_some_machine():
     places = "|".join(["home", "root", "work", "tmp", "opt", "Users"])
     place = re.compile(rb"(?<![\w.$})])/(" + places.encode() + rb")/")

@@ -59,8 +59,7 @@ def above(query: Query, ties: str) -> Callable[[int, int], Fraction]:
 
 
 def pair_cost(query: Query, inputs: dict[str, Any], combine: str) -> Callable[[int, int], Fraction]:
-    """Return what a pair of items costs: all the same, by items, by a table of grades, or listed.
-    """
+    """Return the cost of a pair of items: constant, by item, by a table of grades, or listed."""
     table, listed = inputs.get("cost_table"), inputs.get("cost_pairs")
     if listed is not None:
         known = {(a, b): fraction(c) for a, b, c in listed}

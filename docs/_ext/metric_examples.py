@@ -10,9 +10,8 @@ import inspect
 import re
 from typing import Any
 
+from metric_notes import function_of
 from svg_parts import Item
-
-from equirank import metrics
 
 TOKEN = re.compile(r"^(?P<group>[ab]?)(?P<number>\d*\.?\d*)(:(?P<cost>\d+))?$")
 
@@ -32,7 +31,7 @@ def read_list(text: str, *, numbers: bool) -> list[Item]:
 
 def row_values(name: str, picture: dict[str, Any]) -> list[Any]:
     """Return what the metric's function returns for each row of its picture."""
-    function = getattr(metrics, name)
+    function = function_of(name)
     if picture["kind"] == "windows":
         return _window_values(function, picture)
     takes = inspect.signature(function).parameters

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import tomllib
-from importlib.resources import files
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from equirank import metrics
-from equirank.core.metric import Metric
+from equirank import allocation, metrics, preprocess
+from equirank.core.docstrings import docstring_sections as sections
+from equirank.core.metric_function import function_name
+from equirank.core.registry import metric_names
+from equirank.testing.conformance import load_vectors, vector_names
 
 NOTES = Path(__file__).parents[1] / "metric_notes.toml"
+#: The packages whose functions have a page.
+PACKAGES = (metrics, allocation, preprocess)
 FAMILIES = {
     "relevance": "Relevance",
     "cost": "Cost",
@@ -25,39 +31,37 @@ FAMILIES = {
     "individual": "Individuals",
     "representations": "Learnt representations",
 }
+#: A longer label does not fit on one line at 360 pixels.
+LABEL = 50
 LINK = re.compile(r"\{([a-z_]+)\}")
 
 
 def metric_functions() -> list[str]:
-    """List the metrics: the public functions that have a file of their own name."""
-    named = ((name, getattr(metrics, name)) for name in metrics.__all__)
-    return sorted(
-        name
-        for name, thing in named
-        if inspect.isfunction(thing) and thing.__module__.rpartition(".")[2] == name
-    )
+    """List the functions that have a page: all public ones that no other page describes."""
+    beside = {other for notes in read_notes().values() for other in notes.get("beside", ())}
+    named = ((name, getattr(package, name)) for package in PACKAGES for name in package.__all__)
+    return sorted(name for name, found in named if inspect.isfunction(found) and name not in beside)
 
 
-def siblings(name: str) -> list[str]:
-    """List the other public names that stand in the file of a metric, its object first."""
-    module = getattr(metrics, name).__module__
-    found = [
-        other
-        for other in metrics.__all__
-        if other != name and getattr(getattr(metrics, other), "__module__", "") == module
-    ]
-    return sorted(found, key=lambda other: (not is_metric(other), other))
+def home_of(name: str) -> ModuleType:
+    """Return the package that exports a function or class."""
+    return next(package for package in PACKAGES if name in package.__all__)
+
+
+def function_of(name: str) -> Callable[..., Any]:
+    """Return a function that has a page."""
+    found: Callable[..., Any] = getattr(home_of(name), name)
+    return found
 
 
 def is_metric(name: str) -> bool:
-    """Return whether a public name is a metric object."""
-    thing = getattr(metrics, name)
-    return isinstance(thing, type) and issubclass(thing, Metric)
+    """Return whether a public name is a metric class."""
+    return name in metric_names()
 
 
 def object_of(name: str) -> str | None:
-    """Return the name of the object of a metric function, None where it has none."""
-    return next((other for other in siblings(name) if is_metric(other)), None)
+    """Return the name of the class of a metric function, None if it has none."""
+    return {function_name(kind): kind for kind in metric_names()}.get(name)
 
 
 def title_of(name: str) -> str:
@@ -65,9 +69,42 @@ def title_of(name: str) -> str:
     return object_of(name) or name
 
 
+@cache
 def read_notes() -> dict[str, dict[str, Any]]:
     """Read the notes of all metrics."""
     return tomllib.loads(NOTES.read_text(encoding="utf-8"))
+
+
+def faults(name: str, notes: dict[str, Any]) -> list[str]:
+    """Return what is wrong with the notes of a metric, one sentence each."""
+    found = []
+    if notes["family"] not in FAMILIES:
+        words = ", ".join(FAMILIES)
+        found.append(f"family of {name} must be one of {words}, got {notes['family']!r}")
+    found += _length(name, "cannot_see", notes["cannot_see"], 120, 900)
+    if not re.search(r"\.\s", notes["cannot_see"]):
+        found.append(f"cannot_see of {name} must have at least two sentences")
+    found += _length(name, "when", notes["when"], 80, 700)
+    linked = set(LINK.findall(notes["cannot_see"] + notes["when"]))
+    unknown = linked - set(metric_functions())
+    if unknown:
+        words = ", ".join(f"{{{word}}}" for word in sorted(unknown))
+        found.append(f"cannot_see and when of {name} must link functions with a page, got {words}")
+    if not linked - unknown - {name}:
+        found.append(f"when of {name} must link another metric, such as {{recall}}")
+    found += _length(name, "sentence", sentence(name, notes), 20, 160)
+    for row in notes["picture"]["rows"]:
+        if len(row["label"]) > LABEL:
+            found.append(
+                f"a label of {name} must have at most {LABEL} characters, got {row['label']!r}"
+            )
+    return found
+
+
+def _length(name: str, key: str, text: str, least: int, most: int) -> list[str]:
+    if least <= len(text) <= most:
+        return []
+    return [f"{key} of {name} must have {least} to {most} characters, got {len(text)}"]
 
 
 def with_links(text: str) -> str:
@@ -79,7 +116,7 @@ def sentence(name: str, notes: dict[str, Any]) -> str:
     """Return the one sentence for a lay reader."""
     if "sentence" in notes:
         return str(notes["sentence"])
-    return summary(sections(inspect.getdoc(getattr(metrics, title_of(name))) or ""))
+    return summary(sections(inspect.getdoc(getattr(home_of(name), title_of(name))) or ""))
 
 
 def better(name: str, notes: dict[str, Any]) -> str:
@@ -103,24 +140,8 @@ def lies_in(name: str, notes: dict[str, Any]) -> str:
 
 
 def vectors(name: str) -> dict[str, Any]:
-    """Read the conformance vectors of a metric; empty where there are none."""
-    path = files("equirank.metrics") / "vectors" / f"{name}.json"
-    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else {}
-
-
-def sections(docstring: str) -> dict[str, list[str]]:
-    """Split a numpydoc docstring at its underlined headings; what stands before is under ``""``."""
-    found: dict[str, list[str]] = {"": []}
-    at = ""
-    lines = docstring.splitlines()
-    for number, line in enumerate(lines):
-        below = lines[number + 1] if number + 1 < len(lines) else ""
-        if line and re.fullmatch("-{3,}", below) and len(below) == len(line):
-            at = line
-            found[at] = []
-        elif not (re.fullmatch("-{3,}", line) and not found[at] and at):
-            found[at].append(line)
-    return found
+    """Return the conformance vectors of a metric; empty if it has none."""
+    return load_vectors(name) if name in vector_names() else {}
 
 
 def join(parts: dict[str, list[str]]) -> list[str]:

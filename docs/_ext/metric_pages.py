@@ -12,10 +12,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import property_tables
 from metric_notes import (
     FAMILIES,
+    PACKAGES,
     better,
     definition,
+    faults,
+    function_of,
+    home_of,
     is_metric,
     join,
     lies_in,
@@ -25,7 +30,6 @@ from metric_notes import (
     references,
     sections,
     sentence,
-    siblings,
     summary,
     title_of,
     vectors,
@@ -69,7 +73,14 @@ def metric_files(here: Path) -> dict[str, str]:
     names = metric_functions()
     missing = sorted(set(names) - set(notes))
     if missing:
-        raise ValueError(f"docs/metric_notes.toml has nothing on {', '.join(missing)}")
+        raise ValueError(
+            f"docs/metric_notes.toml has nothing on {', '.join(missing)}: add a table with its "
+            "family, cannot_see, when and picture, as the head of that file says, or name it "
+            "under beside of the metric whose page describes it"
+        )
+    wrong = [fault for name in names for fault in faults(name, notes[name])]
+    if wrong:
+        raise ValueError(f"docs/metric_notes.toml: {'; '.join(wrong)}")
     pages = {f"{name}.rst": metric_page(name, notes[name], here) for name in names}
     return pages | {"index.rst": metric_index({name: notes[name] for name in names})}
 
@@ -99,12 +110,12 @@ def metric_index(notes: dict[str, dict[str, Any]]) -> str:
 def metric_page(name: str, notes: dict[str, Any], here: Path) -> str:
     """Return one metric's page."""
     title = title_of(name)
-    doc = sections(inspect.getdoc(getattr(metrics, title)) or "")
+    doc = sections(inspect.getdoc(getattr(home_of(name), title)) or "")
     picture = notes["picture"]
     svg = draw(name, picture, picture.get("better", better(name, notes)))
     parts = [
         heading(title, "="),
-        ".. currentmodule:: equirank.metrics\n",
+        f".. currentmodule:: {home_of(name).__name__}\n",
         sentence(name, notes) + "\n",
         ".. raw:: html\n",
         indent(f'<figure style="margin:1.5rem 0">\n{svg}</figure>') + "\n",
@@ -117,7 +128,7 @@ def metric_page(name: str, notes: dict[str, Any], here: Path) -> str:
         with_links(notes["when"]) + "\n",
         heading("In short", "-"),
         *facts(name, notes),
-        *spellings(name),
+        *spellings(name, notes),
         heading("Reference", "-"),
         *(f"* {reference}" for reference in references(doc)),
         "",
@@ -139,7 +150,7 @@ def caption(picture: dict[str, Any]) -> str:
 def facts(name: str, notes: dict[str, Any]) -> list[str]:
     """Say which values are better, where they lie, what is needed and which options there are."""
     title = object_of(name)
-    taken = inspect.signature(getattr(metrics, name)).parameters.values()
+    taken = inspect.signature(function_of(name)).parameters.values()
     if title:
         metric = parse_metric(title)
         needs = [NEEDS.get(need, need) for need in sorted(metric.needs)]
@@ -156,8 +167,8 @@ def facts(name: str, notes: dict[str, Any]) -> list[str]:
     ]
 
 
-def spellings(name: str) -> list[str]:
-    """Describe the object with its string, the function, and what else stands in the file."""
+def spellings(name: str, notes: dict[str, Any]) -> list[str]:
+    """Describe the class with its string, the function, and what the notes name beside them."""
     title = object_of(name)
     parts = []
     if title:
@@ -170,14 +181,11 @@ def spellings(name: str) -> list[str]:
             *own_methods(title),
             "",
         ]
-    parts += [heading("On arrays", "-"), f".. autofunction:: equirank.metrics.{name}\n"]
-    others = [other for other in siblings(name) if other != title]
-    if others:
-        parts.append(heading("Beside it", "-"))
-    for other in others:
-        kind = "autoclass" if isinstance(getattr(metrics, other), type) else "autofunction"
-        parts.append(f".. {kind}:: equirank.metrics.{other}\n")
-    return parts
+    package = home_of(name).__name__
+    parts += [heading("On arrays", "-"), f".. autofunction:: {package}.{name}\n"]
+    others = notes.get("beside", [])
+    parts += [heading("Beside it", "-")] if others else []
+    return parts + [f".. autofunction:: {package}.{other}\n" for other in others]
 
 
 def own_methods(title: str) -> list[str]:
@@ -207,14 +215,16 @@ def conformance(name: str, here: Path) -> list[str]:
 
 
 def trim(app: Sphinx, what: str, name: str, member: Any, options: Any, lines: list[str]) -> None:
-    """Leave out of a metric's docstring what stands further up on its page."""
-    short = name.removeprefix("equirank.metrics.")
-    plain = short in metric_functions() and object_of(short) is None
-    if name == short or not (plain or (short in metrics.__all__ and is_metric(short))):
+    """Leave out of a metric's docstring what its page says elsewhere."""
+    package, _, short = name.rpartition(".")
+    function = short in metric_functions() and package == home_of(short).__name__
+    if not (function or (is_metric(short) and package == metrics.__name__)):
         return
     parts = sections("\n".join(lines))
     parts.pop("References", None)
-    parts[""] = [summary(parts), ""] if plain else []
+    parts[""] = [summary(parts), ""] if function else []
+    if function and object_of(short):
+        parts.pop("Examples", None)
     lines[:] = join(parts)
 
 
@@ -235,7 +245,9 @@ def reference_page(module: ModuleType) -> str:
         name: getattr(module, name) for name in sorted(module.__all__) if not name.startswith("_")
     }
     for name, member in members.items():
-        if module is not equirank and members_home(name) is equirank:
+        if module in PACKAGES and name in metric_functions():
+            parts.append(f"* :doc:`{name} </metrics/{name}>`\n")
+        elif module is not equirank and members_home(name) is equirank:
             parts.append(f"* :py:obj:`equirank.{name}`\n")
         elif inspect.isclass(member):
             parts += [f".. autoclass:: {module.__name__}.{name}", "   :members:", ""]
@@ -290,6 +302,7 @@ def leave_out(app: Sphinx, what: str, name: str, member: Any, skip: bool, option
 def setup(app: Sphinx) -> dict[str, bool]:
     """Hook into the build: pages are written before Sphinx looks for them."""
     app.connect("builder-inited", write_pages)
+    app.connect("source-read", property_tables.fill)
     app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", trim, priority=100)  # before numpydoc reads it
     return {"parallel_read_safe": True, "parallel_write_safe": True}

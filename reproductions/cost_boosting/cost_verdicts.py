@@ -1,4 +1,4 @@
-"""What the cost experiments say about the published figures and claims, and their pictures."""
+"""Verdicts of the cost experiments on the published values and claims, and their charts."""
 
 import charts
 import numpy as np
@@ -11,18 +11,18 @@ SETS = {
     "libras": ("libras", "LIBRAS"),
     "compas": ("compas", "COMPAS"),
 }
-STAND_IN = "stand-in without the tag genome"
+STAND_IN = "substitute without the tag genome"
 
 
 def by_seed(rows, column, model):
-    """Return a figure of a model per seed, the mean over its folds."""
+    """Return a value of a model per seed, the mean over its folds."""
     mine = v.rows_where(rows, model=model)
     seeds = sorted({row["seed"] for row in mine})
     return np.array([v.values(mine, column, seed=seed).mean() for seed in seeds])
 
 
 def verdicts(found, expected):
-    """One row per figure, then one per claim. MovieLens stands in for another set."""
+    """Return one row per published value, then one per claim; MovieLens is substitute data."""
     table = []
     for part, (name, words) in SETS.items():
         rows = list(figures(found[part]["figures"], expected, name, words)) if part in found else []
@@ -39,16 +39,16 @@ def verdicts(found, expected):
 
 
 def figures(rows, expected, name, words):
-    """The published table, figure by figure; LIBRAS read in two ways."""
+    """Return the rows of the published table, with two interpretations of LIBRAS."""
     for metric, line in expected.get(name, {}).items():
         columns = {"test_r2" if metric == "r2" else metric: metric}
         if name == "libras":
-            columns[f"one_vs_rest_{metric}"] = f"{metric}, each class against the rest"
+            columns[f"one_vs_rest_{metric}"] = f"{metric}, each class against all others"
         for column, said in columns.items():
             for model, value in zip(MODELS, line, strict=True):
                 ours, note = by_seed(rows, column, model), ""
                 if column == "one_vs_rest_accuracy":
-                    note = "saying 'the rest' of all would be right in 0.933"
+                    note = "always predicting 'other class' is right in 0.933"
                 elif name == "compas" and metric == "r2":
                     note = f"two classes: an R2 of {value:g} is an AUC of {1 - value:.3f}"
                 verdict = v.figure(ours, value, expected["tolerance"][metric])
@@ -56,7 +56,7 @@ def figures(rows, expected, name, words):
 
 
 def blind_and_aware(rows, words):
-    """The blind model has the lower plain loss, the aware one the lower weighted loss."""
+    """Check that the model without costs has the lower plain loss, with costs the weighted one."""
     for side in ("test", "train"):
         for kind in MODELS[:2]:
             aware = f"CS-{kind}"
@@ -70,7 +70,7 @@ def blind_and_aware(rows, words):
 
 
 def cost_classes(rows, published):
-    """Under costs dear pairs are right more often than cheap ones, wherever they stand."""
+    """Check that with costs, expensive pairs are ordered correctly more often than cheap ones."""
     places = {"right": "all pairs", "right_top": "pairs that reach into the top tenth",
               "right_below": "other pairs"}  # fmt: skip
     for side in ("test", "train"):
@@ -97,7 +97,7 @@ def cost_classes(rows, published):
 
 
 def further_claims(found):
-    """What the text says beyond the tables."""
+    """Check the claims of the text beyond the tables."""
     table = []
     for part, word in (("ternary", "help"), ("continuous", "hurt")):
         if part in found:
@@ -120,7 +120,7 @@ def further_claims(found):
     orders = (
         ("libras", "RankBoost+ is more accurate than RankBoost", "accuracy", 1, 0),
         ("libras", "costs lower the R2 of RankBoost, classes as grades", "test_r2", 0, 2),
-        ("libras", "costs lower the R2 of RankBoost, class against rest", "one_vs_rest_r2", 0, 2),
+        ("libras", "costs lower the R2 of RankBoost, class against others", "one_vs_rest_r2", 0, 2),
         ("compas", "costs lower the R2 of RankBoost", "test_r2", 0, 2),
         ("compas", "RankBoost has a lower R2 than RankBoost+", "test_r2", 1, 0),
         ("compas", "costs make RankBoost more accurate", "accuracy", 2, 0),
@@ -136,7 +136,7 @@ def further_claims(found):
 
 
 def pictures(found):
-    """Rank loss over rounds: four pictures, test and train."""
+    """Draw the rank loss over rounds: four charts, test and train."""
     pictures = {}
     for part, tables in found.items():
         rows = [

@@ -3,9 +3,9 @@
     python reproductions/cost_boosting/run.py --quick
     EQUIRANK_DATA=... python reproductions/cost_boosting/run.py
 
-Four models on every fold: RankBoost and RankBoost+, blind to costs and with them. A seed draws the
-folds and the random costs anew. The tag genome is not at hand: MovieLens is described by the
-ratings of its most active users instead, and is a stand-in.
+Four models on every fold: RankBoost and RankBoost+, without and with costs. Each seed draws its own
+folds and random costs. The tag genome is not available: the features of MovieLens are the ratings
+of its most active users, so these are substitute data.
 """
 
 import sys
@@ -33,12 +33,12 @@ from equirank.rankers import RankBoost, RankBoostPlus, RankingClassifier
 
 #: Costs of pairs are products of item costs 1/2, 1 and 3/2: thirds of all pairs.
 COST_CLASSES = {"low": (0.0, 0.6), "medium": (0.6, 1.2), "high": (1.2, 3.0)}
-#: How many times more a pair with a protected person costs; the source does not say.
+#: Relative cost of a pair with a protected person; the source does not state it.
 PROTECTED_WEIGHT = 3.0
 
 
 def booster(name, given, **options):
-    """Make one of the four models; costs come with the data or the options."""
+    """Return one of the four models; costs come with the data or the options."""
     kind = RankBoostPlus if name.endswith("+") else RankBoost
     rounds = 15 if given.quick else 100
     return kind(rounds, n_jobs=given.n_jobs, record_errors=False, random_state=0, **options)
@@ -54,7 +54,7 @@ def folds(data, seed, given):
 
 
 class Pairs:
-    """The pairs of one list, the better item first, with what each costs."""
+    """The pairs of one list, the better item first, with their costs."""
 
     def __init__(self, data, pair_cost=None):
         y = np.asarray(data.y)
@@ -64,11 +64,11 @@ class Pairs:
             self.cost = pair_cost.pairs(data, self.a, self.b)
         elif data.cost is not None:
             self.cost = data.cost[self.a] * data.cost[self.b]
-        place = (-y).argsort().argsort()
-        self.top = np.minimum(place[self.a], place[self.b]) < len(y) / 10
+        position = (-y).argsort().argsort()
+        self.top = np.minimum(position[self.a], position[self.b]) < len(y) / 10
 
     def wrong(self, score):
-        """Say how wrong each pair is: 1, 0, or one half where it is tied."""
+        """Return the error of each pair: 1, 0, or one half if tied."""
         gap = score[self.a] - score[self.b]
         return (gap < 0) + 0.5 * (gap == 0)
 
@@ -78,10 +78,10 @@ class Pairs:
 
 
 def study(given, split, costs, judge, fit=None):
-    """Fit the four models on all folds of all seeds and measure them.
+    """Fit the four models on all folds of all seeds and evaluate them.
 
-    ``split(seed)`` gives train and test parts, ``costs`` the pair cost (None: the item costs of the
-    data), ``judge`` further figures of a model on the test part, ``fit`` another way to fit it.
+    ``split(seed)`` returns train and test parts, ``costs`` is the pair cost (None: item costs),
+    ``judge`` returns further values on the test part, ``fit`` replaces the default fit.
     """
     figures, curves, classes = [], [], []
     steps = [(seed, *parts) for seed in range(given.seeds) for parts in enumerate(split(seed))]
@@ -108,7 +108,7 @@ def study(given, split, costs, judge, fit=None):
 
 
 def _means(curves):
-    """Average the curves over folds and seeds, so that they stay small."""
+    """Return the curves averaged over folds and seeds."""
     cells = {}
     for row in curves:
         cells.setdefault((row["model"], row["side"], row["round"]), []).append(row)
@@ -120,7 +120,7 @@ def _means(curves):
 
 
 def by_cost(pairs, score):
-    """Return the share of pairs in the right order by cost class: all, and those at the top."""
+    """Return the share of correctly ordered pairs by cost class: all, and those at the top."""
     right = 1 - pairs.wrong(score)
     for word, (low, high) in COST_CLASSES.items():
         mine = (pairs.cost > low) & (pairs.cost <= high)
@@ -131,7 +131,7 @@ def by_cost(pairs, score):
 
 
 def movielens(given, kind):
-    """One list of movies with random item costs."""
+    """Run one list of movies with random item costs."""
     if given.quick:
         data = make_ranking(n_queries=1, n_items=150, n_grades=10, random_state=0)
     else:
@@ -151,19 +151,19 @@ def movielens(given, kind):
 
 
 def ternary(given):
-    """MovieLens with item costs 1/2, 1 and 3/2."""
+    """Run MovieLens with item costs 1/2, 1 and 3/2."""
     return movielens(given, "ternary")
 
 
 def continuous(given):
-    """MovieLens with item costs from (0, 2), of whose unevenness the library warns."""
+    """Run MovieLens with item costs from (0, 2), about whose range the library warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquirankWarning)
         return movielens(given, "continuous")
 
 
 def libras(given):
-    """Fifteen classes as grades; pairs of alike classes cost more; accuracy class against class."""
+    """Run LIBRAS: 15 classes as grades; pairs of similar classes cost more."""
     cost = ClassPairCost("centroid")
 
     def split(seed):
@@ -197,7 +197,7 @@ def libras(given):
 
 
 def compas(given):
-    """Two-year recidivism from seven features; pairs with a person who is not white cost more."""
+    """Run COMPAS: two-year recidivism; pairs with a person who is not white cost more."""
     if given.quick:
         data = make_ranking(n_queries=1, n_items=240, n_grades=2, noise=1.0, random_state=0)
         X, protected = data.X, data.attribute().codes == 0

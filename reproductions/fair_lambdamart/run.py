@@ -3,9 +3,9 @@
     python reproductions/fair_lambdamart/run.py --quick
     EQUIRANK_DATA=... python reproductions/fair_lambdamart/run.py
 
-Prefixes of 5, 10, ... items, cutoffs 15 and 50, alpha from 0.9 to 0.1. A seed draws the lists, or
-the split of them, anew. MSLR is a sample of 86 queries and a stand-in. German credit is run as
-published, with the same people in train and test, and with people split, which is honest.
+Prefixes of 5, 10, ... items, cutoffs 15 and 50, alpha from 0.9 to 0.1. Each seed draws
+its own lists or split. MSLR is a sample of 86 queries, so it is substitute data. German credit is
+run as published, with the same people in train and test, and with people split.
 """
 
 import sys
@@ -32,7 +32,7 @@ SAMPLE = "sample of 86 queries"
 
 
 def ranker(alpha, strategy, seed, trees, given):
-    """Make one model."""
+    """Return one model."""
     return FairLambdaMART(
         alpha=alpha, strategy=strategy, step=5, cutoff=50, truncation=50,
         n_estimators=20 if given.quick else trees, learning_rate=0.1, num_leaves=31,
@@ -41,7 +41,7 @@ def ranker(alpha, strategy, seed, trees, given):
 
 
 def measured(model, data, trees=None):
-    """Return the four figures, x 100; of the first so many trees only where asked."""
+    """Return the four metrics, x 100, optionally of the first trees only."""
     if trees is None:
         ranking = model.rank(data)
     else:
@@ -52,7 +52,7 @@ def measured(model, data, trees=None):
 
 
 def study(given, make, protocols, trees=250):
-    """Fit plain LambdaMART and all strategies at all alphas; curves for the best of each."""
+    """Fit plain LambdaMART and all strategies at all alphas, with curves for the best of each."""
     figures, curves = [], []
     for protocol, alphas in protocols.items():
         alphas = (0.5, 0.1) if given.quick else alphas
@@ -75,7 +75,7 @@ def study(given, make, protocols, trees=250):
 
 
 def drawn_curves(best, test, protocol):
-    """The four figures by number of trees, for the best alpha of each strategy."""
+    """Return the four metrics by number of trees, for the best alpha of each strategy."""
     rows = []
     for strategy, (_, alpha, model) in best.items():
         n_trees = model.booster_.num_trees()
@@ -87,14 +87,14 @@ def drawn_curves(best, test, protocol):
 
 
 def made_up(seed, n_grades):
-    """Lists with biased labels, in place of the real sets."""
+    """Return lists with biased labels instead of real data."""
     data = make_ranking(n_queries=60, n_items=50, n_grades=n_grades, label_bias=0.7, noise=0.3,
                         random_state=seed)  # fmt: skip
     return query_train_test_split(data, test_size=0.3, random_state=seed)
 
 
 def mslr(given):
-    """Pages of low and high quality: the two halves of the sample, or other halves by seed."""
+    """Run MSLR: pages of low and high quality; the halves of the sample depend on the seed."""
 
     def make(seed, protocol):
         if given.quick:
@@ -114,7 +114,7 @@ def _columns(data):
 
 
 def german(given, attribute):
-    """Lists of 50 people, one in five creditworthy: 5,000 lists, a quarter of them the test."""
+    """Run German credit: 5,000 lists of 50 people, one in five creditworthy, a quarter for test."""
 
     def make(seed, protocol):
         if given.quick:
@@ -134,7 +134,7 @@ def german_age(given):
 
 
 def verdicts(found, expected):
-    """The published table, then the orderings; MSLR is a sample only."""
+    """Return the verdicts on the published table, then on the orderings."""
     table = []
     for part, tables in found.items():
         compared = list(figures(tables["figures"], expected, part))
@@ -147,7 +147,7 @@ def verdicts(found, expected):
 
 
 def figures(rows, expected, part):
-    """One row per strategy and alpha: four figures, all of them near enough or not."""
+    """Return one row per strategy and alpha; it is confirmed if all four values are."""
     for strategy, lines in expected[part].items():
         for alpha, published in lines.items():
             mine = v.rows_where(
@@ -167,7 +167,7 @@ def figures(rows, expected, part):
 
 
 class Figures:
-    """The figures of one protocol, by strategy and alpha, one value per seed."""
+    """The metrics of one protocol, by strategy and alpha, one value per seed."""
 
     def __init__(self, rows, protocol):
         self.rows = v.rows_where(rows, protocol=protocol)
@@ -182,7 +182,7 @@ class Figures:
             yield from (v.ordering(plain - self.of(name, strategy, a)) for a in self.alphas)
 
     def best(self, strategy, names, alphas=None):
-        """Is it the lowest in rND, or the highest in NDCG, against each of the others?"""
+        """Check that it has the lowest rND, or the highest NDCG, of all strategies."""
         for name in names:
             sign = -1 if name.startswith("rnd") else 1
             for alpha in alphas or self.alphas:
@@ -198,7 +198,7 @@ class Figures:
 
 
 def orderings(rows, expected, part):
-    """Who is below whom, over all alphas and both cutoffs; people split in the note."""
+    """Check the orderings over all alphas and both cutoffs, with people split in the note."""
 
     def judged(text, cases):
         found = list(cases(Figures(rows, "as published")))
@@ -229,7 +229,7 @@ def orderings(rows, expected, part):
 
 
 def pictures(found):
-    """Trade-offs at cutoff 50, and the curves over trees."""
+    """Draw the trade-offs at cutoff 50 and the curves over trees."""
     drawn = {}
     for part, tables in found.items():
         name, points, cells = SETS[part], [], {}

@@ -1,4 +1,4 @@
-"""What the fair pairwise study says about the published figures and claims, and its pictures."""
+"""Verdicts of the fair pairwise study on the published values and claims, and its charts."""
 
 import numpy as np
 import verdicts as v
@@ -18,7 +18,7 @@ COLUMNS = ("adrg", "one_minus_rnd", "ndcg")
 
 
 def verdicts(found, expected):
-    """The published table, then the claims, set by set."""
+    """Return the verdicts on the published table, then on the claims."""
     table = []
     for claims in (figures, tradeoffs, hidden_groups, further_claims):
         for part, words in SETS.items():
@@ -30,7 +30,7 @@ def verdicts(found, expected):
 
 
 def figures(tables, part, words, expected):
-    """One row per model: three figures of what is learned on top of its representation."""
+    """Return one row per model: three values of a model trained on its representation."""
     rows = tables["figures"]
     for model, published in expected[part].items():
         ours = [v.values(rows, f"on_{name}", model=model) for name in COLUMNS]
@@ -45,12 +45,12 @@ def figures(tables, part, words, expected):
 
 
 def distance(row):
-    """The trade-off distance on the test part."""
+    """Return the trade-off distance on the test part."""
     return abs(1.0 - row["ndcg"]) + abs(row["rnd"])
 
 
 def of_best(rows, names, value=distance):
-    """Return a value per seed, of the model that was best on the validation part, and its name."""
+    """Return a value per seed of the model that is best on the validation part, and its name."""
     mine = [row for row in rows if row["model"].partition("+")[0] in names]
     best = {}
     for row in mine:
@@ -61,7 +61,7 @@ def of_best(rows, names, value=distance):
 
 
 def nearest(rows, names):
-    """Name the model whose distance is smallest in the mean, and give its distances."""
+    """Return the model with the smallest mean distance, and its distances."""
     models = [
         m for m in dict.fromkeys(row["model"] for row in rows) if m.partition("+")[0] in names
     ]
@@ -71,7 +71,7 @@ def nearest(rows, names):
 
 
 def tradeoffs(tables, part, words, expected):
-    """Whether the family, chosen on the validation part, is nearer to the ideal than each rival."""
+    """Check that the family, selected on validation, has a smaller distance than each rival."""
     rows = tables["figures"]
     ours, taken = of_best(rows, FAIR)
     names, cases = [f"family {v.written(ours)}"], []
@@ -92,7 +92,7 @@ def tradeoffs(tables, part, words, expected):
 
 
 def hidden_groups(tables, part, words, expected):
-    """Whether the fair members that were published as hiding groups do: ADRG under the limit."""
+    """Check that the fair members published with an ADRG under the limit have one."""
     limit, rows, cases, seen = expected["hidden"], tables["figures"], [], []
     models = [model for model in expected[part] if model.partition("+")[0] in FAIR]
     said = [model for model in models if expected[part][model][0] < limit]
@@ -111,7 +111,7 @@ def _listed(names, all_names):
 
 
 def further_claims(tables, part, words, expected):
-    """The adversary is best overall; noise makes DELTR fairer; the constrained model on Wiki."""
+    """Check the claims about the adversary, noise, and the constrained model on Wiki."""
     rows = tables["figures"]
     ours, _ = of_best(rows, ("adversarial", "both"))
     others, _ = of_best(rows, ("flipped", *sum(RIVALS.values(), ())))
@@ -136,7 +136,7 @@ def further_claims(tables, part, words, expected):
 
 
 def pictures(found):
-    """Means over seeds, with lines of equal distance and the line of random mixtures."""
+    """Draw means over seeds, with lines of equal distance and the line of random mixtures."""
     drawn = {}
     for part, tables in found.items():
         pairs = {"rnd": ("NDCG@500", "ndcg", "1 - rND", "rnd"),
@@ -149,7 +149,7 @@ def pictures(found):
 
 
 def picture(tables, x, y, good, bad, words):
-    """Draw the models' trade-offs; dashed is the best rival, dotted the best of all."""
+    """Draw the trade-offs of the models; dashed: the best rival, dotted: the best model."""
     from equirank.plots import tradeoff
 
     points = {"name": [], x: [], y: [], "rival": []}

@@ -1,4 +1,4 @@
-"""The lists of the fair pairwise study, who is protected, and what a classifier predicts."""
+"""The lists of the fair pairwise study, their protected groups and targets."""
 
 import numpy as np
 
@@ -7,14 +7,14 @@ from equirank.datasets import load_adult, load_compas, load_law, load_wiki_talk,
 
 
 def made_up(seed, n_grades):
-    """One list with biased features, in place of the real sets."""
+    """Return one list with biased features instead of real data."""
     data = make_ranking(n_queries=1, n_items=300, n_grades=n_grades, feature_bias=1.0, noise=0.3,
                         random_state=seed)  # fmt: skip
     return data, "a", "value" if n_grades > 2 else "class"
 
 
 def one_list(data, protected, target, others=None):
-    """Return features as plain numbers, and the protected against the others where asked."""
+    """Return plain features, optionally with the protected against everyone else."""
     attribute = data.attribute()
     group = np.array(attribute.categories, dtype=object)[attribute.codes]
     if others is not None:
@@ -24,7 +24,7 @@ def one_list(data, protected, target, others=None):
 
 
 def compas_people(seed, quick):
-    """Low risk first; African-American against all others."""
+    """Load COMPAS: low risk first; African-American against everyone else."""
     if quick:
         return made_up(seed, 5)
     data = load_compas(relevance="decile_score", reverse=True, sensitive="race")
@@ -32,14 +32,14 @@ def compas_people(seed, quick):
 
 
 def students_by_sex(seed, quick):
-    """A tenth of the students, as published, drawn by seed."""
+    """Load a tenth of the law students, as published, drawn by seed."""
     if quick:
         return made_up(seed, 5)
     return one_list(load_law(subsample=0.1, sensitive="sex", random_state=seed), "female", "value")
 
 
 def students_by_race(seed, quick):
-    """A tenth of the black and white students."""
+    """Load a tenth of the black and white law students."""
     if quick:
         return made_up(seed, 5)
     races = ("Black", "White")
@@ -48,14 +48,14 @@ def students_by_race(seed, quick):
 
 
 def adult_people(seed, quick):
-    """Everybody of both files, income above 50K first."""
+    """Load both files of Adult, income above 50K first."""
     if quick:
         return made_up(seed, 2)
     return one_list(load_adult(sensitive="sex"), "Female", "class")
 
 
 def wiki_comments(seed, quick):
-    """Toxic comments first; words and pairs of words, hashed into 512 columns."""
+    """Load Wiki talk, toxic comments first; words and pairs of words, hashed into 512 columns."""
     if quick:
         return made_up(seed, 2)
     return one_list(load_wiki_talk(n_features=512), "term", "class")

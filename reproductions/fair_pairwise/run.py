@@ -4,9 +4,9 @@
     EQUIRANK_DATA=... python reproductions/fair_pairwise/run.py
 
 COMPAS, law students by sex and by race, Adult and Wiki talk, each one list of people (or comments)
-split 60/20/20. Every model takes the point of a thinned grid that does best on the validation part.
-A seed draws the split, the widths and the weights anew. Of the Wiki comments 1,492 are at hand, a
-stand-in.
+split 60/20/20. Every model uses the point of a reduced grid that is best on the validation part.
+Each seed draws its own split, widths and weights. Only 1,492 of the Wiki comments are available, so
+they are substitute data.
 """
 
 import sys
@@ -20,7 +20,7 @@ from fair_pairwise.training import MODELS, one_seed
 
 
 def study(given, load, names=MODELS):
-    """Run all seeds, side by side where there are several jobs."""
+    """Run all seeds, in parallel if there are several jobs."""
     from joblib import Parallel, delayed
 
     jobs = [delayed(one_seed)(load, seed, names, given.quick) for seed in range(given.seeds)]

@@ -1,4 +1,4 @@
-"""The models of the fair pairwise study, and how one point of the grid is chosen for each."""
+"""The models of the fair pairwise study and the choice of their grid points."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +21,7 @@ MODELS = tuple(name + end for name in NOISY for end in ("", "+noise"))
 GAMMAS = (0.1, 1.0, 2.0, 5.0, 10.0, 100.0)
 WIDTHS = (10, 20, 50)
 EPS = (0.01, 0.05, 0.1)
-#: Steps after which only the best third goes on. DELTR's steps go through the whole list.
+#: Steps after which only the best third continues. DELTR uses the whole list in each step.
 RUNGS, RUNGS_OF_LISTS = (500, 1000, 2000), (100, 200, 400)
 BATCH = 128
 
@@ -36,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The model that was chosen, and what it was worth on the validation part."""
+    """The chosen model and its score on the validation part."""
 
     model: Any
     point: Point
@@ -45,7 +45,7 @@ class Chosen:
 
 
 def grid(name, seed, quick):
-    """Return the points to begin with: every gamma, widths dealt out by seed, alike for all models.
+    """Return the initial points: every gamma, widths assigned by seed, the same for all models.
 
     Models without a gamma try every width.
     """
@@ -59,14 +59,14 @@ def grid(name, seed, quick):
 
 
 def made(name, point, train, n_epochs, target, seed, checkpoint):
-    """Make a model that trains for so many epochs, going on from the checkpoint."""
+    """Return a model that trains for a number of epochs, continuing from the checkpoint."""
     common = {"n_epochs": n_epochs, "random_state": seed, "checkpoint": checkpoint}
     common["layers"] = (point.width, point.width)
     if name == "constrained_pairwise":
         return ConstrainedPairwise(point.gamma, **common)
     name, _, noise = name.partition("+")
     common["noise"] = bool(noise)
-    if name == "deltr":  # chances of being first shrink with the list, differences with its square
+    if name == "deltr":  # squared differences of exposure decrease with n^2
         return DELTR(point.gamma * train.n_rows**2, **common)
     common |= {"adversary_layers": (point.width, point.width), "batch_size": BATCH}
     if name == "debias_classifier":
@@ -75,10 +75,10 @@ def made(name, point, train, n_epochs, target, seed, checkpoint):
 
 
 def chosen(name, train, valid, protected, target, seed, quick):
-    """Train all points by successive halving, and choose by the equal-weight score.
+    """Train all points by successive halving and return the one with the best equal-weight score.
 
-    Step counts are checkpoints of one run: a point that stays goes on where it was. The best of
-    all points at all step counts is taken.
+    Step counts are checkpoints of one run: a remaining point continues its run. The best of
+    all points at all step counts is returned.
     """
     rungs = RUNGS_OF_LISTS if name.startswith("deltr") else RUNGS
     rungs = tuple(steps // 50 for steps in rungs[:2]) if quick else rungs
@@ -114,9 +114,9 @@ def measured(score, data, protected):
 
 
 def represented(model, train, rest, test, protected, seed):
-    """Return ADRG of the representation, and what a linear model that is trained on it is worth.
+    """Return the ADRG of the representation, and 1 - rND and NDCG of a linear model trained on it.
 
-    Rankers that have no other representation are represented by their score.
+    The representation of rankers without ``transform`` is their score.
     """
     Z, Z_rest, Z_test = (_representation(model, part.X) for part in (train, rest, test))
     groups = rest.attribute().codes
@@ -131,9 +131,9 @@ def _representation(model, X):
 
 
 def one_seed(load, seed, names, quick):
-    """Split 60/20/20, choose every model on the validation part, measure it on the test part.
+    """Split 60/20/20, choose every model on the validation part, evaluate it on the test part.
 
-    Gives the rows of the models, and what a random order of the test part is worth.
+    Returns the rows of the models, and the metrics of a random order of the test part.
     """
     data, protected, target = load(seed, quick)
     cut = {"by": "item", "random_state": seed}
@@ -150,7 +150,7 @@ def one_seed(load, seed, names, quick):
 
 
 def chance(test, protected, seed):
-    """Return the mean figures of random orders."""
+    """Return the mean metrics of random orders."""
     rng = np.random.default_rng([13, seed])
     drawn = [measured(rng.random(test.n_rows), test, protected) for _ in range(20)]
     return {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}

@@ -1,11 +1,11 @@
-"""How rND, rKL and rRD behave as a list becomes fairer and then unfair to the others.
+"""Behaviour of rND, rKL and rRD from unfair to fair and back.
 
     python reproductions/measures/run.py --quick
     python reproductions/measures/run.py
 
-Lists of 1,000 with 300, 600 and 900 protected. At each place a protected item comes next with
-probability f while both groups last; f runs from 0 to 0.98 in steps of 0.02. A seed is one batch
-of lists: the curves are means over all lists of all seeds.
+Lists of 1,000 with 300, 600 and 900 protected. At each position a protected item comes next with
+probability f while both groups have items left; f runs from 0 to 0.98 in steps of 0.02.
+A seed is one batch of lists: the curves are means over all lists of all seeds.
 """
 
 import sys
@@ -61,7 +61,7 @@ def make_fairness_probability(n, n_protected, f, *, n_lists=1, random_state=None
     next_is_protected = np.random.default_rng(random_state).random((n_lists, n)) < f
     left = n_protected - np.cumsum(next_is_protected, axis=1)
     left_of_others = (n - n_protected) - np.cumsum(~next_is_protected, axis=1)
-    # A coin counts until one group has given all it had; from then on the other follows.
+    # Draws count until one group is used up; then the other group follows.
     protected = np.where(left < 0, False, np.where(left_of_others < 0, True, next_is_protected))
     return as_ranking_data(
         qid=np.repeat(np.arange(n_lists), n),
@@ -71,7 +71,7 @@ def make_fairness_probability(n, n_protected, f, *, n_lists=1, random_state=None
 
 
 def curves(given):
-    """Measure every list: mean, 5 % and 95 % of each metric for each share and f."""
+    """Compute the mean, 5% and 95% quantile of each metric for each share and f."""
     size, step, lists = SCALE[given.quick]
     rows = []
     cases = [(share, f) for share in (0.3, 0.6, 0.9) for f in np.arange(0.0, 0.99, step)]
@@ -82,7 +82,7 @@ def curves(given):
             data = make_fairness_probability(
                 size, round(share * size), f, n_lists=lists, random_state=1000 * seed + int(100 * f)
             )
-            with warnings.catch_warnings():  # rRD warns of majorities, which is what we are after
+            with warnings.catch_warnings():  # rRD warns about majorities, which are tested here
                 warnings.simplefilter("ignore", EquirankWarning)
                 found = evaluate(data.ranking(), list(METRICS.values()), n_boot=0)
             for name, metric in METRICS.items():
@@ -97,10 +97,11 @@ def curves(given):
 
 
 def shape(rows, metric, share, f_below):
-    """Say where a curve is lowest, how many steps go the wrong way, and how much f = 0 counts.
+    """Return the minimum of a curve, the steps in the wrong direction, and the value at f = 0.
 
-    A step goes the wrong way where it does not fall before the lowest point or rise after it, clear
-    of both intervals. f = 0 puts all protected last: its value as a share of the largest.
+    A step is in the wrong direction if it does not decrease before the minimum or increase
+    after it, beyond both intervals. f = 0 ranks all protected last; its value is a share of the
+    maximum.
     """
     curve = [r for r in v.rows_where(rows, metric=metric, share=share) if r["f"] < f_below]
     mean = np.array([row["mean"] for row in curve])
@@ -112,7 +113,7 @@ def shape(rows, metric, share, f_below):
 
 
 def verdicts(found, expected):
-    """One row per metric and share: a valley at the share, and both ends counting."""
+    """Return one row per metric and share: a minimum at the share, and comparable ends."""
     rows = found["curves"]["curves"]
     near = max(expected["tolerance"], sorted({row["f"] for row in rows})[1])
 
@@ -144,13 +145,13 @@ def verdicts(found, expected):
             f"rrd, {words}: makes no sense", "outside 'at most half, f < .5'",
             f"{said}; f = 0 scores {ends} of the largest value",
             v.CONTRADICTED if valley and balanced else v.CONFIRMED,
-            "the valley is there; the scale is not" if valley and not balanced else "",
+            "the minimum is there; the scale is not comparable" if valley and not balanced else "",
         ))  # fmt: skip
     return table
 
 
 def pictures(found):
-    """The nine curves with the band of 90 % of the lists; dashed where f is the share."""
+    """Draw the nine curves with the 90% band of the lists; dashed where f is the share."""
     rows = [
         {**row, "value": row["mean"], "protected": f"{row['share']:.0%}"}
         for row in found["curves"]["curves"]

@@ -1,11 +1,11 @@
-"""Does Fair-PG-Rank learn from a sample of the queries? Four samplers, sizes, epoch by epoch.
+"""Training of Fair-PG-Rank on samples of the queries, by sampler, sample size and epoch.
 
     python reproductions/sampling/run.py --quick
     EQUIRANK_DATA=... python reproductions/sampling/run.py
 
-The published set may not be passed on: a set of the same shape stands in for it, and fold 1 of
-MQ2008. Every figure stands beside the score of the untrained model on the same test lists: a model
-that did not leave it has not learned.
+The published data may not be redistributed; synthetic data of the same shape and fold 1 of MQ2008
+are used instead. Every value is compared with the score of the untrained model on the same test
+lists: a model with the same score has not learned.
 """
 
 import sys
@@ -31,15 +31,15 @@ PUBLISHED = {"learning_rate": 0.001, "entropy": 1.0, "n_samples": 10, "gradient"
 
 
 def scores(model, test):
-    """The four metrics of a model's mean ranking on the test lists."""
+    """Return the four metrics of a model's mean ranking on the test lists."""
     found = evaluate(model.rank(test), list(METRICS.values()), n_boot=0)
     return {name: found[metric] for name, metric in METRICS.items()}
 
 
 def curve(train, test, seed):
-    """The metrics after each number of epochs, and the time the longest training took.
+    """Return the metrics after each number of epochs, and the time of the longest training.
 
-    A training of five epochs is the beginning of one of twenty, so that each is a fit of its own.
+    Five epochs are the beginning of a training of twenty, so each number is a separate fit.
     """
     rows, taken = [], 0.0
     for epochs in EPOCHS:
@@ -51,7 +51,7 @@ def curve(train, test, seed):
 
 
 def study(given, train, test, sizes):
-    """All samplers and sizes on one data set: one row per sample, seed and epoch."""
+    """Run all samplers and sizes on one data set: one row per sample, seed and epoch."""
     rows = []
     cases = [("full", train.n_queries), *((name, size) for name in SAMPLERS for size in sizes)]
     steps = [(seed, *case) for seed in range(given.seeds) for case in cases]
@@ -69,7 +69,7 @@ def study(given, train, test, sizes):
 
 
 def yahoo_like(given):
-    """The set of the published shape."""
+    """Run the data of the published shape."""
     if given.quick:
         small = {"n_features": 40}
         train = make_yahoo_like(n_queries=300, n_rows=6000, **small)
@@ -80,7 +80,7 @@ def yahoo_like(given):
 
 
 def mq2008(given):
-    """Fold 1 of MQ2008, in the full run only."""
+    """Run fold 1 of MQ2008, in the full run only."""
     if given.quick:
         return {"results": []}
     train, _, test = load_mq2008(folds=True)[0]
@@ -88,7 +88,7 @@ def mq2008(given):
 
 
 def verdicts(found, expected):
-    """One row per claim and sample; all of them on stand-ins."""
+    """Return one row per claim and sample, all of them on substitute data."""
     table = []
     for part, tables in found.items():
         if tables["results"]:
@@ -98,7 +98,7 @@ def verdicts(found, expected):
 
 
 def part_verdicts(rows, expected):
-    """What training on all data and on samples gives, beside what was published."""
+    """Compare training on all data and on samples with the published values."""
 
     def ndcg(sampler, size, epoch):
         return v.values(rows, "ndcg", sampler=sampler, size=size, epoch=epoch)
@@ -108,12 +108,12 @@ def part_verdicts(rows, expected):
     taken = v.values(rows, "training_s", sampler="full", epoch=last)
     published = expected["full"]["ndcg"]
     yield v.claim("untrained NDCG", f"{published[0]:.4f}", v.written(base, 4), v.NOT_TESTABLE,
-                  "another set")  # fmt: skip
+                  "other data")  # fmt: skip
     learned = full.mean() > base.mean() + expected["learned"]
     yield v.claim(f"all {whole} lists, trained NDCG", f"{published[-1]:.4f}", v.written(full, 4),
-                  v.NOT_TESTABLE, f"another set: there it {_does(learned)}")  # fmt: skip
+                  v.NOT_TESTABLE, f"other data: there it {_does(learned)}")  # fmt: skip
     yield v.claim("seconds of training on all lists", f"{expected['seconds']['full']:,}",
-                  v.written(taken, 1), v.NOT_TESTABLE, "another set, another machine")  # fmt: skip
+                  v.written(taken, 1), v.NOT_TESTABLE, "other data, another machine")  # fmt: skip
     for sampler in SAMPLERS:
         sizes = sorted({row["size"] for row in v.rows_where(rows, sampler=sampler)})
         for size in sizes:
@@ -123,7 +123,7 @@ def part_verdicts(rows, expected):
             printed = "untrained, read as equal to full training"
             if size in SIZES:
                 printed = f"{expected['sampled_ndcg'][sampler][SIZES.index(size)]:.4f}, {printed}"
-            note = f"another set: there it {_does(learned)}, "
+            note = f"other data: there it {_does(learned)}, "
             note += "as good as all data" if close else "short of all data"
             yield v.claim(f"{sampler}, {size} of {whole} lists", printed, v.written(values, 4),
                           v.NOT_TESTABLE, note)  # fmt: skip
@@ -134,7 +134,7 @@ def _does(learned):
 
 
 def pictures(found):
-    """NDCG over epochs, one line per size; one picture per data set."""
+    """Draw NDCG over epochs, one line per size and one chart per data set."""
     drawn = {}
     for part, tables in found.items():
         rows = v.rows_where(tables["results"], seed=0)

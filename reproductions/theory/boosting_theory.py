@@ -1,4 +1,4 @@
-"""What theory proves of RankBoost and RankBoost+, on made-up data."""
+"""Proved properties of RankBoost and RankBoost+, checked on synthetic data."""
 
 import numpy as np
 import verdicts as v
@@ -20,7 +20,7 @@ def pairs(data):
 
 
 def placement(given):
-    """Costs first, by a root in each round, or afterwards: one loss, three ensembles."""
+    """Check that initial, per-round and final costs have one loss and three ensembles."""
     rows = []
     for seed in v.progress(range(given.seeds), "cost placement"):
         data = make_ranking(n_queries=5, n_items=30, cost="ternary", random_state=seed)
@@ -53,7 +53,7 @@ def _stumps(model):
 
 
 def consistency(given):
-    """In the first round E2, each stump at its own alpha, and R2 order any two stumps alike."""
+    """Check that in the first round E2, each stump at its own alpha, and R2 give the same order."""
     rows = []
     for seed in v.progress(range(given.seeds), "E2 and R2"):
         costly = "ternary" if seed % 2 else "none"
@@ -88,7 +88,7 @@ def _discordant(x, y):
 
 
 def training_bound(given):
-    """The cost-weighted R1 of RankBoost is at most the product of all Z, after every round."""
+    """Check in every round that the weighted R1 of RankBoost is at most the product of all Z."""
     rows = []
     for seed in v.progress(range(given.seeds), "training bound"):
         for cost in ("none", "ternary"):
@@ -106,7 +106,7 @@ def training_bound(given):
 
 
 def bipartite(given):
-    """The factorised bipartite form, RankBoost, and RankBoost on a list of pairs are one model."""
+    """Check that bipartite RankBoost, RankBoost, and RankBoost on listed pairs are one model."""
     rows = []
     for seed in v.progress(range(given.seeds), "bipartite"):
         cost = "ternary" if seed % 2 else "none"

@@ -1,9 +1,9 @@
-"""Theory checked by simulation: boosting, bounds, regret, worked examples, what NDCG tells apart.
+"""Theory checked by simulation: boosting, bounds, regret, worked examples, growth of NDCG.
 
     python reproductions/theory/run.py --quick
     python reproductions/theory/run.py
 
-A seed is one set of made-up data. What theory proves has to hold in every one of them.
+A seed is one synthetic data set. Proved statements must hold in each of them.
 """
 
 import sys
@@ -28,7 +28,7 @@ BLIND = ["RankParityError", "statistical_independence.difference",
 
 
 def coverage(given):
-    """How often the true error lies below each bound, and how far below."""
+    """Count how often the true error is below each bound, and by how much."""
     rows = []
     size, draws = (500, 10) if given.quick else (200_000, 50)
     for seed in v.progress(range(2 * given.seeds), "bounds"):
@@ -45,7 +45,7 @@ def coverage(given):
 
 
 def regret(given):
-    """Regret of sorting by preferences, by exact enumeration of short lists."""
+    """Compute the regret of sorting by preferences, by exact enumeration of short lists."""
     ranking_regret = getattr(theory, "ranking_regret", None)
     if ranking_regret is None:
         return {"regret": []}
@@ -72,13 +72,13 @@ def _regret(found):
 
 
 def examples(given):
-    """The worked examples, and which measures are blind to which properties."""
+    """Compute the worked examples, and the properties that measures do not detect."""
     table = bench(BLIND, n_repetitions=12 if given.quick else 50)
     return {"examples": worked_examples(), "properties": list(table)}
 
 
 def growth(given):
-    """How often the better of two rankers has the larger NDCG, as lists grow."""
+    """Count how often the better of two rankers has the larger NDCG, by length of the lists."""
     sizes = (
         (10, 100, 1000) if given.quick else (10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 100_000)
     )
@@ -105,7 +105,7 @@ def growth(given):
 
 
 def verdicts(found, expected):
-    """One row per claim; what is proved must hold without exception."""
+    """Return one row per claim; proved statements must hold without exception."""
     table = []
 
     def always(text, part, ours, holds):
@@ -152,7 +152,7 @@ def verdicts(found, expected):
 
 
 def coverage_verdicts(rows, promised):
-    """A bound must hold as often as it promises; a vacuous one holds and says nothing."""
+    """Check that each bound holds as often as stated; a vacuous bound always does."""
     table = []
     for bound in dict.fromkeys(row["bound"] for row in rows):
         mine = v.rows_where(rows, bound=bound)
@@ -171,7 +171,7 @@ def coverage_verdicts(rows, promised):
 
 
 def example_verdicts(tables, expected):
-    """Figures to the printed digit, and the measures that are blind to shapes."""
+    """Check values to the printed digit, and the measures that do not detect distributions."""
     ours = {row["name"]: row["value"] for row in tables["examples"]}
     table = []
     for name, (published, tolerance) in expected["examples"].items():
@@ -208,7 +208,7 @@ def example_verdicts(tables, expected):
 
 
 def growth_verdicts(rows, needed):
-    """Told apart at the longest lists, or not."""
+    """Check whether the rankers are distinguished in the longest lists."""
     longest, table = max(row["size"] for row in rows), []
     for kind in dict.fromkeys(row["kind"] for row in rows):
         sizes = sorted({row["size"] for row in rows})
@@ -224,7 +224,7 @@ def growth_verdicts(rows, needed):
 
 
 def regret_verdicts(rows):
-    """What is known of sorting by preferences; for full orders the bound on regret must fail."""
+    """Check the guarantees of sorting; for full orders the regret bound must fail."""
     text = "{}: {} at most {} x that of the preferences, {}"
     table = []
     for order, what, factor, case in (
@@ -251,7 +251,7 @@ def regret_verdicts(rows):
 
 
 def pictures(found):
-    """What NDCG tells apart, by length of the lists."""
+    """Draw how often NDCG distinguishes the rankers, by length of the lists."""
     if "growth" not in found:
         return {}
     rows = found["growth"]["growth"]

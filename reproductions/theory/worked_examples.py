@@ -1,4 +1,4 @@
-"""The worked examples of the sources, recomputed: name to figure."""
+"""The worked examples of the sources, recomputed."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from equirank.metrics.properties import statistical_independence
 
 
 def worked_examples():
-    """Return one row per figure; the names are those of expected.toml."""
+    """Return one row per value; the names are those of expected.toml."""
     found = {}
     relevance = np.array([[0.8, 0.3], [0.5, 0.4]])
     nobody = np.zeros((0, 2, 1), dtype=int)
@@ -34,13 +34,13 @@ def worked_examples():
         found[f"{name}: share of all exposure, second group"] = second / (first + second)
     liked = np.tile([0.55, 0.53, 0.51, 0.49, 0.47, 0.45], (1000, 1))
     top = NashAllocation(k=1, aversion=0.0).fit_policy(liked).exposure() / 1000
-    found["six items by taste: how often the first stands on top"] = top[0]
-    found.update(_places())
+    found["six items by taste: how often the first item is ranked first"] = top[0]
+    found.update(_positions())
     return [{"name": name, "value": float(value)} for name, value in found.items()]
 
 
-def _places():
-    """The known results of the property bench."""
+def _positions():
+    """Return the known results of the property bench."""
     found, n = {}, 100
     for name, places in {
         "45..55 without 50": [*range(45, 50), *range(51, 56)],
@@ -49,7 +49,7 @@ def _places():
         "5, 15, .., 95": range(5, 100, 10),
     }.items():
         result = statistical_independence(np.arange(1, n + 1), np.isin(np.arange(1, n + 1), places))
-        found[f"places {name}: mean place"] = round(result.protected * n + 0.5, 9)
+        found[f"positions {name}: mean position"] = round(result.protected * n + 0.5, 9)
     truth = np.arange(5, 100, 10)
     for name, places in {
         "clustering": [14, 15, 16, 44, 45, 46, 79, 80, 81, 82],

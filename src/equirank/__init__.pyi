@@ -3,6 +3,7 @@
 __version__: str
 
 from . import allocation as allocation
+from . import constraints as constraints
 from . import costs as costs
 from . import datasets as datasets
 from . import distributed as distributed
@@ -29,10 +30,14 @@ from .core.errors import InfeasibleError as InfeasibleError
 from .core.errors import MissingExtraError as MissingExtraError
 from .core.evaluate import evaluate as evaluate
 from .core.evaluation import Evaluation as Evaluation
+from .core.metric import GroupMetric as GroupMetric
 from .core.metric import Metric as Metric
+from .core.metric import Values as Values
 from .core.persistence import load as load
 from .core.ranker import Ranker as Ranker
 from .core.ranking import Ranking as Ranking
 from .core.reranker import Reranker as Reranker
+from .core.slots import Slots as Slots
 from .core.splits import QueryKFold as QueryKFold
 from .core.splits import query_train_test_split as query_train_test_split
+from .core.table import Table as Table

@@ -7,6 +7,7 @@ import numpy as np
 
 from .core.data import RankingData
 from .core.errors import DataError
+from .core.explain_pair import as_dense
 from .core.pair_cost import PairCost
 from .core.params import Constraint, Label, Number, Optional, check_params
 
@@ -25,9 +26,9 @@ __all__ = [
 class ClassImbalanceCost(PairCost):
     """Costs by the inverse shares of the two items' classes (relevance grades).
 
-    A pair costs ``1 / (share(y_a) share(y_b))``, the shares being those of the training data: each
-    pair of classes then weighs as much in total as if all classes were equally frequent in every
-    query. Class asymmetry and cost asymmetry are one problem.
+    A pair costs ``1 / (share(y_a) share(y_b))``, with the shares of the training data. Each pair of
+    classes then has the total weight it would have if all classes were equally frequent in every
+    query.
 
     Examples
     --------
@@ -40,7 +41,7 @@ class ClassImbalanceCost(PairCost):
     """
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
-        """Return each row's class and the cost of each pair of classes."""
+        """Return the class of each row and the cost of each pair of classes."""
         labels, cells = np.unique(np.asarray(data.y), return_inverse=True)
         inverse = data.n_rows / np.bincount(cells.ravel(), minlength=len(labels))
         return cells.astype(np.int32).ravel(), np.outer(inverse, inverse)
@@ -53,14 +54,14 @@ class ClassPairCost(PairCost):
     Parameters
     ----------
     matrix : array-like of shape (n_classes, n_classes) or "centroid"
-        ``matrix[i][j]`` is the cost of a pair whose better item is of class i and whose other item
-        is of class j. ``"centroid"`` makes alike classes cost more:
-        ``1 + strength (1 - d_ij / max d)``, where ``d`` is the distance between the classes' mean
-        feature vectors, each feature divided by its standard deviation (missing values left out).
+        ``matrix[i][j]`` is the cost of a pair whose better item is of class i and whose worse item
+        is of class j. With ``"centroid"`` similar classes cost more:
+        ``1 + strength (1 - d_ij / max d)``, where ``d`` is the distance between the mean feature
+        vectors of the classes, in standard deviations and without missing values.
     classes : sequence of float, optional
-        The classes that the rows of ``matrix`` stand for; by default 0, 1, 2, ...
+        The class of each row of ``matrix``; by default 0, 1, 2, ...
     strength : float
-        How much more the most alike classes cost, with ``"centroid"``.
+        The additional cost of the most similar classes, with ``"centroid"``.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class ClassPairCost(PairCost):
     strength: float = 1.0
 
     def __post_init__(self) -> None:
-        """Check the table."""
+        """Check the parameters."""
         check_params("ClassPairCost", {"strength": self.strength}, {"strength": Number(0.0)})
         if isinstance(self.matrix, str):
             if self.matrix != "centroid":
@@ -106,7 +107,7 @@ class ClassPairCost(PairCost):
             object.__setattr__(self, "classes", labels)
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
-        """Return each row's class and the cost of each pair of classes."""
+        """Return the class of each row and the cost of each pair of classes."""
         y = np.asarray(data.y)
         if isinstance(self.matrix, str):
             labels, cells = np.unique(y, return_inverse=True)
@@ -120,15 +121,15 @@ class ClassPairCost(PairCost):
         if wrong.any():
             row = data.place(int(np.flatnonzero(wrong)[0]))[1]
             raise DataError(
-                f"classes of ClassPairCost must name every relevance of the data, and "
-                f"{float(y[wrong][0])!r} in row {row} is not among {labels.tolist()}"
+                f"classes of ClassPairCost must name every relevance of the data, got "
+                f"{float(y[wrong][0])!r} in row {row}, which is not in {labels.tolist()}"
             )
         return cells.astype(np.int32), table
 
     def _by_centroid(self, data: RankingData, cells: np.ndarray, n_classes: int) -> np.ndarray:
         if data.X is None:
-            raise DataError("X must be given for costs by centroid, and the data has none")
-        X = np.asarray(data.X.toarray() if hasattr(data.X, "toarray") else data.X, dtype=np.float64)
+            raise DataError("X must be given for costs by centroid, got None")
+        X = np.asarray(as_dense(data.X), dtype=np.float64)
         known = ~np.isnan(X)
         filled = np.where(known, X, 0.0)
         count = known.sum(axis=0).clip(1)
@@ -147,22 +148,22 @@ class ClassPairCost(PairCost):
 
 @dataclass(frozen=True, eq=False)
 class GroupPairCost(PairCost):
-    """A cost for each pair of groups, one of the better and one of the worse item.
+    """Costs by the groups of the better and of the worse item.
 
-    ``matrix[g][h]`` is the cost of a pair whose better item is in group g and whose worse one is in
-    group h, groups being counted in the order of the data's categories. A negative cost stands for
-    the reversed pair, 0 leaves the pairs out.
+    ``matrix[g][h]`` is the cost of a pair whose better item is in group g and whose worse item is
+    in group h; groups have the order of the data's categories. A negative cost applies to the
+    reversed pair, and pairs of cost 0 are ignored.
 
     Parameters
     ----------
     matrix : array-like of shape (n_groups, n_groups)
         The costs.
     by : str or tuple of str, optional
-        The sensitive attribute, or several to cross; may be left out where there is only one.
+        The sensitive attribute, or several to cross; may be omitted if there is only one.
 
     Examples
     --------
-    Only pairs whose better item is of the first group, ``"a"``, count:
+    Only pairs whose better item is in the first group, ``"a"``, count:
 
     >>> import numpy as np
     >>> from equirank import as_ranking_data
@@ -179,7 +180,7 @@ class GroupPairCost(PairCost):
     by: Any = None
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
-        """Return each row's group and the costs of each pair of groups."""
+        """Return the group of each row and the cost of each pair of groups."""
         attribute = data.attribute(self.by)
         matrix = np.asarray(self.matrix, dtype=np.float64)
         size = len(attribute.categories)
@@ -195,15 +196,15 @@ class GroupPairCost(PairCost):
 class ListedPairCost(PairCost):
     """Costs of listed pairs of rows; every other pair costs ``other``.
 
-    Rows are numbered as in the data that `fit` is given, so such a cost belongs to one data set
-    and does not follow the rows of a cross-validation. A pair that is listed twice costs the sum.
+    Rows are numbered as in the input of `fit`, so such a cost belongs to one data set and cannot be
+    used in cross-validation. A pair that is listed twice has the sum of the costs.
 
     Parameters
     ----------
     first, second : array-like of int
-        The pairs: the row of the better item, and of the other.
+        The pairs: the row of the better item, and of the worse item.
     cost : array-like of float
-        What it costs to put ``second`` above ``first``; negative: the reverse.
+        The cost of ranking ``second`` above ``first``; negative: the reverse.
     other : float
         The cost of pairs that are not listed.
 
@@ -224,20 +225,20 @@ class ListedPairCost(PairCost):
     other: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the list and keep it as arrays."""
+        """Check the pairs and store them as arrays."""
         check_params("ListedPairCost", {"other": self.other}, {"other": Number()})
         first, second = np.asarray(self.first), np.asarray(self.second)
         cost = np.asarray(self.cost, dtype=np.float64)
         if not (first.ndim == 1 and first.shape == second.shape == cost.shape):
             raise DataError(
-                "first, second and cost of ListedPairCost must have one length, got shapes "
+                "first, second and cost of ListedPairCost must have the same length, got shapes "
                 f"{first.shape}, {second.shape} and {cost.shape}"
             )
         for name, rows in (("first", first), ("second", second)):
             if rows.size and (rows.dtype.kind not in "iu" or rows.min() < 0):
-                raise DataError(f"{name} of ListedPairCost must hold row numbers >= 0")
+                raise DataError(f"{name} of ListedPairCost must contain row numbers >= 0")
         if not np.isfinite(cost).all():
-            raise DataError("cost of ListedPairCost must hold finite numbers")
+            raise DataError("cost of ListedPairCost must contain finite numbers")
         for name, values in (("first", first), ("second", second)):
             object.__setattr__(self, name, values.astype(np.int64))
         object.__setattr__(self, "cost", cost)
@@ -251,24 +252,24 @@ class ListedPairCost(PairCost):
             return np.full(len(first), float(self.other))
         total = np.bincount(at.ravel(), weights=self.cost)
         wanted = rows[first].astype(np.int64) * size + rows[second]
-        place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        return np.where(keys[place] == wanted, total[place], float(self.other))
+        entry = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[entry] == wanted, total[entry], float(self.other))
 
 
 @dataclass(frozen=True, eq=False)
 class ParityPairCost(GroupPairCost):
-    """A cost for each pair of groups that counts whatever the relevance, beside a base cost.
+    """Costs by group that apply to pairs of any relevance, in addition to a base cost.
 
-    A pair of unequal relevance costs ``base`` plus ``matrix[g][h]``, g being the group of the
-    better item; a pair of equal relevance costs ``matrix[g][h]`` alone to rank h's item above g's.
-    The matrix is antisymmetric: what it costs to rank h above g is what is gained by the reverse.
+    A pair of unequal relevance costs ``base`` plus ``matrix[g][h]``, where g is the group of the
+    better item. For a pair of equal relevance, ranking the item of h above that of g costs
+    ``matrix[g][h]``. The matrix is antisymmetric: the reverse order gains the same amount.
 
     Parameters
     ----------
     matrix : array-like of shape (n_groups, n_groups)
         The costs, antisymmetric.
     by : str or tuple of str, optional
-        The sensitive attribute, or several to cross; may be left out where there is only one.
+        The sensitive attribute, or several to cross; may be omitted if there is only one.
     base : float
         The cost of every pair of unequal relevance.
 
@@ -279,7 +280,7 @@ class ParityPairCost(GroupPairCost):
     >>> from equirank.costs import ParityPairCost
     >>> data = as_ranking_data(None, [1, 0, 1], sensitive_features=["a", "b", "b"])
     >>> cost = ParityPairCost([[0.0, 0.5], [-0.5, 0.0]], base=1.0)
-    >>> cost.pairs(data, np.array([0, 2, 0]), np.array([1, 1, 2]))  # the last is half of both ways
+    >>> cost.pairs(data, np.array([0, 2, 0]), np.array([1, 1, 2]))  # half for the last
     array([1.5 , 1.  , 0.25])
     """
 
@@ -288,12 +289,12 @@ class ParityPairCost(GroupPairCost):
     base: float = 0.0
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
-        """Return each row's group and grade as its cell, and the costs of each pair of cells."""
+        """Return the cell (group and grade) of each row, and the cost of each pair of cells."""
         group, matrix = super().blocks(data)
         grades, grade = np.unique(np.asarray(data.y), return_inverse=True)
         cells = group * np.int32(len(grades)) + grade.astype(np.int32)
         unequal = np.arange(len(grades))[:, None] != np.arange(len(grades))
-        # both orders of an equal pair have an entry, so each holds half
+        # both orders of an equal pair have an entry, so each is half
         table = np.kron(matrix, np.where(unequal, 1.0, 0.5))
         table += self.base * np.kron(np.ones_like(matrix), unequal)
         return cells, table
@@ -301,16 +302,16 @@ class ParityPairCost(GroupPairCost):
 
 @dataclass(frozen=True, eq=False)
 class ProtectedPairCost(PairCost):
-    """Costs that weigh every pair with at least one protected item ``weight`` times.
+    """Costs of ``weight`` for pairs with at least one protected item, and 1 for other pairs.
 
     Parameters
     ----------
     weight : float
-        How many times more such a pair costs.
+        The cost of a pair with a protected item.
     protected : label
         The protected group.
     by : str or tuple of str, optional
-        The attribute, or several to cross; may be left out where the data has only one.
+        The sensitive attribute, or several to cross; may be omitted if there is only one.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from equirank.allocation import dominance
 from .division_twins import EXAMPLE, POLICIES, UNIFORM, impacts, random_cases
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [0.0, 0.1, 0.5])
 def test_agrees_with_twin(margin):
     seen = []

@@ -20,6 +20,7 @@ def stream(seed, lists, items):
     return np.random.default_rng(seed).random((lists, items)) * 0.2 + np.linspace(1, 0.5, items)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["assignment", "milp"])
 def test_attention_follows_relevance_and_quality_stays(method):
     equity = EquityOfAttention(theta=0.9, k=3, method=method)
@@ -46,6 +47,7 @@ def by_force(values, owed, attention, theta, k):
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_the_exact_method_is_exact(seed):
     lists = stream(seed, 6, 5)
@@ -92,7 +94,7 @@ def test_lists_of_a_ranking_are_a_stream():
     [
         (lambda e: e.rank_next([0.1, -1.0]), "row 1"),
         (lambda e: e.rank_next([]), "one number per item"),
-        (lambda e: e.rank_next([0.1, 0.2], ids=["a", "a"]), "once"),
+        (lambda e: e.rank_next([0.1, 0.2], ids=["a", "a"]), "unique"),
         (lambda e: e.rank_next([0.1, 0.2], ids=["a"]), "one per item"),
         (lambda e: e(as_ranking_data(score=[1.0]).ranking()), "ids and scores"),
         (lambda e: e.set_params(theta=2.0).rank_next([0.1]), "theta of EquityOfAttention"),

@@ -63,7 +63,7 @@ def test_a_link_bends_the_shares():
 
 def test_merit_beyond_reach():
     relevance = np.array([[1.0, 0.01, 0.01], [1.0, 0.01, 0.01]])
-    with pytest.raises(InfeasibleError, match="item 0 alone asks for"):
+    with pytest.raises(InfeasibleError, match="item 0 alone needs"):
         ExposureAllocation(k=2).fit_policy(relevance)
     with pytest.warns(EquirankWarning, match="cannot give every item"):
         policy = ExposureAllocation(k=2, on_infeasible="best").fit_policy(relevance)

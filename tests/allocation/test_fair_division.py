@@ -1,7 +1,7 @@
 import numpy as np
 
 from equirank.allocation import welfare as fair_division
-from equirank.allocation.welfare import item_envy, item_impacts, seen, uniform_impacts
+from equirank.allocation.welfare import expected_exposure, item_envy, item_impacts, uniform_impacts
 
 
 def test_envy_in_blocks(monkeypatch):
@@ -30,5 +30,6 @@ def test_uniform_impacts_are_those_of_the_uniform_policy():
     relevance, attention = rng.random((4, 6)), rng.random(3)
     policy = np.full((4, 6, 3), 1 / 6)
     np.testing.assert_allclose(
-        uniform_impacts(relevance, attention), item_impacts(relevance, seen(policy, attention))
+        uniform_impacts(relevance, attention),
+        item_impacts(relevance, expected_exposure(policy, attention)),
     )

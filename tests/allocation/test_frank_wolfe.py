@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirank.allocation.frank_wolfe import add_worth, top_lists
+from equirank.allocation.frank_wolfe import add_impact, top_lists
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -22,6 +22,6 @@ def test_worth_adds_up():
     relevance = np.array([[0.8, 0.3], [0.5, 0.4]])
     lists = np.array([[0, 1], [1, 0]], dtype=np.int32)
     impact, exposure = np.zeros(2), np.zeros(2)
-    add_worth(relevance, lists, np.array([1.0, 0.5]), impact, exposure)
+    add_impact(relevance, lists, np.array([1.0, 0.5]), impact, exposure)
     assert impact == pytest.approx([0.8 + 0.25, 0.15 + 0.4])
     assert exposure == pytest.approx([1.5, 1.5])

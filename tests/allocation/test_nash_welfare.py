@@ -9,6 +9,7 @@ from equirank.allocation import nash_welfare
 from .division_twins import EXAMPLE, POLICIES, impacts, random_cases
 
 
+@pytest.mark.slow
 def test_agrees_with_twin():
     checked = 0
     for relevance, policy, attention in random_cases(400):

@@ -7,6 +7,7 @@ from equirank.allocation import pareto_dominated
 from .division_twins import EXAMPLE, EXPOSURE_FAIR, MAXIMAL, NASH, UNIFORM, impacts, random_cases
 
 
+@pytest.mark.slow
 def test_agrees_with_twin():
     rng = np.random.default_rng(2)
     found = 0

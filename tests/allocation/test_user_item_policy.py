@@ -48,9 +48,9 @@ def test_saved_and_read_back(tmp_path):
 @pytest.mark.parametrize(
     ("lists", "weights", "words"),
     [
-        ([[0, 1]], [1.0], "lists, users, places"),
+        ([[0, 1]], [1.0], "lists, users, 1"),
         ([[[0], [1]]], [0.5], "add up to 1"),
-        ([[[0], [1]]], [0.5, 0.5], "one number >= 0 for each list"),
+        ([[[0], [1]]], [0.5, 0.5], "one number >= 0 per list"),
     ],
 )
 def test_bad_input(lists, weights, words):

@@ -35,14 +35,14 @@ FUNCTIONS = [
         ({"relevance": [[], []]}, r"relevance.*at least one value"),
         ({"attention": 1}, r"attention must have 1 dimension "),
         ({"attention": [-1]}, r"attention must be finite numbers >= 0, got -1.0 at 0"),
-        ({"attention": [1, 1, 1]}, r"attention must have no more places .*\(2\), got 3"),
+        ({"attention": [1, 1, 1]}, r"attention must have at most one value per item \(2\), got 3"),
         ({"attention": [1, 0.5]}, r"policy must have the shape \(2, 2, 2\)"),
         ({"policy": [[1, 0], [0, 1]]}, r"policy must have 3 dimensions"),
         ({"policy": [[[1], [0]]]}, r"policy must have the shape \(2, 2, 1\).*\(1, 2, 1\)"),
-        ({"policy": [[[1], [0.1]], [[0], [1]]]}, r"at a place, got 1.1 for user 0, place 0"),
+        ({"policy": [[[1], [0.1]], [[0], [1]]]}, r"at a position, got 1.1 for user 0, position 0"),
         (
             {"policy": [[[1, 0.5], [0, 0.5]], [[0, 1], [1, 0]]], "attention": [1, 1]},
-            r"of an item over the places, got 1.5 for user 0, item 0",
+            r"of an item over the positions, got 1.5 for user 0, item 0",
         ),
     ],
 )

@@ -15,6 +15,8 @@ from equirank.core import environment as extras
 from equirank.core.table import Table
 from equirank.reports.number_words import FORMATS
 
+pytestmark = pytest.mark.slow
+
 
 class Page(HTMLParser):
     """Elements with their attributes, the scripts, and the text outside of scripts and styles."""
@@ -168,7 +170,7 @@ def test_what_was_not_measured_is_left_out_or_said():
 def test_kept_lists_are_counted():
     many = sample_audit({"sex": ["f", "m"]}, n_queries=9, against=False)
     many.facts |= {"drilldown_kept": 9, "drilldown_total": 12_345}
-    assert "The 9 worst of 12,345 lists are kept" in render(many)
+    assert "The 9 most unequal of 12,345 lists are shown" in render(many)
 
 
 def test_long_tables_are_cut_and_say_so():
@@ -176,7 +178,7 @@ def test_long_tables_are_cut_and_say_so():
     audited = sample_audit({"school": groups}, n_queries=2, against=False, relevance=False)
     words = " ".join(Page(render(audited)).text.split())
     assert "The first 200 of 220 rows are shown" in words
-    assert "Pictures show 24 of 220 groups" in words
+    assert "Charts show the 24 largest of 220 groups" in words
     assert "school 199" in words
     assert "school 200" not in words
 
@@ -204,9 +206,9 @@ def test_without_jinja_the_extra_is_named(result, monkeypatch):
         ("number", -0.0001, "0.000"),
         ("signed", -0.5, "\u22120.500"),
         ("signed", 0.00001, "0.000"),
-        ("places", -0.04, "0.0"),
-        ("places", -0.52, "\u22120.5"),
-        ("share", 0.12345, "12.3 %"),
+        ("positions", -0.04, "0.0"),
+        ("positions", -0.52, "\u22120.5"),
+        ("share", 0.12345, "12.3%"),
         ("ratio", 0.806, "0.81"),
         ("p_value", 0.00051, "0.001"),
         ("p_value", 0.0004, "< 0.001"),
@@ -218,9 +220,11 @@ def test_numbers_are_written_for_readers(form, value, written):
 
 def test_very_long_names_do_not_swallow_sentences(hostile, hostile_text):
     assert HOSTILE["long"] in hostile.tables["groups"]["group"]
-    hostile.verdict.append(f"{HOSTILE['long']} appear on average 3 places lower (95 % interval).")
+    hostile.verdict.append(
+        f"{HOSTILE['long']} rank on average 3 positions lower (95% confidence interval)."
+    )
     words = " ".join(Page(render(hostile)).text.split())
-    assert "x… appear on average 3 places lower (95 % interval)." in words
+    assert "x… rank on average 3 positions lower (95% confidence interval)." in words
 
 
 def test_a_warning_that_the_verdict_holds_is_not_repeated(result):

@@ -29,7 +29,7 @@ def plan_of(score, qid):
 
 
 def test_arbitrary_share_by_hand():
-    # places 1, 2-4, 5, 6: the first 2 cut the block 2-4, which fills 1 of them; 4 cut none
+    # positions 1, 2-4, 5, 6: the top 2 cut the block 2-4, which fills 1 of them; 4 cut none
     plan = plan_of([9, 5, 5, 5, 2, 1], [0] * 6)
     assert arbitrary_share(plan, 1) == 0
     assert arbitrary_share(plan, 2) == 1 / 2
@@ -46,9 +46,9 @@ def test_a_list_tied_throughout_looks_even_and_is_warned_about():
     tied = audit(score=np.zeros(200), sensitive={"sex": sex}, k=10, **QUICK)
     assert tied.tables["gaps"]["value"][tied.tables["gaps"]["metric"] == "RND"] < 1e-12
     (warning,) = texts(tied, "warning")
-    assert "100 % of the first 10 places are filled from ties that reach beyond" in warning
-    assert "look even for that reason alone" in warning
-    assert tied.verdict[1] == f"Beware: {warning}"
+    assert "100% of the top 10 positions are filled from ties that reach beyond" in warning
+    assert "look equal for that reason alone" in warning
+    assert tied.verdict[1] == f"Warning: {warning}"
     assert tied.facts["tie_share"] == 1
 
 
@@ -57,7 +57,7 @@ def test_few_ties_are_noted_and_not_warned_about():
     score[:4] = 0
     result = audit(score=score, sensitive=np.tile(list("ab"), 50), k=10, **QUICK)
     assert texts(result, "warning") == []
-    assert "4 % of the items share their place" in texts(result, "ties")[0]
+    assert "4% of the people are tied" in texts(result, "ties")[0]
     assert result.facts["tie_share"] == 0.04
     strict = audit(score=np.arange(100.0), sensitive=np.tile(list("ab"), 50), **QUICK)
     assert texts(strict, "ties") == []
@@ -65,7 +65,7 @@ def test_few_ties_are_noted_and_not_warned_about():
 
 def test_missing_values_are_a_group_and_are_told():
     result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", np.nan]}, **QUICK)
-    assert "2 of 4 rows have no value of sex" in texts(result, "missing")[0]
+    assert "2 of 4 rows have no value for sex" in texts(result, "missing")[0]
     assert result.facts["missing_rows"] == {"sex": 2}
     sizes = dict(
         zip(result.tables["groups"]["group"], result.tables["groups"]["size"], strict=True)
@@ -81,7 +81,7 @@ def test_cutoffs_that_select_everybody():
 def test_given_positions_are_told():
     result = audit(position=[1, 2], sensitive=list("ab"), **QUICK)
     assert texts(result, "data") == [
-        "The order audited is that of the given positions; there are no scores."
+        "The audited order is that of the given positions; there are no scores."
     ]
     both = audit(position=[1, 2], score=[1, 2], sensitive=list("ab"), **QUICK)
     assert "scores are only shown" in texts(both, "data")[0]
@@ -92,12 +92,12 @@ def test_skipped_lists_are_told():
     given = {"score": [2, 1, 2, 1], "query": [0, 0, 1, 1], "sensitive": {"sex": list("aaab")}}
     result = audit(**given, relevance=[0, 0, 1, 0], **QUICK)
     skipped = " ".join(texts(result, "skipped"))
-    assert "1 of 2 lists is left out of ExposureGap (sex)" in skipped
+    assert "1 of 2 lists is excluded from ExposureGap (sex)" in skipped
     assert "NDCG@10" in skipped
-    assert "in the lists that hold the group and others: 1 of 2 for b" in skipped
+    assert 'in the lists that contain the group and others: 1 of 2 for group "b"' in skipped
 
 
-@pytest.mark.parametrize(("n", "said"), [(1, "There is one list."), (5, "There are 5 lists only")])
+@pytest.mark.parametrize(("n", "said"), [(1, "There is only one list."), (5, "With only 5 lists")])
 def test_few_lists(n, said):
     result = audit(
         score=np.arange(4 * n), query=np.repeat(range(n), 4), sensitive=list("abab") * n, **QUICK
@@ -108,19 +108,22 @@ def test_few_lists(n, said):
 def test_what_could_have_been_seen_is_told(hiring, one_list):
     (text,) = texts(hiring, "sample")
     focus = [row for row in hiring.tables["groups"] if row["focus"]]
-    assert f"80 % is {focus[0]['detectable']:.1f} places for female (sex), 2.2 places" in text
-    assert "places for north (region)" in texts(one_list, "sample")[1]
+    assert (
+        f'80% power is {focus[0]["detectable"]:.1f} positions for group "female" (sex), 2.2' in text
+    )
+    assert 'positions for group "north" (region)' in texts(one_list, "sample")[1]
 
 
 def test_of_very_many_groups_rnd_is_left_out():
     groups = [f"g{i % 51}" for i in range(102)]
     result = audit(score=np.arange(102), sensitive={"g": groups}, **QUICK)
     assert "RND" not in result.tables["gaps"]["metric"]
-    assert any("RND is left out" in text for text in texts(result, "drilldown"))
+    assert any("RND is omitted" in text for text in texts(result, "drilldown"))
     named = audit(score=np.arange(102), sensitive={"g": groups}, metrics="RND", **QUICK)
     assert "RND" in named.tables["gaps"]["metric"]
 
 
+@pytest.mark.slow
 def test_too_few_permutations_for_many_groups():
     given = {"score": np.arange(40), "sensitive": [f"g{i % 10}" for i in range(40)]}
     few = audit(**given, n_boot=0, n_permutations=99)

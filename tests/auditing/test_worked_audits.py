@@ -61,6 +61,7 @@ def some_audit(seed):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_no_sentence_judges_and_where_zero_is_held_it_cannot_tell(seed):
     result = some_audit(seed)
@@ -71,7 +72,7 @@ def test_no_sentence_judges_and_where_zero_is_held_it_cannot_tell(seed):
         assert "  " not in text
     for row in result.tables["groups"]:
         holds = row["position_difference_low"] <= 0 <= row["position_difference_high"]
-        about = f"eople of group {row['group']} ({row['attribute']}) appear on average"
+        about = f'eople in group "{row["group"]}" ({row["attribute"]}) rank on average'
         if holds:
             assert not any(about in sentence for sentence in result.verdict)
 

@@ -24,6 +24,7 @@ def run(*words, **environment):
     )
 
 
+@pytest.mark.slow
 def test_version():
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (
@@ -52,6 +53,7 @@ def test_help_of_commands(command):
     assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 def test_help_imports_nothing_heavy():
     program = (
         "import sys, json\n"
@@ -92,6 +94,7 @@ def complete(words, index):
     ).stdout.split()
 
 
+@pytest.mark.slow
 def test_completion():
     commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
     commands |= {"init", "train", "predict", "compare", "reproduce", "explain"}
@@ -103,6 +106,7 @@ def test_completion():
     assert complete("equirank rerank a.csv --method DetCons", 4) == ["DetCons", "DetConstSort"]
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_fault():
     done = subprocess.run(
         ["sh", "-c", '"$@" metrics | head -1', "sh", *START],

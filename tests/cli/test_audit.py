@@ -67,14 +67,14 @@ def test_text_has_the_verdict_the_groups_and_how_to_get_the_page(people):
     assert (done.exit_code, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "Audit of people.csv"
-    assert "- 6 entries in 2 lists of 3 were audited by sex." in lines
+    assert "- This audit covers 6 people in 2 lists of 3, compared by sex." in lines
     at = lines.index("sex")
     assert lines[at + 1].split() == [
-        *("group", "entries", "share", "attention", "in", "first", "1", "mean", "place"),
+        *("group", "people", "share", "exposure", "in", "top", "1", "mean", "position"),
         *("lower", "by", "interval"),
     ]
-    assert lines[at + 2].split()[:4] == ["f", "3", "50", "%"]
-    assert lines[-1] == "The whole report, with pictures: add --out report.html"
+    assert lines[at + 2].split()[:3] == ["f", "3", "50%"]
+    assert lines[-1] == "For the full report with charts, add --out report.html"
     assert "\x1b" not in done.stdout
 
 
@@ -83,13 +83,14 @@ def test_the_page_and_the_json_are_written(people, tmp_path):
     done = run(people, *SEX, "--out", page, "--json", told)
     assert done.exit_code == 0
     assert page.read_text() == PAGE
-    assert f"The whole report: {page}" in done.stdout
+    assert f"Full report: {page}" in done.stdout
     assert AuditResult.from_json(told).facts["title"] == "people.csv"
     assert {each.name for each in tmp_path.iterdir()} == {
         *("people.csv", "report.html", "told.json")
     }
 
 
+@pytest.mark.slow
 def test_it_is_the_audit_of_the_library(people):
     options = ["--score", "score", "--k", "1,2", "--protected", "sex=f", "--seed", "3"]
     result = read(people, *SEX, "--sensitive", "age", *options, "--level", "0.9")
@@ -115,6 +116,7 @@ def test_given_positions_and_no_relevance(people):
     assert result.facts["n_queries"] == 1
 
 
+@pytest.mark.slow
 def test_formats(people, tmp_path):
     expected = read(people, *SEX)
     packed = tmp_path / "people.csv.gz"
@@ -176,7 +178,7 @@ def test_rules_that_are_wrong_end_with_2(people, tmp_path, rule, said):
 def test_a_rule_that_cannot_be_judged_ends_with_2(people):
     done = run(people, *SEX, "--n-boot", "0", "--fail-on", "ExposureGap.low>0.3")
     assert done.exit_code == 2
-    assert "cannot be judged" in done.stderr
+    assert "cannot be evaluated" in done.stderr
 
 
 def test_against(people, tmp_path):
@@ -185,21 +187,22 @@ def test_against(people, tmp_path):
     result = read(people, *SEX, "--score", "score", "--against", other)
     assert result.facts["against"]["title"] == "before.csv"
     assert len(result.tables["comparison"]) > 3
-    assert any(sentence.startswith("Against before.csv, ") for sentence in result.verdict)
+    assert any(" in before.csv" in sentence for sentence in result.verdict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "--sensitive must name a column"),
         (["--sensitive", "sxe"], "did you mean 'sex'"),
-        ([*SEX, "--k", "10,x"], "--k must be whole numbers from 1 up"),
-        ([*SEX, "--k", "0"], "--k must be whole numbers from 1 up"),
+        ([*SEX, "--k", "10,x"], "--k must be positive whole numbers"),
+        ([*SEX, "--k", "0"], "--k must be positive whole numbers"),
         ([*SEX, "--protected", "sex=x"], "protected of 'sex' must be one of the groups"),
         ([*SEX, "--level", "2"], "level"),
         ([*SEX, "--metrics", "NDGC"], "did you mean 'NDCG'"),
-        ([*SEX, "--against", "nowhere.csv"], "nowhere.csv: there is no such file"),
-        ([*SEX, "--out", "nowhere/report.html"], "cannot be written: there is no folder"),
+        ([*SEX, "--against", "nowhere.csv"], "nowhere.csv: file not found"),
+        ([*SEX, "--out", "nowhere/report.html"], "cannot be written: folder "),
         ([*SEX, "--out", "."], "cannot be written: it is a folder"),
     ],
 )
@@ -208,9 +211,9 @@ def test_bad_input(people, words, said):
 
 
 def test_the_data_is_never_written_over(people):
-    assert "it is the file that is audited" in fails(people, *SEX, "--out", people)
+    assert "it is the audited file" in fails(people, *SEX, "--out", people)
     assert people.read_text() == TEXT
-    assert "there is no such file" in fails(people.with_name("none.csv"), *SEX)
+    assert "file not found" in fails(people.with_name("none.csv"), *SEX)
 
 
 def test_a_page_that_cannot_be_written(people, tmp_path, monkeypatch):
@@ -239,6 +242,7 @@ def test_hostile_names_cannot_steer_the_terminal(tmp_path):
     assert json.dumps("\\x1b[31m")[1:-1].replace("\\\\", "\\") in done.stdout
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_nothing_behind(tmp_path):
     rows = [f"{i % 40},{'fm'[i % 2]},{(i * 7919) % 1000}" for i in range(60_000)]
     path = tmp_path / "people.csv"

@@ -56,18 +56,20 @@ def run(*words):
     return CliRunner().invoke(app, ["compare", *map(str, words), "--n-jobs", "1"])
 
 
+@pytest.mark.slow
 def test_tables_tests_and_sentences(folder):
     done = run(folder / "c.toml")
     assert done.exit_code == 0, done.output
     assert done.stderr == ""
     assert "80 items in 8 lists, 2 features" in done.stdout
     assert "comparing boost, fair" in done.stdout
-    assert "Held out, counted by queries" in done.stdout
-    assert "Against boost" in done.stdout
+    assert "Held-out values, by queries" in done.stdout
+    assert "Compared with boost" in done.stdout
     assert "- 2 methods were compared on 8 lists (80 rows): 2 folds, 2 seeds." in done.stdout
     assert "add --out FOLDER" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_folder_and_its_cells(folder):
     out = folder / "results"
     first = run(folder / "c.toml", "--out", out, "--json", folder / "1.json")
@@ -90,6 +92,7 @@ def test_a_folder_and_its_cells(folder):
     assert len(list((folder / "elsewhere").iterdir())) == 8
 
 
+@pytest.mark.slow
 def test_a_model_that_fails_is_said_and_the_others_go_on(folder):
     path = folder / "c.toml"
     path.write_text(CONFIG + WRONG)
@@ -135,7 +138,7 @@ def test_a_share_held_out_and_one_list(folder):
     path.write_text(text.replace("[split]", '[split]\nby = "item"'))
     done = run(path)
     assert done.exit_code == 0, done.output
-    assert "counted by folds" in done.stdout
+    assert "Held-out values, by folds" in done.stdout
 
 
 def test_without_metrics_some_are_chosen(folder):

@@ -41,7 +41,7 @@ def test_nothing_is_replaced_without_force(tmp_path):
     target.write_text("mine")
     done = run(tmp_path)
     assert done.exit_code == 2
-    assert done.stderr == f"equirank: {target}: is already there; --force replaces it\n"
+    assert done.stderr == f"equirank: {target}: already exists; --force replaces it\n"
     assert target.read_text() == "mine"
     assert not (tmp_path / "hiring.csv").exists()
     assert run(tmp_path, "--force").exit_code == 0
@@ -50,9 +50,9 @@ def test_nothing_is_replaced_without_force(tmp_path):
     assert run(target).exit_code == 0  # the same data beside it is no obstacle
     target.unlink()
     (tmp_path / "hiring.csv").write_text("mine")
-    assert "hiring.csv: is already there" in run(target).stderr
+    assert "hiring.csv: already exists" in run(target).stderr
     assert not target.exists()
-    assert "there is no folder" in run(tmp_path / "none" / "c.toml").stderr
+    assert "none not found" in run(tmp_path / "none" / "c.toml").stderr
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_columns_are_guessed(people, tmp_path):
     target = tmp_path / "c.toml"
     done = run(target, "--data", people)
     assert done.exit_code == 0, done.output
-    assert "to do: read it; the columns are guessed" in done.stdout
+    assert "to do: check the file; the columns are guessed" in done.stdout
     values = tomllib.loads(target.read_text())
     assert values["data"] == {
         "path": "data/people.csv",
@@ -93,12 +93,12 @@ def test_what_no_column_looks_like_is_left_to_say(tmp_path):
     path = tmp_path / "d.csv"
     path.write_text('a "b",x\n1,2\n3,4\n')
     done = run(tmp_path / "c.toml", "--data", path)
-    assert "to do: no column looks like the relevance" in done.stdout
+    assert "to do: no column was recognised as relevance" in done.stdout
     values = tomllib.loads((tmp_path / "c.toml").read_text())
     assert values["data"] == {"path": "d.csv", "features": ['a "b"', "x"]}
     assert values["split"]["by"] == "item"
     assert "sensitive" not in values["data"]
-    assert "no such file" in run(tmp_path / "e.toml", "--data", tmp_path / "none.csv").stderr
+    assert "file not found" in run(tmp_path / "e.toml", "--data", tmp_path / "none.csv").stderr
 
 
 def test_letor_needs_no_columns(tmp_path):

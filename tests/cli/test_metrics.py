@@ -19,7 +19,7 @@ def test_table_names_every_metric_in_one_line():
     done = run()
     assert (done.exit_code, done.stderr) == (0, "")
     head, *lines = done.stdout.splitlines()
-    assert head.split() == ["name", "better", "needs", "options", "what", "it", "says"]
+    assert head.split() == ["name", "better", "needs", "options", "summary"]
     assert [line.split()[0] for line in lines] == metric_names()
     assert all(line.split()[1] in ("higher", "lower") for line in lines)
 

@@ -23,6 +23,7 @@ def run(*words):
     return CliRunner().invoke(app, ["properties", *words])
 
 
+@pytest.mark.slow
 def test_table():
     done = run("--metric", "RankParityError", "--metric", "clustering.z", "--repetitions", "12")
     assert (done.exit_code, done.stderr) == (0, "")

@@ -36,8 +36,9 @@ def test_a_study(tmp_path):
 def test_what_is_wrong_is_one_line(monkeypatch):
     done = run("nothing")
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith("equirank: there is no study 'nothing': one of cost_boosting, ")
-    assert "a study must be named" in run().stderr
+    assert done.stderr.startswith("equirank: NAME must be one of cost_boosting, ")
+    assert done.stderr.endswith(", got 'nothing'\n")
+    assert "NAME must be one of" in run().stderr
     monkeypatch.setattr(command, "find_reproductions", lambda: None)
     done = run("--list")
     assert done.exit_code == 2

@@ -1,4 +1,4 @@
-"""compare: the same folds for all, whatever kind of estimator; errors are results."""
+"""compare: folds, cells, chance, errors, and equal numbers however it is run."""
 
 import joblib
 import numpy as np
@@ -49,6 +49,7 @@ def test_it_is_split_fit_rank_evaluate(data):
         assert (row["n"], row["unit"], row["failed"]) == (12, "queries", 0)
 
 
+@pytest.mark.slow
 def test_every_kind_of_estimator(data):
     scorer = (NDCG @ 5).scorer()
     plain, groups = Weights(), GroupRidgeRanker()
@@ -81,6 +82,7 @@ def test_every_kind_of_estimator(data):
     assert sklearn.get_config()["enable_metadata_routing"] is False
 
 
+@pytest.mark.slow
 def test_a_classifier_ranks_by_its_expected_class(data):
     result = compare({"c": LogisticRegression()}, data, "NDCG@5", cv=0.5, seeds=[3])
     fold = result.folds[0]
@@ -126,6 +128,7 @@ def test_an_interrupt_stops_all_and_finished_cells_stay(data, tmp_path):
     assert len(list(tmp_path.glob("*.json"))) == 1
 
 
+@pytest.mark.slow
 def test_the_number_of_workers_changes_nothing(data):
     methods = {"a": Weights(noise=0.5), "b": Ridge(), "c": Failing()}
     options = {"cv": 3, "seeds": [0, 5]}
@@ -135,6 +138,7 @@ def test_the_number_of_workers_changes_nothing(data):
         assert values(compare(methods, data, METRICS, **options)) == alone
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_the_error_of_its_cell(data, monkeypatch):
     """As joblib does where a worker is killed: all that is under way is lost."""
 
@@ -159,6 +163,7 @@ def test_a_backend_that_gives_all_at_once(data, monkeypatch):
     assert len(compare({"a": Weights()}, data, METRICS, cv=3).table) == 6
 
 
+@pytest.mark.slow
 def test_dask_by_joblibs_own_backend(data):
     distributed = pytest.importorskip("distributed")
     methods = {"a": Weights(noise=0.5), "b": Failing()}
@@ -173,6 +178,7 @@ def test_dask_by_joblibs_own_backend(data):
         assert values(compare(methods, data, METRICS, cv=2)) == alone
 
 
+@pytest.mark.slow
 def test_seeds_set_folds_and_every_random_state(data):
     methods = {"noisy": Weights(noise=1.0, random_state=9)}
     both = compare(methods, data, "NDCG@5", cv=2, seeds=[1, 2]).table["value"]
@@ -289,10 +295,10 @@ def test_no_metadata_and_nothing_but_ties(data):
         ({"cv": []}, "at least one fold"),
         ({"cv": "five"}, "cv must be a number of folds"),
         ({"cv": [([0], [1, 400])]}, "rows from 0 to 143 for test"),
-        ({"cv": [([0, 1], [1])]}, "keep train and test apart"),
+        ({"cv": [([0, 1], [1])]}, "must separate train and test"),
         ({"cv": [([], [1])]}, "row numbers for train"),
-        ({"seeds": []}, "at least one and all different"),
-        ({"seeds": [1, 1]}, "at least one and all different"),
+        ({"seeds": []}, "at least one seed, all different"),
+        ({"seeds": [1, 1]}, "at least one seed, all different"),
         ({"seeds": 0}, "seeds must be at least 1"),
         ({"seeds": [-1]}, "a list of integers"),
         ({"seeds": [True]}, "a list of integers"),
@@ -342,3 +348,41 @@ def test_lists_of_several_lengths_and_undefined_queries():
     result = compare({"a": Weights(), "b": Ridge()}, data, "NDCG@5", cv=3)
     assert set(result.summary()["n"].tolist()) == {8}
     assert result.versus("a")["n"].tolist() == [8]
+
+
+def test_linear_metrics_are_near_their_exact_expectation():
+    data = small_data()
+    found = compare({"a": Weights()}, data, ["NDCG@5", "AverageRank", "RND(step=3)@9"], cv=3).chance
+    tied = evaluate(Ranking.from_scores(data, np.zeros(data.n_rows)), "NDCG@5", n_boot=0)
+    assert found["NDCG@5"] == pytest.approx(tied["NDCG@5"], abs=0.03)
+    assert found["RND(step=3)@9"] > 0.05  # a list tied throughout would have 0
+
+
+def test_exposure_is_that_of_the_random_policy():
+    data = small_data()
+    found = compare({"a": Weights()}, data, "ExposureGap", cv=3)
+    rng = np.random.default_rng(0)
+    alone = evaluate(Ranking.from_scores(data, rng.random(data.n_rows)), "ExposureGap", n_boot=0)
+    assert found.chance["ExposureGap"] < alone["ExposureGap"] / 2
+
+
+def test_it_depends_on_the_lists_only():
+    data = small_data()
+    one = compare({"a": Weights()}, data, "NDCG@5", cv=3, seeds=[3]).chance
+    other = compare({"b": Weights(noise=2.0)}, data, "NDCG@5", cv=3, seeds=[3, 4]).chance
+    assert one == other
+
+
+def test_metrics_of_scores_have_none():
+    data = small_data()
+    found = compare({"a": Weights()}, data, ["NDCG@5", "CalibrationGap"], cv=2)
+    assert set(found.chance) == {"NDCG@5"}
+    assert not np.isnan(found.table["value"]).all()
+
+
+def test_one_list():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    data = as_ranking_data(X, np.maximum(0, X[:, 0]))
+    found = compare({"a": Weights()}, data, "NDCG@5", cv=3, by="item")
+    assert 0.1 < found.chance["NDCG@5"] < 0.6

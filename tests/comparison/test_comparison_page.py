@@ -35,6 +35,7 @@ def text(result):
     return render(result)
 
 
+@pytest.mark.slow
 def test_everything_is_there(text):
     words = re.sub(r"<script.*?</script>", "", text, flags=re.S)
     for part in (
@@ -65,10 +66,12 @@ def test_names_are_text(text):
     assert "&lt;script&gt;window.x = 1&lt;/script&gt;" in text
 
 
+@pytest.mark.slow
 def test_another_baseline(result):
     assert 'Paired tests against <bdi class="name">noisy</bdi>' in render(result, "noisy")
 
 
+@pytest.mark.slow
 def test_what_is_not_there_is_left_out():
     alone = compare({"a": Weights()}, small_data(), "NDCG@5", cv=2)
     page = render(alone)
@@ -77,6 +80,7 @@ def test_what_is_not_there_is_left_out():
     assert "One method was compared" in page
 
 
+@pytest.mark.slow
 def test_sentences(result):
     said = verdict(result)
     assert said[0] == "4 methods were compared on 12 lists (144 rows): 3 folds."

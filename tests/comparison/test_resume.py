@@ -40,6 +40,7 @@ def start_and_kill(store, n_cells, n_jobs):
     assert child.wait() == -signal.SIGKILL, "it was done before it could be killed"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs signal 9")
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, monkeypatch):
     store = tmp_path / "store"
@@ -72,6 +73,7 @@ def count(monkeypatch):
     return ran
 
 
+@pytest.mark.slow
 def test_what_changed_is_computed_anew(tmp_path, monkeypatch):
     ran, data = count(monkeypatch), small_data()
     options = {"cv": 2, "store": tmp_path}
@@ -110,6 +112,7 @@ def test_one_changed_feature_is_noticed(tmp_path, monkeypatch):
     assert len(ran) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", ["empty", "cut", "text", "number", "missing", "list"])
 def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
     first = slow_run(tmp_path, pause=0)
@@ -127,6 +130,7 @@ def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
     assert restored["cell"]["summary"] == json.loads(whole)["cell"]["summary"]
 
 
+@pytest.mark.slow
 def test_files_left_unfinished_are_swept_when_old(tmp_path):
     old, new = tmp_path / ".a.json.0.partial", tmp_path / ".b.json.0.partial"
     for path in (old, new):

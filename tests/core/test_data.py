@@ -412,6 +412,7 @@ labels = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(labels)
 def test_every_row_is_stored_once_under_its_own_query(qid):
     data = as_ranking_data(None, np.arange(len(qid)), qid=qid)
@@ -425,6 +426,7 @@ def test_every_row_is_stored_once_under_its_own_query(qid):
     assert (within > 0).all()
 
 
+@pytest.mark.slow
 @given(labels, st.data())
 def test_select_agrees_with_filtering_the_rows_first(qid, draw):
     data = as_ranking_data(None, np.arange(len(qid)), qid=qid, sensitive_features=["g"] * len(qid))

@@ -110,6 +110,7 @@ def by_all_orders(score, a, b):
     return gains / len(orders)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(st.integers(2, 5), st.integers(0, 10**6), st.booleans())
 def test_the_game_is_the_mean_over_all_orders(n_features, seed, missing):
@@ -238,7 +239,7 @@ def test_ids_name_the_items():
     data = as_ranking_data(X, qid=QID, ids=[f"p{at}" for at in range(12)])
     explanation = fitted(Linear).explain_pair(data, 1, 0)
     assert (explanation.a, explanation.b) == ("p1", "p0")
-    assert str(explanation).startswith("p1 stands ")
+    assert str(explanation).startswith("p1 ranks ")
 
 
 @pytest.mark.parametrize(

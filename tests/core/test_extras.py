@@ -89,6 +89,7 @@ def test_what_is_printed_meanwhile_stays_on_standard_output(capsys, monkeypatch)
     assert "step" not in terminal.getvalue()
 
 
+@pytest.mark.slow
 def test_importing_the_core_loads_nothing_heavy():
     script = (
         "import sys, equirank; equirank.as_ranking_data, equirank.evaluate, equirank.Ranking;"

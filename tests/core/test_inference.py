@@ -80,6 +80,7 @@ def test_interval_leaves_out_undefined_replicates():
     assert np.isnan(empty[0]).all()
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_mean_of_queries():
     """Of 95 % intervals for the mean over 30 skewed per-query values, 93 to 97 % hold the truth."""
     rng, hits, trials = np.random.default_rng(1), 0, 1500
@@ -183,6 +184,7 @@ def test_the_observed_value_is_one_of_its_pool():
     assert p == pytest.approx(0.25, abs=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_queries", "n_items", "size"), [(1, 300, 1000), (3, 100, 99), (40, 100, 99), (4, 20_000, 19)]
 )

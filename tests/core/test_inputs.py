@@ -410,6 +410,7 @@ def test_groups_of_mixed_kinds_are_kept_apart():
     assert 1 in categories
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(["f", "m", "x", "é", ""]), min_size=1, max_size=20))
 def test_encoding_gives_back_the_values_sorted(values):
     attribute = as_ranking_data(None, sensitive_features=values).attribute()

@@ -99,6 +99,7 @@ def test_every_metric_goes_through_its_string(name):
         assert hash(parse_metric(repr(metric))) == hash(metric)
 
 
+@pytest.mark.slow
 @given(st.one_of(st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False)))
 def test_any_group_name_goes_through_the_string(group):
     try:
@@ -108,12 +109,14 @@ def test_any_group_name_goes_through_the_string(group):
     assert parse_metric(repr(metric)) == metric
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(), min_size=1, max_size=3))
 def test_any_attribute_names_go_through_the_string(names):
     metric = RND(by=tuple(names))
     assert parse_metric(repr(metric)) == metric
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=4))
 def test_any_discount_goes_through_the_string(weights):
     metric = DCG(discount=weights)

@@ -31,7 +31,7 @@ def test_the_largest_come_first():
 def test_words():
     said = explained([0.5, -2.0, 0.0, 1.0]).sentences
     assert said == (
-        "Row 4 stands below row 9: its score is -0.5 against 0 (-0.5).",
+        "Row 4 ranks below row 9: its score is -0.5 against 0 (-0.5).",
         "For row 4: x3 (3.5 against missing) +1, x0 (0.5 against missing) +0.5.",
         "For row 9: x1 (1.5 against missing) -2.",
         "The contributions are exact.",
@@ -82,7 +82,7 @@ def test_shap_columns_stay_with_their_features():
 
 def test_it_shows_itself_and_is_kept():
     explanation = explained([0.5, -2.0], a="<b>", ids=True)
-    assert "&lt;b&gt; stands below 9" in explanation._repr_html_()
+    assert "&lt;b&gt; ranks below 9" in explanation._repr_html_()
     assert "<table>" in explanation._repr_html_()
     back = pickle.loads(pickle.dumps(explanation))
     assert repr(back) == repr(explanation)

@@ -289,6 +289,7 @@ def test_a_public_class_that_is_no_model_is_refused(folder, name):
     refused(folder, name)
 
 
+@pytest.mark.slow
 def test_arrays_cut_short(folder):
     path = folder / "arrays.npz"
     whole = path.read_bytes()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from equirank.core.random import as_seed, generator, label_keys
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**63), st.lists(st.integers(0, 1000), max_size=3))
 def test_the_same_seed_and_key_give_the_same_numbers(seed, key):
     assert generator(seed, *key).random() == generator(seed, *key).random()

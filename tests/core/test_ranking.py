@@ -228,6 +228,7 @@ def test_expect_is_exact_against_enumeration_of_orders(f):
     np.testing.assert_allclose(got, total / count, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_expect_over_draws_and_ties_and_hidden_rows(draw):
     n = draw.draw(st.integers(1, 4))
@@ -349,6 +350,7 @@ def test_scores_and_their_positions_are_the_same_ranking():
             assert other.last.tolist() == one.last.tolist()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4)), min_size=1, max_size=25), st.data()
 )

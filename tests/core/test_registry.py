@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import equirank.metrics as room
 from equirank import DataError, Metric, Ranking
-from equirank.core.registry import metric_names, parse_metric, parse_metrics, public_class, suggest
+from equirank.core.errors import suggest
+from equirank.core.registry import metric_names, parse_metric, parse_metrics, public_class
 from equirank.metrics import NDCG, RND, Precision
 
 

@@ -130,6 +130,7 @@ def test_one_relevance_metric(metric):
     np.testing.assert_allclose(result["test_score"], by_hand(RidgeRanker(), metric), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", GROUPS)
 def test_one_fairness_metric_with_groups_of_every_shape(kind):
     people, by = GROUPS[kind]
@@ -166,6 +167,7 @@ def test_two_metrics_in_cross_validate():
     assert not any(model.saw_groups_ for model in result["estimator"])
 
 
+@pytest.mark.slow
 def test_two_metrics_in_a_search_over_a_pipeline():
     pipe = make_pipeline(StandardScaler(), RidgeRanker())
     search = GridSearchCV(
@@ -222,6 +224,7 @@ def test_folds_by_item_are_spread_over_groups():
 # the scorers themselves
 
 
+@pytest.mark.slow
 def test_scorers_pickle_and_go_to_other_processes():
     scorer = RND(step=3).scorer()
     again = pickle.loads(pickle.dumps(scorer))

@@ -21,6 +21,7 @@ def rows_of(data):
 # folds
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(0, 9), min_size=2, max_size=40).filter(lambda q: len(set(q)) > 1),
     st.integers(2, 5),
@@ -148,6 +149,7 @@ def test_it_is_a_scikit_learn_splitter():
 # one split
 
 
+@pytest.mark.slow
 @given(st.integers(2, 12), st.floats(0.01, 0.99), st.integers(0, 50))
 def test_train_and_test_share_the_queries_out(n_queries, test_size, seed):
     qid = np.arange(3 * n_queries) % n_queries

@@ -37,6 +37,7 @@ def test_unknown_encoding():
         encode({"home": HOME}, "dummy")
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from("abc"), min_size=1, max_size=60), st.floats(0.05, 1), st.integers(0, 9)
 )

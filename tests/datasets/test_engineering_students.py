@@ -55,7 +55,7 @@ def test_each_fold_tests_one_year():
 
 def test_files_must_agree(data_folder):
     data_folder(NAME.format("gender"), text("gender", [0, 1] * 5, year=lambda at: 5 - at // 2))
-    with pytest.raises(DataError, match="must hold the same students"):
+    with pytest.raises(DataError, match="must contain the same students"):
         load_engineering_students()
 
 

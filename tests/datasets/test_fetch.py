@@ -99,9 +99,7 @@ def test_error_says_where_it_looked_and_how_to_get_it(tmp_path, monkeypatch, fol
     assert "path= to load_toy" in said
 
 
-@pytest.mark.parametrize(
-    ("make", "said"), [(True, "is there without it"), (False, "does not exist")]
-)
+@pytest.mark.parametrize(("make", "said"), [(True, "without it"), (False, "does not exist")])
 def test_error_of_a_path(tmp_path, make, said):
     folder = tmp_path / "folder"
     if make:
@@ -145,6 +143,7 @@ def server(monkeypatch):
     server.server_close()
 
 
+@pytest.mark.slow
 def test_download_goes_to_the_cache_once(server, tmp_path):
     toy = entry(f"{server.address}/part.csv")
     found = find(toy, "toy/part.csv")
@@ -222,7 +221,7 @@ def test_cache_that_cannot_be_written(server, tmp_path):
 def test_damaged_cache_is_an_error(server, tmp_path):
     toy = entry(f"{server.address}/part.csv")
     find(toy, "toy/part.csv").write_bytes(b"damaged")
-    with pytest.raises(DataError, match=r"sha256.*delete the file to have it downloaded again"):
+    with pytest.raises(DataError, match=r"sha256.*delete the file to download it again"):
         find(toy, "toy/part.csv")
 
 

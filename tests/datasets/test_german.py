@@ -148,8 +148,8 @@ def test_options_reach_the_loader(many):
         ({"test_size": 0}, "test_size of make_german_lists"),
         ({"split_people": "no"}, "split_people of make_german_lists must be True or False"),
         ({"share_creditworthy": 2}, "share_creditworthy of make_german_lists"),
-        ({"list_size": 100}, "needs 80 who are not creditworthy, and there are 60"),
-        ({"list_size": 200, "share_creditworthy": 1}, "needs 200 who are creditworthy, and there"),
+        ({"list_size": 100}, "at most the 60 people who are not creditworthy, got 80"),
+        ({"list_size": 200, "share_creditworthy": 1}, "people who are creditworthy, got 200"),
     ],
 )
 def test_bad_lists(many, given, said):

@@ -40,12 +40,14 @@ def test_planted_bias_is_there_and_only_where_it_was_planted():
     assert data.y[women].mean() == pytest.approx(data.y[~women].mean(), abs=0.1)
 
 
+@pytest.mark.slow
 def test_every_vacancy_can_be_evaluated():
     result = evaluate(load_hiring(), ["NDCG@10", 'ExposureGap(by="sex")'], n_boot=0)
     assert not result.notes
     assert 0.5 < result["NDCG@10"] < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_frame(library, monkeypatch):
     pytest.importorskip(library)

@@ -104,12 +104,12 @@ def test_bad(tmp_path, parts):
     with pytest.raises(DataError, match="fold of load_letor_folds must be an integer from 1 to 5"):
         load_letor_folds(parts, fold=6)
     (parts / "S2.txt").unlink()
-    with pytest.raises(DataError, match=r"must hold S2\.txt \(or \.txt\.gz\)"):
+    with pytest.raises(DataError, match=r"must contain S2\.txt \(or \.txt\.gz\)"):
         load_letor_folds(parts)
     with pytest.raises(DataError, match="path must be a folder"):
         load_letor_folds(tmp_path / "S1.txt.gz")
     (tmp_path / "empty").mkdir()
-    with pytest.raises(DataError, match="must hold Fold1 to Fold5, or S1"):
+    with pytest.raises(DataError, match="must contain Fold1 to Fold5, or S1"):
         load_letor_folds(tmp_path / "empty")
 
 

@@ -96,10 +96,10 @@ def test_bad(folder):
     with pytest.raises(DataError, match=r"genome must be the file genome-scores\.csv"):
         load_movielens(path=folder, task="movies", genome=folder)
     (folder / "genome-scores.csv").write_text("movieId,tagId,relevance\n99,1,0.5\n")
-    with pytest.raises(DataError, match="must describe a rated movie"):
+    with pytest.raises(DataError, match="must contain a rated movie"):
         load_movielens(path=folder, task="movies")
     (folder / "movies.csv").write_text(MOVIES.replace("20,Two", "21,Two"))
-    with pytest.raises(DataError, match="must hold every rated movie, and lacks 20"):
+    with pytest.raises(DataError, match="must contain every rated movie, got none with id 20"):
         load_movielens(path=folder)
 
 

@@ -62,7 +62,7 @@ def test_frame(folder):
 
 def test_a_part_lacks(folder):
     (folder / "S4.txt").unlink()
-    with pytest.raises(DataError, match=r"must hold S4\.txt"):
+    with pytest.raises(DataError, match=r"must contain S4\.txt"):
         load_mq2008()
 
 

@@ -29,6 +29,7 @@ def groups(data):
     return [attribute.categories[code] for code in attribute.codes]
 
 
+@pytest.mark.slow
 def test_sample(sample):
     data = load_mslr()
     assert data.X.shape == (4, 136)

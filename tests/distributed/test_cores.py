@@ -13,6 +13,7 @@ from equirank.distributed.workers import allowed_cores, hosts_of, keep_to, share
 linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=5), st.integers(-2, 2))
 def test_every_core_has_one_worker_or_nobody_is_bound(sizes, spare):
     names = [f"w{at}" for at in range(len(sizes))]

@@ -57,6 +57,7 @@ def whole(frame):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torn at the edges", "scattered", "one partition"])
 def test_evaluate_gives_the_numbers_of_the_whole(kind):
     frame = people()
@@ -100,6 +101,7 @@ def test_positions_and_empty_partitions():
     assert found.to_json() == evaluate(data, "NDCG@5", **FEW).to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [False, True])
 def test_audit_gives_the_result_of_the_whole(missing):
     frame = people(missing=missing)
@@ -110,6 +112,7 @@ def test_audit_gives_the_result_of_the_whole(missing):
     assert found.fails("ExposureGap@3>0.0") == wanted.fails("ExposureGap@3>0.0")
 
 
+@pytest.mark.slow
 def test_audit_against_another_ranking():
     frame = people()
     other = frame.assign(score=np.random.default_rng(0).random(len(frame)))

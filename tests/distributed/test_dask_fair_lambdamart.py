@@ -87,6 +87,7 @@ def agree(client, frame, tmp_path, params, sensitive="sex", parts=None, columns=
     return ranker
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torn at the edges", "scattered"])
 def test_the_model_is_that_of_one_machine_on_the_same_edges(client, tmp_path, kind):
     frame = people()
@@ -97,6 +98,7 @@ def test_the_model_is_that_of_one_machine_on_the_same_edges(client, tmp_path, ki
     assert ranker.notes_[1].startswith("2 workers held")
 
 
+@pytest.mark.slow
 def test_many_bins(client, tmp_path):
     frame = people(n_queries=150)
     params = SMALL | {"max_bin": 255, "min_sum_hessian_in_leaf": 40.0, "fairness": "exposure"}
@@ -104,6 +106,7 @@ def test_many_bins(client, tmp_path):
     assert max(map(len, ranker.bin_edges_)) > 240
 
 
+@pytest.mark.slow
 def test_edges_of_a_sample(client, tmp_path):
     frame = people()
     frame.loc[777, "x1"], frame.loc[555, "x3"] = -5.0, np.nan  # rows that no sample holds
@@ -114,6 +117,7 @@ def test_edges_of_a_sample(client, tmp_path):
     assert whole.notes_[1] == ranker.notes_[1]
 
 
+@pytest.mark.slow
 def test_costs_weights_and_crossed_groups(client, tmp_path):
     frame = people()
     weight = 1.0 + frame["qid"] % 3
@@ -122,6 +126,7 @@ def test_costs_weights_and_crossed_groups(client, tmp_path):
     agree(client, frame, tmp_path, params, ["sex", "age"], cost=frame["cost"], query_weight=weight)
 
 
+@pytest.mark.slow
 def test_costs_of_pairs(client, tmp_path):
     frame = people()
     agree(
@@ -133,6 +138,7 @@ def test_costs_of_pairs(client, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_text_columns_are_categories_and_a_base_is_built_upon(client, tmp_path):
     frame = people()
     rng = np.random.default_rng(3)
@@ -143,6 +149,7 @@ def test_text_columns_are_categories_and_a_base_is_built_upon(client, tmp_path):
     agree(client, frame, tmp_path, params, columns=COLUMNS | {"features": features})
 
 
+@pytest.mark.slow
 def test_forced_bins_of_the_user_serve_both(client, tmp_path):
     frame = people()
     (tmp_path / "own.json").write_text('[{"feature": 0, "bin_upper_bound": [-1.0, 0.1, 0.7]}]')
@@ -156,6 +163,7 @@ def test_forced_bins_of_the_user_serve_both(client, tmp_path):
         ranker.bin_params(tmp_path / "bins.json")
 
 
+@pytest.mark.slow
 def test_early_stopping_on_held_out_lists(client, tmp_path):
     params = SMALL | {"n_estimators": 40, "learning_rate": 0.5, "early_stopping": 3}
     params |= {"validation": 0.3, "metric": "tradeoff", "random_state": 0}
@@ -164,6 +172,7 @@ def test_early_stopping_on_held_out_lists(client, tmp_path):
     assert ranker.to_local().best_iteration_ < 40
 
 
+@pytest.mark.slow
 def test_saving_and_predicting(client, tmp_path):
     frame = people()
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
@@ -205,6 +214,7 @@ def _die_in_training(client, address):
     return thread
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_gives_a_clear_error_and_a_usable_cluster(client):
     frame = people()
     victim = sorted(client.nthreads())[1]
@@ -220,6 +230,7 @@ def test_a_worker_that_dies_gives_a_clear_error_and_a_usable_cluster(client):
     assert ranker.notes_[1].startswith("2 workers held")
 
 
+@pytest.mark.slow
 def test_an_error_on_one_worker_ends_training_on_all(client):
     frame = people()
     frame.loc[frame.index[-1], "x0"] = np.inf
@@ -255,6 +266,7 @@ def test_parameters_are_those_of_the_ranker():
         _ = ranker.beta
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no affinity here")
 def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
     before = client.run(allowed_cores)
@@ -266,6 +278,7 @@ def test_after_training_a_worker_may_use_all_cores(client, monkeypatch):
         assert client.submit(allowed_cores, workers=[address], pure=False).result() == cores
 
 
+@pytest.mark.slow
 def test_bad_parameters_and_columns_are_refused(client):
     parts = parted(people(5))
 
@@ -291,6 +304,7 @@ def test_bad_parameters_and_columns_are_refused(client):
         fit(features=[])
 
 
+@pytest.mark.slow
 def test_a_cluster_of_threads_is_refused():
     data = as_ranking_data([[1.0]], [0])
     assert data.n_rows == 1

@@ -1,15 +1,17 @@
 """The pages that lead to a method name only what exists."""
 
 import re
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+import equirank
+
 DOCS = Path(__file__).parents[2] / "docs"
-ROOMS = ("", ".datasets", ".distributed", ".metrics", ".plots", ".policies", ".preprocess")
-ROOMS += (".rankers", ".rerankers", ".testing", ".theory")
-PUBLIC = {name for room in ROOMS for name in import_module(f"equirank{room}").__all__}
+MEMBERS = [getattr(equirank, name) for name in equirank.__all__]
+PACKAGES = [equirank, *(member for member in MEMBERS if isinstance(member, ModuleType))]
+PUBLIC = {name for package in PACKAGES for name in package.__all__}
 
 
 @pytest.mark.parametrize("page", ["choosing", "explain", "neighbours", "world_views"])

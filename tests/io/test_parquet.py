@@ -169,13 +169,13 @@ def test_a_folder(write, tmp_path):
     data = read_parquet(tmp_path / "many")
     assert data.score.tolist() == [1.0, 2.0, 3.0]
     write({"qid": [2], "score": ["x"]}, "many/c.parquet")
-    with pytest.raises(DataError, match=r"c.parquet: column 'score' must be of one type in all"):
+    with pytest.raises(DataError, match=r"c.parquet: column 'score' must have one type in all"):
         read_parquet(tmp_path / "many")
     write({"qid": [2]}, "many/c.parquet")
     with pytest.raises(DataError, match=r"c.parquet: column 'score' .* got no such column"):
         read_parquet(tmp_path / "many")
     (tmp_path / "none").mkdir()
-    with pytest.raises(DataError, match=r"none: must hold files named \*.parquet, and has none"):
+    with pytest.raises(DataError, match=r"none: must contain files named \*.parquet, got none"):
         read_parquet(tmp_path / "none")
 
 
@@ -189,7 +189,7 @@ def test_a_folder(write, tmp_path):
         ({"label": [1, -1]}, {}, "data.parquet: y must be a relevance >= 0, got -1.0 in row 1"),
         ({"label": ["1", "2"]}, {}, "must be a number, got 'a column of type string'"),
         ({"score": [1]}, {"relevance": "scor"}, "did you mean 'score'"),
-        ({"score": pa.array([], pa.float64())}, {}, "must hold at least one row"),
+        ({"score": pa.array([], pa.float64())}, {}, "must contain at least one row"),
     ],
 )  # fmt: skip
 def test_bad_columns(write, columns, arguments, message):

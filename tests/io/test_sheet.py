@@ -44,15 +44,15 @@ def test_equal_columns_of_one_name(tmp_path):
 def test_rows_that_are_kept_keep_their_columns(tmp_path):
     read = sheet(tmp_path, "a,a,b\n1,1,5\n2,2,6\n").where(np.array([False, True]))
     assert (read.integers("a").tolist(), read.integers("b").tolist()) == ([2], [6])
-    with pytest.raises(DataError, match="row that is kept"):
+    with pytest.raises(DataError, match="a selected row"):
         read.where([False])
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "must hold rows"),
-        ("a,b\n", "must hold rows"),
+        ("", "must contain rows"),
+        ("a,b\n", "must contain rows"),
         ("a,b\n1,2\n3\n", "a row must have 2 cells, got 1 in row 2"),
         ("a,b\n1,2,3\n", "a row must have 2 cells, got 3 in row 1"),
         (b"a,b\n\xff\xfe,1\n", "must be a text file"),
@@ -68,9 +68,9 @@ def test_damaged_cells(tmp_path):
     read = sheet(tmp_path, "a,b\n1,x\n,y\n1.5,z\n")
     with pytest.raises(DataError, match="'b' must be a number, got 'x' in row 1"):
         read.numbers("b")
-    with pytest.raises(DataError, match="'a' must be a whole number, got '' in row 2"):
+    with pytest.raises(DataError, match="'a' must be an integer, got '' in row 2"):
         read.integers("a")
-    with pytest.raises(DataError, match=r"'a' must be a whole number, got '1\.5' in row 2"):
+    with pytest.raises(DataError, match=r"'a' must be an integer, got '1\.5' in row 2"):
         read.where([True, False, True]).integers("a")
     with pytest.raises(DataError, match="'a' must not be missing, and is in row 2"):
         read.matrix(["a"])

@@ -47,6 +47,7 @@ def brute(first, second, fair):
 POINTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=9)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(POINTS, st.integers(0, 2**16))
 def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
@@ -68,6 +69,7 @@ def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
     np.testing.assert_allclose(found, wanted, atol=1e-8)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(POINTS, st.integers(0, 2**16))
 def test_exposure_on_grids(points, seed):

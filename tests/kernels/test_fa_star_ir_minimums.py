@@ -58,6 +58,7 @@ SHARES = [Fraction(s) for s in ("1/20", "1/10", "1/4", "3/10", "2/5", "1/2", "2/
 LEVELS = [Fraction(a) for a in ("1/1000", "1/100", "1/20", "1/10", "15/100", "1/4", "1/2")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", SHARES, ids=str)
 def test_tables_are_exact(p):
     for alpha in [*LEVELS, Fraction(1, 8), Fraction(1, 10**12), Fraction(9, 10)]:
@@ -97,6 +98,7 @@ def test_long_tables_agree_with_scipy():
         assert (bdtr(counts[some] - 1, length[some], p) <= alpha).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [Fraction(1, 10), Fraction(1, 2), Fraction(4, 5)], ids=str)
 def test_fail_probability_is_that_of_all_lists(p):
     rng = np.random.default_rng(1)
@@ -119,6 +121,7 @@ def test_fail_probability_of_any_row_of_counts():
     assert fail_probability(np.array([0, 0, 3]), 0.5) == pytest.approx(1 - 0.125)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", SHARES, ids=str)
 def test_fail_probability_agrees_with_fractions(p):
     for alpha in LEVELS[::2]:
@@ -129,6 +132,7 @@ def test_fail_probability_agrees_with_fractions(p):
         assert got == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", LEVELS, ids=str)
 @pytest.mark.parametrize("p", SHARES, ids=str)
 def test_adjusted_tables_are_the_largest_that_keep_the_level(p, alpha):
@@ -148,6 +152,7 @@ def test_the_worked_case():
     assert fail_probability(together, p) == pytest.approx(0.089722, abs=5e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [100, 400, 1500, 10_000])
 @pytest.mark.parametrize(("p", "alpha"), [(0.5, 0.1), (0.05, 0.01), (0.8, 0.2)])
 def test_long_adjusted_tables_are_good_and_the_next_is_not(k, p, alpha):
@@ -184,6 +189,7 @@ def test_lowest_cdf_by_fractions():
         assert lowest_cdf(counts, float(p)) == pytest.approx(float(wanted), rel=1e-10, abs=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [Fraction(1, 5), Fraction(1, 2), Fraction(3, 4)], ids=str)
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
 def test_p_value_by_listing_all_lists(n, p):
@@ -203,6 +209,7 @@ def test_p_value_of_an_extreme_list_keeps_its_digits():
     assert p_value(np.arange(1, 301), 0.5) == 1.0
 
 
+@pytest.mark.slow
 def test_p_value_far_in_the_tail_agrees_with_fractions():
     p, counts = Fraction(1, 2), np.arange(1, 201) // 25
     level = min(cdf(int(c), j, p) for j, c in enumerate(counts, 1))
@@ -251,6 +258,7 @@ def exact_pool_adjusted(k, n, size, alpha):
     return [0] * k
 
 
+@pytest.mark.slow
 def test_pool_tables_and_fail_probabilities_are_exact():
     rng = np.random.default_rng(5)
     for at in range(300):

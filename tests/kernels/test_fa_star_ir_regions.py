@@ -71,6 +71,7 @@ def test_regions_and_their_fail_probability_are_exact(k, shares, alpha):
     assert again == pytest.approx(exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "shares", "alpha"), CASES[:3])
 def test_the_corrected_region_is_the_smallest_good_one(k, shares, alpha):
     levels = {

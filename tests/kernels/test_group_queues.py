@@ -49,6 +49,7 @@ def test_one_group_with_floors(seed):
     assert found.tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(25))
 @pytest.mark.parametrize("mode", [GREEDY, CONSERVATIVE, RELAXED, None])
 def test_shares_in_many_lists(seed, mode):

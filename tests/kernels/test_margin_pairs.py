@@ -53,6 +53,7 @@ def enumerated(score, offsets, grade, equal, p, q, margin, slope, value):
     return pull, totals
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [(), (0,), (0, 0)])
 @pytest.mark.parametrize("weighted", [True, False])
 @pytest.mark.parametrize("n_grades", [1, 2, 5, 30])

@@ -138,6 +138,7 @@ def random_case(seed, n_grades, n_groups=3, tied=True):
     return grade, begin, end, rng.integers(0, n_groups, 30), rng
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_grades", [1, 2, 5, 11, 12, 13, 30])
 @pytest.mark.parametrize("tied", [True, False])
 def test_separable_sums(n_grades, tied):
@@ -156,6 +157,7 @@ def test_separable_sums(n_grades, tied):
         np.testing.assert_allclose(got, [above, beside, total])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_grades", [1, 2, 5, 11, 12, 13, 30])
 @pytest.mark.parametrize("tied", [True, False])
 def test_group_pair_counts_both_ways(n_grades, tied):

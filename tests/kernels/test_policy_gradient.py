@@ -131,6 +131,7 @@ def z_scores(estimates, exact):
     return (estimates.mean(axis=0) - exact) / np.maximum(error, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plrank", [True, False])
 def test_both_estimators_are_unbiased(plrank):
     score, gain, merit, group = case(1, n=4)
@@ -153,6 +154,7 @@ def test_both_estimators_are_unbiased(plrank):
     assert biased.mean(axis=0) == pytest.approx(0.8 * exact, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plrank", [True, False])
 def test_the_disparity_with_its_signs_given_is_unbiased(plrank):
     """With the signs known the disparity is a reward like any other: attention times signs."""

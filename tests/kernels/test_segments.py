@@ -81,6 +81,7 @@ def test_segment_cumprod(sizes):
     assert (factors == before).all()
 
 
+@pytest.mark.slow
 def test_segment_cumprod_of_random_shapes():
     rng = np.random.default_rng(2)
     for _ in range(300):

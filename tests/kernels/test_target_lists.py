@@ -66,6 +66,7 @@ def gain_of_counts(y, codes, counts, cuts):
     return dcg(np.array(filled))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:protected of RRD")
 @pytest.mark.filterwarnings("ignore:RRD")
 @pytest.mark.parametrize("metric", ["rnd", "rkl", "rrd"])
@@ -94,6 +95,7 @@ def test_fair_first_is_the_fairest_list_and_the_most_relevant_of_those(metric, s
     assert gain_of_counts(y, codes, counts, cuts) == pytest.approx(most, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_relevance_first_is_the_fairest_of_the_most_relevant_lists(seed):
     rng = np.random.default_rng(100 + seed)

@@ -23,8 +23,7 @@ def batches(labels):
 
 @cache
 def positions(labels):
-    """Return rankings by position: rows not shown, shared places, draws with and without weights.
-    """
+    """Return rankings by position: rows not shown, ties, draws with and without weights."""
     shares = GROUP_SHARES[labels]
     return (
         make_drawn(600, seed=4, most=5, labels=labels, shares=shares),

@@ -28,6 +28,7 @@ def rankings():
     yield make_drawn(60, 3, seed=3, weights="query", **options).ranking
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 7, 40])
 @pytest.mark.parametrize("name", metric_names())
 def test_blocks_of_queries(name, rows, monkeypatch):

@@ -13,6 +13,8 @@ from equirank import EquirankWarning
 from equirank.core.registry import metric_names
 from equirank.testing.strategies import policies, ranked_lists, rankings
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 
 

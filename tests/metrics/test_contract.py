@@ -25,8 +25,7 @@ MORE = [
 
 
 def variants():
-    """Return each metric as it comes, with a cutoff, with short steps, and with a protected group.
-    """
+    """Return each metric with its defaults, a cutoff, short steps, and a protected group."""
     for kind in KINDS.values():
         yield kind()
         if kind.takes_k:
@@ -40,6 +39,7 @@ def variants():
     yield from map(parse_metric, MORE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CHECKS))
 @pytest.mark.parametrize("metric", list(variants()), ids=str)
 def test_metric_keeps_its_promise(metric, name):

@@ -1,7 +1,10 @@
 """What the plain functions have in common: arguments, what comes back, and what is refused."""
 
 import inspect
+from importlib import import_module
 from math import isnan, log2
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ import pytest
 import equirank.metrics
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data
 from equirank.core.metric import GroupMetric
+from equirank.core.metric_function import function_name
 from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import (
     AUC,
@@ -27,17 +31,24 @@ from equirank.metrics import (
 
 from .cases import make_batch, same
 
-#: Functions with arguments or results of their own kind; their own files test them.
-ODD = {"fa_star_ir_test", "expected_exposure_loss", "individual_amortised_attention"}
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def pairs():
-    """Return each metric's class with its function."""
+    """Return each metric's class with its function, if that takes scores and returns a value."""
     for name in metric_names():
-        kind = getattr(equirank.metrics, name)
-        for word in equirank.metrics.__all__:
-            if word.replace("_", "") == name.lower() and word not in {name, *ODD}:
-                yield pytest.param(kind, getattr(equirank.metrics, word), id=word)
+        word = function_name(name)
+        function = getattr(equirank.metrics, word)
+        signature = inspect.signature(function)
+        if "y_score" in signature.parameters and signature.return_annotation is Any:
+            yield pytest.param(getattr(equirank.metrics, name), function, id=word)
+
+
+def test_stubs_are_those_the_script_writes(monkeypatch):
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    for path, text in import_module("metric_stubs").stub_files().items():
+        kept = path.read_text(encoding="utf-8") if path.exists() else ""
+        assert kept == text, f"{path.name}: run make generate"
 
 
 def columns(batch):
@@ -83,6 +94,7 @@ def ranked(batch, rows, function, **options):
     return Ranking.from_scores(data, batch.score, ties=options.get("ties", "average"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_function_equals_object(kind, function):
     batch = make_batch(80, seed=1, most=8, shares=(0.4, 0.6))
@@ -97,6 +109,7 @@ def test_function_equals_object(kind, function):
         assert result == float(metric.summarize(values)[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_function_takes_a_ranking(kind, function):
     batch = make_batch(40, seed=2, most=8, shares=(0.4, 0.6))
@@ -120,6 +133,7 @@ def test_function_takes_every_option_with_the_same_default(kind, function):
         assert given[word].kind is inspect.Parameter.KEYWORD_ONLY
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_mean_over_the_queries_where_it_is_defined(kind, function):
     batch = make_batch(60, seed=3, most=8, shares=(0.4, 0.6))
@@ -172,10 +186,13 @@ def test_undefined_gap_fills_and_raises():
     groups = list("abaa")
     same(exposure_gap(SCORES, groups, undefined="zero", **call), [1 - 1 / log2(3), 0])
     same(exposure_gap(SCORES, groups, undefined="one", **call), [1 - 1 / log2(3), 1])
-    with pytest.raises(DataError, match=r"undefined for query .*2.* \(row 2\): it holds one group"):
+    with pytest.raises(
+        DataError, match=r"undefined for query .*2.* \(row 2\): it contains only one group"
+    ):
         exposure_gap(SCORES, groups, undefined="raise", **call)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_undefined_fills_whatever_is_undefined(kind, function):
     batch = make_batch(60, seed=4, most=5, shares=(0.4, 0.6))

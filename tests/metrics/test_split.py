@@ -78,6 +78,7 @@ TABLE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "twin", "options"), TABLE, ids=lambda value: getattr(value, "__name__", str(value))
 )

@@ -21,6 +21,7 @@ def rows(chart, layer):
     return spec["data"]["values"]
 
 
+@pytest.mark.slow
 def test_every_edge_is_drawn_with_its_effect(effects):
     chart = causal_dag(effects, digits=3)
     edges = rows(chart, 0)
@@ -41,6 +42,7 @@ def test_an_interval_that_holds_zero_is_dashed(effects):
     assert certain["test", "points"]
 
 
+@pytest.mark.slow
 def test_causes_stand_left_of_their_effects_and_roles_have_colours(effects):
     nodes = causal_dag(effects).to_dict()["layer"][4]["layer"][0]
     nodes = nodes.get("data") or causal_dag(effects).to_dict()["layer"][4]["data"]
@@ -68,5 +70,5 @@ def test_it_can_be_drawn(effects):
 
 
 def test_other_things_are_refused():
-    with pytest.raises(DataError, match=r"CausalFairScores\.effects gives, got int"):
+    with pytest.raises(DataError, match=r"CausalFairScores\.effects, got int"):
         causal_dag(3)

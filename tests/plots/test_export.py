@@ -19,6 +19,7 @@ def chart():
     return tradeoff(points, mixture=(0.3, 0.8, 0, 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", FIRST_BYTES)
 def test_each_ending_gives_its_format_and_nothing_else(chart, tmp_path, ending):
     save_chart(chart, tmp_path / f"picture.{ending}")

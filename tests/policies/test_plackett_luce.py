@@ -41,6 +41,7 @@ def test_truncated_lists_show_k_places():
     assert policy.log_prob([3, 1, 0, 2, 4]) == policy.log_prob([3, 1])
 
 
+@pytest.mark.slow
 def test_sampled_exposure_agrees_within_its_error():
     score = np.random.default_rng(4).normal(size=6)
     policy = PlackettLuce(score)
@@ -50,6 +51,7 @@ def test_sampled_exposure_agrees_within_its_error():
     assert error.max() < 0.01
 
 
+@pytest.mark.slow
 def test_samples_follow_the_law():
     score = np.array([1.0, 0.0, -0.5])
     policy = PlackettLuce(score)
@@ -62,6 +64,7 @@ def test_samples_follow_the_law():
         assert abs(share - chance) < 4.5 * np.sqrt(chance * (1 - chance) / 6000)
 
 
+@pytest.mark.slow
 def test_many_lists_and_the_callers_order():
     score = np.array([0.0, 3.0, 1.0, 2.0, -1.0])
     qid = np.array(["b", "a", "b", "a", "b"])
@@ -93,6 +96,7 @@ def test_temperature():
     assert hot.exposure() == pytest.approx([(1 + DISCOUNT[1]) / 2] * 2)
 
 
+@pytest.mark.slow
 def test_entropy():
     assert PlackettLuce(np.zeros(4)).entropy() == pytest.approx([np.log(24)])
     assert PlackettLuce(np.zeros(20), k=2).entropy() == pytest.approx([np.log(20 * 19)])
@@ -101,6 +105,7 @@ def test_entropy():
     assert PlackettLuce(score).entropy(3000) == pytest.approx(exact, abs=0.05)
 
 
+@pytest.mark.slow
 def test_log_prob_reads_rankings():
     data = as_ranking_data(None, [1, 0, 1], score=[0.1, 0.5, 0.3])
     policy = PlackettLuce(data)

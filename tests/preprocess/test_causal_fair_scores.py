@@ -144,6 +144,7 @@ def mediated(n=3000, seed=0):
     return {"sex": sex, "test": test, "job": job, "points": points}, [*dag, ("job", "points")]
 
 
+@pytest.mark.slow
 def test_planted_effects_are_recovered_and_lie_in_their_intervals():
     X, dag = mediated()
     model = CausalFairScores(dag, resolving="job", reference="f").fit(X)
@@ -223,6 +224,7 @@ def test_resampled_people_who_are_all_alike_do_no_harm():
     assert np.isfinite(found.edges["high"]).all()
 
 
+@pytest.mark.slow
 def test_models_of_scikit_learn_can_be_plugged_in(tmp_path):
     X, _ = binary(800)
     dag = [("sex", "hired"), ("hired", "points")]
@@ -244,6 +246,7 @@ def test_models_of_scikit_learn_can_be_plugged_in(tmp_path):
         plugged.save(tmp_path / "model")
 
 
+@pytest.mark.slow
 def test_the_causal_test_tells_a_fair_ranking_from_an_unfair_one():
     X, _ = planted(300)
     model = CausalFairScores(DAG, reference="m").fit(X)
@@ -258,7 +261,7 @@ def test_the_causal_test_tells_a_fair_ranking_from_an_unfair_one():
     assert repaired.pairs["distance"].max() < 1e-9
 
 
-def test_resolving_mediators_may_move_places():
+def test_resolving_mediators_may_move_positions():
     rng = np.random.default_rng(1)
     sex = rng.choice(["f", "m"], 400)
     test = (sex == "m") + rng.normal(size=400)
@@ -270,6 +273,7 @@ def test_resolving_mediators_may_move_places():
     assert opened.p_value > 0.05
 
 
+@pytest.mark.slow
 def test_the_causal_test_keeps_its_level():
     """With no effect at all the p-value is not small more often than it should be."""
     small = 0
@@ -281,13 +285,13 @@ def test_the_causal_test_keeps_its_level():
     assert small <= 10
 
 
-def test_places_are_those_among_all_others():
-    from equirank.preprocess.causal_effects import _places
+def test_positions_are_those_among_all_others():
+    from equirank.preprocess.causal_effects import _positions
 
     X, _ = planted(30)
     model = CausalFairScores(DAG).fit(X)
     people = model._given(X, None, None)
-    places = _places(model._model(), people)
+    places = _positions(model._model(), people)
     for at, group in enumerate(("f", "m")):
         there = model.counterfactuals(X, group)["points"]
         for i in range(30):
@@ -319,7 +323,7 @@ def test_the_ranking_carries_its_groups():
         (
             {"dag": [("sex", "tst"), ("tst", "points")]},
             {},
-            "'tst' is not there; did you mean 'test'",
+            "got 'tst'; did you mean 'test'",
         ),
         ({"dag": [("sex", "test"), ("test", "sex")]}, {}, "no cycle"),
         ({"protected": ["sex", "test"]}, {}, "'test' is protected and a mediator too"),
@@ -351,7 +355,7 @@ def test_bad_input_later():
         model.rank_test(X, X["points"][:-1])
     with pytest.raises(DataError, match="n_boot"):
         model.effects(X, n_boot=-1)
-    with pytest.raises(DataError, match="reference must name a group here"):
+    with pytest.raises(DataError, match="reference of counterfactuals must name a group"):
         CausalFairScores(DAG).fit(X).counterfactuals(X)
     X2, dag, _ = intersectional(400)
     with pytest.raises(DataError, match="a group of each of sex, race"):

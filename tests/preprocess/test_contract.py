@@ -91,6 +91,7 @@ def test_every_transformer_is_walked():
     assert public == set(CHECKED) == set(FITTED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CHECKED)
 def test_scikit_learns_own_checks(name):
     check_estimator(CHECKED[name], on_skip=None)

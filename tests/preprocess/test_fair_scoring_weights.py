@@ -45,6 +45,7 @@ def brute(fair):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("oracle", ORACLES, ids=str)
 @pytest.mark.parametrize("weights", [[1.0, 0.01], [1, 1], [0.0, 2.0]], ids=str)
 def test_the_sweep_finds_what_brute_force_finds(oracle, weights):
@@ -190,10 +191,10 @@ def test_top_rows_are_those_of_a_stable_sort():
 
 
 def test_an_oracle_that_accepts_nothing_is_said_so_with_the_share():
-    with pytest.raises(InfeasibleError, match=r"none of the \d+ that weights.*0 % of the angles"):
+    with pytest.raises(InfeasibleError, match=r"none of the \d+ orders.*0% of the angles"):
         FairScoringWeights(lambda order: False).fit(X)
     many = np.random.default_rng(0).normal(size=(20, 4))
-    with pytest.raises(InfeasibleError, match=r"none of 50 sampled ones \(fair share 0 %\)"):
+    with pytest.raises(InfeasibleError, match=r"none of 50 sampled ones \(fair share 0%\)"):
         FairScoringWeights(lambda order: False, n_samples=50, random_state=0).fit(many)
 
 
@@ -224,7 +225,7 @@ def test_oracles_refuse_bad_parameters(make, message):
 
 def test_bad_input(tmp_path):
     oracle = PrefixSharesOracle(k=5, low=0.5, protected="b")
-    with pytest.raises(DataError, match="sensitive_features must be given"):
+    with pytest.raises(DataError, match="sensitive_features must be passed"):
         FairScoringWeights(oracle).fit(X)
     with pytest.raises(DataError, match="one of the groups"):
         FairScoringWeights(oracle).fit(X, sensitive_features=["u", "v"] * 30)
@@ -232,11 +233,11 @@ def test_bad_input(tmp_path):
         FairScoringWeights(oracle, weights=[1, 2, 3]).fit(X, sensitive_features=GROUPS)
     with pytest.raises(DataError, match="weights of FairScoringWeights must be"):
         FairScoringWeights(oracle, weights=[1, -1]).fit(X, sensitive_features=GROUPS)
-    with pytest.raises(DataError, match="above 0"):
+    with pytest.raises(DataError, match="must include a number > 0"):
         FairScoringWeights(oracle, weights=[0, 0]).fit(X, sensitive_features=GROUPS)
     with pytest.raises(DataError, match="True or False, got float"):
         FairScoringWeights(lambda order: 0.3).fit(X)
     with pytest.raises(DataError, match="function has no safe form"):
         FairScoringWeights(lambda order: True).fit(X).save(tmp_path / "model")
-    with pytest.raises(DataError, match="some and not all"):
+    with pytest.raises(DataError, match="a share of the rows"):
         FairScoringWeights(FAStarIROracle(protected="b")).fit(X, sensitive_features=["b"] * 60)

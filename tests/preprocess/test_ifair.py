@@ -135,6 +135,7 @@ def test_memberships_sum_to_one_and_make_the_representation(people):
     np.testing.assert_allclose(u @ model.prototypes_, model.transform(people))
 
 
+@pytest.mark.slow
 def test_changes_show_less_leakage_and_use_the_known_measures(people):
     from equirank.preprocess import representation_leakage
 

@@ -24,6 +24,7 @@ def plain_loss(X, y, groups, theta, k, weights, root):
     return weights[0] * parity + weights[1] * rebuilt + weights[2] * predicted
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**16), st.booleans(), st.integers(2, 4))
 def test_loss_is_the_formula_and_its_gradient_agrees_with_differences(seed, root, k):
@@ -107,7 +108,7 @@ def test_without_a_target_nothing_is_predicted(people):
 def test_bad_input(people):
     X, y, sex = people
     model = LearnedFairRepresentation(3, n_init=1, max_iter=5)
-    with pytest.raises(DataError, match="sensitive_features must be given to fit"):
+    with pytest.raises(DataError, match="sensitive_features must be passed to fit"):
         model.fit(X, y)
     with pytest.raises(DataError, match=r"at least two groups.*'f' only"):
         model.fit(X, y, sensitive_features=["f"] * 200)

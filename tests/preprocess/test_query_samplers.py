@@ -20,6 +20,7 @@ def data():
     return make_ranking(n_queries=30, n_items=6, random_state=0)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.data())
 def test_inclusion_probabilities(values, source):
@@ -49,6 +50,7 @@ def test_systematic_draws_have_these_inclusions():
     assert counts / 4000 == pytest.approx(chances, abs=0.035)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", RANDOM)
 @pytest.mark.parametrize("replace", [False, True])
 def test_sums_are_unbiased(data, kind, replace):

@@ -95,6 +95,7 @@ def test_a_linear_policy_has_its_terms_and_a_network_its_game():
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_cost_sensitive_stumps():
     full, y = np.nan_to_num(X), Y > 1
     model = CostSensitiveAdaBoost(n_estimators=15).fit(full, y)

@@ -1,6 +1,7 @@
 """Bins: exact thresholds where there are few values, quantiles where there are many, any values."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.sampled_from([None, 2, 5, 255]))
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_a_code_counts_the_thresholds_below_a_value(values, max_bins):
@@ -57,9 +59,8 @@ def test_a_sample_gives_quantiles_but_never_hides_a_rare_value(monkeypatch):
     bins = bin_features(X, np.arange(1000), 10, 3, ONE)
     assert bins.n_edges[0] == 1
     assert bins.codes[0].sum() == bins.codes[0][7] == 1
-    two = Workers(2)
-    again = bin_features(X, np.arange(1000), 10, 3, two)
-    two.close()
+    with Workers(2) as two:
+        again = bin_features(X, np.arange(1000), 10, 3, two)
     assert np.array_equal(bins.edges, again.edges)
     assert (np.bincount(bins.codes[1], minlength=10)[:10] > 30).all()
 

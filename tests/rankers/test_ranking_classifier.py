@@ -1,4 +1,6 @@
-"""A ranker that decides: three schemes, costs, probabilities."""
+"""RankingClassifier: its schemes, costs and calibration, and cuts of ordered classes."""
+
+from itertools import combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from equirank import DataError, load
 from equirank.rankers import CostSensitiveAdaBoost, RankBoost, RankingClassifier
+from equirank.rankers.ranking_classifier import ordered_cuts
 
 SCHEMES = ("one_vs_rest", "one_vs_one", "thresholds")
 
@@ -19,6 +22,7 @@ def ordered(seed=0, n=600, classes=3):
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("classes", [2, 4])
 def test_it_is_about_as_good_as_a_linear_classifier(scheme, classes):
@@ -31,6 +35,7 @@ def test_it_is_about_as_good_as_a_linear_classifier(scheme, classes):
     assert model.score(Z, z) > linear - slack
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["one_vs_rest", "one_vs_one"])
 def test_classes_need_no_order(scheme):
     X, y = load_iris(return_X_y=True)
@@ -61,6 +66,7 @@ def test_thresholds_cut_the_training_scores_at_least_cost():
     assert not hasattr(model, "predict_proba")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_costs_make_decisions_cheaper(scheme):
     X, y = ordered(n=900)
@@ -84,6 +90,7 @@ def test_votes_by_hand():
     np.testing.assert_allclose(votes, [wanted])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
 def test_probabilities_are_calibrated(calibration):
     X, y = ordered(n=2000, classes=2)
@@ -106,6 +113,7 @@ def test_what_the_ranker_takes_is_handed_on():
         RankingClassifier(RankBoost(10)).fit(X, y, cost=cost[:-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_saved_and_loaded(scheme, tmp_path):
     X, y = ordered()
@@ -116,6 +124,7 @@ def test_saved_and_loaded(scheme, tmp_path):
     assert repr(again) == repr(model)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["one_vs_rest", "thresholds"])
 def test_scikit_learn_accepts_it(scheme):
     model = RankingClassifier(
@@ -137,3 +146,39 @@ def test_bad_parameters_are_named():
         RankingClassifier(class_cost=[[0, 1], [1, 0]]).fit(X, y)
     with pytest.raises(DataError, match="got one class"):
         RankingClassifier().fit(X, np.zeros(len(X)))
+
+
+def price(score, truth, cost, cuts):
+    return cost[truth, np.searchsorted(cuts, score, side="left")].sum()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_cuts_are_cheaper(seed):
+    rng = np.random.default_rng(seed)
+    n, classes = 12, int(rng.integers(2, 5))
+    score = np.round(rng.normal(size=n), 0 if seed % 2 else 3)
+    truth = rng.integers(0, classes, size=n)
+    cost = rng.random((classes, classes)) * (1 - np.eye(classes))
+    if seed % 3 == 0:
+        cost = 1 - np.eye(classes)
+    cuts = ordered_cuts(score, truth, cost)
+    assert (cuts[1:] >= cuts[:-1]).all()
+    values = np.unique(score)
+    edges = [-np.inf, *(values[1:] + values[:-1]) / 2, np.inf]
+    cheapest = min(
+        price(score, truth, cost, np.array(tried))
+        for tried in combinations_with_replacement(edges, classes - 1)
+    )
+    assert price(score, truth, cost, cuts) == pytest.approx(cheapest)
+
+
+def test_separable_classes_are_separated():
+    cuts = ordered_cuts(np.array([5.0, 1.0, 3.0]), np.array([2, 0, 1]), 1 - np.eye(3))
+    assert cuts.tolist() == [2.0, 4.0]
+
+
+def test_an_absent_class_gets_no_room():
+    cuts = ordered_cuts(np.array([1.0, 2.0]), np.array([0, 2]), 1 - np.eye(3))
+    assert np.searchsorted(cuts, [1.0, 2.0]).tolist() == [0, 2]
+    same = ordered_cuts(np.zeros(4), np.array([0, 1, 1, 1]), 1 - np.eye(2))
+    assert np.searchsorted(same, [0.0]).tolist() == [1]

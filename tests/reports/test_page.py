@@ -43,6 +43,7 @@ def text():
     )
 
 
+@pytest.mark.slow
 def test_texts_are_escaped_everywhere(text):
     page = re.sub(r"<script>.*?</script>", "", text, flags=re.S)
     assert "<img" not in page
@@ -51,6 +52,7 @@ def test_texts_are_escaped_everywhere(text):
     assert '"labels":["\\u003cimg' in text
 
 
+@pytest.mark.slow
 def test_the_policy_names_the_scripts(text):
     scripts = re.findall(r"<script>(.*?)</script>", text, re.S)
     hashes = {b64encode(sha256(script.encode()).digest()).decode() for script in scripts}

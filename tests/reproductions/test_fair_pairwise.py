@@ -28,6 +28,7 @@ def rows_of(distances):
     ]
 
 
+@pytest.mark.slow
 def test_quick_run_judges_nothing_and_draws(study, tmp_path, capsys):
     pytest.importorskip("altair")
     results = study.main(["--quick", "--seeds", "1", "--part", "wiki", "--out", str(tmp_path)])

@@ -6,6 +6,7 @@ import pytest
 from .studies import load, run_quick
 
 
+@pytest.mark.slow
 def test_all_claims_hold(tmp_path):
     pytest.importorskip("altair")
     results = run_quick("measures", tmp_path)
@@ -42,6 +43,7 @@ def one_list(n, n_protected, f, rng):
     return places
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_protected", "f"), [(3, 0.3), (8, 0.5), (5, 0.95), (1, 0.02)])
 def test_fairness_probability_is_that_of_the_plain_loop(n_protected, f):
     rng = np.random.default_rng(0)

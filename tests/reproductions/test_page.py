@@ -36,7 +36,7 @@ def test_only_what_is_between_the_marks_is_written(tmp_path, monkeypatch):
     assert first.startswith("a\n<!-- begin theory -->\n\n1 claims: 1 confirmed.")
     assert first.endswith("<!-- end theory -->\nz\n")
     assert "old" not in first
-    assert "did not hold" not in first
+    assert "Not confirmed or contradicted" not in first
     page.main(folders)  # the later folder has the later run of the part
     assert "1 claims: 1 contradicted." in target.read_text(encoding="utf-8")
 
@@ -45,5 +45,5 @@ def test_quick_runs_are_refused(tmp_path):
     page = load(".", "page.py")
     results = {"name": "theory", "quick": True, "parts": {}}
     (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
-    with pytest.raises(SystemExit, match="must hold a full run"):
+    with pytest.raises(SystemExit, match="must contain a full run"):
         page.merged([tmp_path])

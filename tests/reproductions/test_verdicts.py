@@ -53,7 +53,7 @@ def test_joint_verdicts(v):
     assert v.altogether([yes, yes]) == yes
     assert v.altogether([yes, open_]) == open_
     assert v.altogether([open_, no, yes]) == no
-    assert v.counted([yes, yes, no]) == "2 of 3 clearly so, 1 clearly not"
+    assert v.counted([yes, yes, no]) == "2 of 3 confirmed, 1 contradicted"
 
 
 def test_a_stand_in_confirms_nothing(v):
@@ -99,14 +99,14 @@ def test_parts_are_kept_and_merged(v, tmp_path, capsys):
     assert (out / "table.md").read_text() == before
     assert "| two | 1 | 2 | confirmed |" in capsys.readouterr().out
     quick = v.main(study, ["--quick", "--part", "two", "--out", str(out)])
-    assert list(quick["parts"]) == ["two"]  # results on made-up data are not mixed with others
+    assert list(quick["parts"]) == ["two"]  # results on synthetic data are not mixed with others
 
 
 def test_a_quick_run_tests_no_claim_on_real_data(v, tmp_path):
     study = study_of(v, tmp_path, {"one": lambda given: {"rows": []}}, needs_data=True)
     results = v.main(study, ["--quick", "--out", str(tmp_path / "out")])
     assert [(r["verdict"], r["note"]) for r in results["verdicts"]] == [
-        ("not testable here", "made-up data")
+        ("not testable here", "synthetic data")
     ]
 
 
@@ -118,7 +118,7 @@ def test_missing_plots_skip_the_pictures(v, tmp_path, capsys):
     study = v.Study(study.file, study.doc, study.parts, study.verdicts, pictures, 1)
     out = tmp_path / "out"
     v.main(study, ["--out", str(out)])
-    assert "no pictures: No module named 'altair'" in capsys.readouterr().err
+    assert "no charts: No module named 'altair'" in capsys.readouterr().err
     assert json.loads((out / "results.json").read_text())["verdicts"]
 
 

@@ -53,6 +53,7 @@ def test_with_theta_1_all_groups_are_spread_alike(sizes, seed):
         assert np.allclose(np.sort(parts[0]), np.sort(parts[1]))
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(ROWS, st.sampled_from([0.0, 0.3, 0.8, 1.0]), st.sampled_from([0.0, 0.5, 1.0]))
 def test_order_and_ties_inside_groups_stay(rows, one, other):

@@ -30,6 +30,7 @@ def quietly(reranker, *args, **given):
         return reranker.rerank(*args, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_groups", [2, 3, 4, 5, 6])
 def test_against_plain_versions_with_given_shares(kind, n_groups):
@@ -49,6 +50,7 @@ def test_against_plain_versions_with_given_shares(kind, n_groups):
         assert result.order().tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_against_plain_versions_with_the_pools_shares_and_ties(kind):
     rng = np.random.default_rng(9)
@@ -72,6 +74,7 @@ def pools(draw):
     return np.array(scores, float), np.array(groups), np.array(qid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=60, deadline=None)
 @given(pools(), st.data())
@@ -95,6 +98,7 @@ def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
             assert mine.tolist() == best[: len(mine)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(pools())
 def test_const_sort_keeps_every_share_whatever_the_groups(pool):
@@ -106,6 +110,7 @@ def test_const_sort_keeps_every_share_whatever_the_groups(pool):
     assert np.nansum(short) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetGreedy, DetCons, DetRelaxed])
 def test_three_groups_never_miss_a_share(kind):
     rng = np.random.default_rng(3)
@@ -115,6 +120,7 @@ def test_three_groups_never_miss_a_share(kind):
         assert kind().rerank(rng.normal(size=n), sensitive_features=groups).holds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetCons, DetRelaxed, DetConstSort])
 def test_the_earliest_deadline_never_misses_a_share(kind):
     rng = np.random.default_rng(5)
@@ -141,7 +147,9 @@ def test_four_groups_can_miss_one_and_say_so():
         result = quietly(DetGreedy(), scores, sensitive_features=groups)
         if not result.holds:
             break
-    with pytest.warns(EquirankWarning, match="DetGreedy misses a share at place .* DetConstSort"):
+    with pytest.warns(
+        EquirankWarning, match="DetGreedy misses a share at position .* DetConstSort"
+    ):
         DetGreedy().rerank(scores, sensitive_features=groups)
     assert DetConstSort().rerank(scores, sensitive_features=groups).holds
     assert infeasible_index(result, None) > 0
@@ -154,7 +162,7 @@ def test_a_group_without_a_share_comes_last():
         result = reranker.rerank([1, 9, 2, 8, 3], sensitive_features=list("ababa"))
         assert result.order().tolist() == [4, 2, 0]
         whole = kind(shares, on_infeasible="best")
-        with pytest.warns(EquirankWarning, match="first 4 places need 4 of group 'a'"):
+        with pytest.warns(EquirankWarning, match="first 4 positions need 4 of group 'a'"):
             order = whole.rerank([1, 9, 2, 8, 3], sensitive_features=list("ababa")).order()
         assert order.tolist() == [4, 2, 0, 1, 3]
 
@@ -163,7 +171,7 @@ def test_a_group_without_a_share_comes_last():
 def test_too_few_of_a_group_names_query_prefix_and_group(kind):
     scores, groups, qid = [3, 2, 1, 3, 2, 1], list("abbabb"), [7, 7, 7, 8, 8, 8]
     reranker = kind({"a": 0.7, "b": 0.3})
-    message = "in query 7: the first 3 places need 2 of group 'a', and the list has 1; lower"
+    message = "in query 7: the first 3 positions need 2 of group 'a', and the list has 1; lower"
     with pytest.raises(InfeasibleError, match=message):
         reranker.rerank(scores, sensitive_features=groups, qid=qid)
     reranker.set_params(on_infeasible="best")
@@ -213,7 +221,9 @@ def test_rows_not_shown_stay_so_and_count_in_the_share():
     assert result.order().tolist() == [0, 2]
     data = as_ranking_data(score=[5, 4, 3, 2, 1], sensitive_features=list("mmmff"))
     before = Ranking.from_positions(data, [1, 2, 3, 4, 0])
-    with pytest.raises(InfeasibleError, match="4 places need 2 of group 'f', and the list has 1"):
+    with pytest.raises(
+        InfeasibleError, match="4 positions need 2 of group 'f', and the list has 1"
+    ):
         DetGreedy({"m": 0.5, "f": 0.5})(before)
 
 

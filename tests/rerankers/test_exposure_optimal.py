@@ -14,6 +14,7 @@ def case(seed, n_groups, low=3, high=12):
     return rng.random(n) + 0.1, group
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 3, 4])
 @pytest.mark.parametrize("constraint", ["parity", "treatment", "impact", None])
 @pytest.mark.parametrize("slack", [0.0, 0.05])
@@ -84,7 +85,7 @@ def test_each_item_by_its_merit():
 
 def test_merit_beyond_the_first_place_is_projected_and_said():
     merit = [10.0, 0.1, 0.1]
-    with pytest.raises(InfeasibleError, match=r"first places hold.*lie .* off"):
+    with pytest.raises(InfeasibleError, match=r"first positions have.*are .* away"):
         ExposureOptimal("item").rerank(merit)
     with pytest.warns(EquirankWarning, match="in proportion"):
         shared = ExposureOptimal("item", on_infeasible="best").rerank(merit)
@@ -139,7 +140,7 @@ def test_fit_policy_expects_metrics():
     [
         (ExposureOptimal("treatment"), "score must be >= 0 to be merit"),
         (ExposureOptimal(lower={"z": 1.0}), "z"),
-        (ExposureOptimal(discount=[0.5, 1.0]), "discount must not rise"),
+        (ExposureOptimal(discount=[0.5, 1.0]), "discount must not increase"),
         (ExposureOptimal(utility="relevance"), "needs the relevance"),
         (ExposureOptimal(slack=-1), "slack of ExposureOptimal must be"),
     ],

@@ -17,6 +17,7 @@ def rebuilt(weights, permutations):
     return result
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 8), st.integers(1, 12), st.integers(0, 10**6))
 def test_the_mixture_is_the_matrix(n, count, seed):
@@ -31,6 +32,7 @@ def test_the_mixture_is_the_matrix(n, count, seed):
     assert (np.sort(permutations, axis=1) == np.arange(n)).all()
 
 
+@pytest.mark.slow
 def test_dense_matrices():
     rng = np.random.default_rng(2)
     P = rng.random((25, 25))

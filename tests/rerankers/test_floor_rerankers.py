@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError
-from equirank.rerankers import EpsilonGreedy, ImplicitBiasFloor, RooneyRule
-from equirank.rerankers import floor_rerankers as implicit_bias_gain
+from equirank.rerankers import EpsilonGreedy, ImplicitBiasFloor, RooneyRule, implicit_bias_gain
 
 
 def test_without_bias_nothing_is_lost_and_a_floor_costs():

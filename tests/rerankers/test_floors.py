@@ -27,6 +27,7 @@ def plain(protected, floors):
     return min(kept, default=None)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.floats(0, 1), st.integers(1, 6))
 def test_the_floor_against_all_orders(protected, phi, k):
@@ -83,10 +84,11 @@ def test_the_reason_names_the_floor():
     result = ImplicitBiasFloor(0.5, protected="f", k=2).rerank(
         [3, 2, 1], sensitive_features=list("mmf")
     )
-    assert "The first place must hold at least 1 of f" in str(result.explain(2))
+    assert "The first position must hold at least 1 of f" in str(result.explain(2))
     assert result.price.score_loss == pytest.approx((3 + 2 - 3 - 1) / 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(1, 9), st.integers(1, 3))
 def test_the_short_list_against_its_words(protected, k, count):
@@ -116,7 +118,7 @@ def test_lists_of_different_lengths_each_have_their_one():
     assert result.order(0).tolist() == [0, 1]
     assert result.order(1).tolist() == [2, 3, 4]
     assert result.holds
-    with pytest.raises(InfeasibleError, match="query 0: the first 2 places need 1 of group 'f'"):
+    with pytest.raises(InfeasibleError, match="query 0: the first 2 positions need 1 of group 'f'"):
         RooneyRule("f").rerank(
             [5, 4, 3, 2, 1], qid=[0, 0, 1, 1, 1], sensitive_features=list("mmmmf")
         )
@@ -130,7 +132,9 @@ def test_bad_input_is_named():
         RooneyRule("q", k=1).rerank([3, 2, 1], **given)
     with pytest.raises(DataError, match="k of RooneyRule must be at most the length"):
         RooneyRule("f", k=4).rerank([3, 2, 1], **given)
-    with pytest.raises(InfeasibleError, match="query 'x': the first 2 places need 2 of group 'f'"):
+    with pytest.raises(
+        InfeasibleError, match="query 'x': the first 2 positions need 2 of group 'f'"
+    ):
         RooneyRule("f", k=2, count=2).rerank([3, 2, 1], **given)
     with pytest.warns(EquirankWarning, match="need 2 of group 'f'"):
         result = RooneyRule("f", k=2, count=2, on_infeasible="best").rerank([3, 2, 1], **given)

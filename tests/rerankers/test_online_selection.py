@@ -23,6 +23,7 @@ def best_in_hindsight(score, groups, k, floor):
     return score[forced + rest[: k - floor]].sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deferred", [True, False])
 def test_the_competitive_ratio(deferred):
     ratios = []
@@ -51,6 +52,7 @@ def test_a_waiting_list_helps_and_so_do_fewer_floors():
     assert totals == sorted(totals)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=1, max_size=15),
@@ -112,13 +114,13 @@ def test_moves_price_and_reasons():
 @pytest.mark.parametrize(
     ("lower", "upper", "message"),
     [
-        ({"f": 3}, None, "3 of group 'f' are asked for, and the list has 2"),
+        ({"f": 3}, None, "3 of group 'f' are required, and the list has 2"),
         ({"f": 2}, {"f": 1}, "at least 2 and at most 1 of group 'f'"),
-        ({"f": 2, "m": 2}, None, r"the 3 places need 2 of 'f', 2 of 'm': 4 in all"),
+        ({"f": 2, "m": 2}, None, r"the 3 positions need 2 of 'f', 2 of 'm': 4 in all"),
         (
             None,
             {"m": 0, "f": 1},
-            "3 places are to be filled, and the ceilings of 'f' and 'm' leave 1",
+            "there are 3 positions, and the upper bounds of 'f' and 'm' allow 1 items",
         ),
         ({"f": 1.5}, None, "lower of OnlineSelection must be a mapping of group to a number"),
         ({"x": 1}, None, "lower of OnlineSelection must be one of the groups"),

@@ -17,6 +17,7 @@ def shares(place, share, lower):
     return np.floor(exact + 1e-9) if lower else np.ceil(exact - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_one_attribute_against_a_program_over_items_and_places(seed):
     rng = np.random.default_rng(seed)
@@ -72,9 +73,11 @@ def test_several_attributes_against_a_program_over_items_and_places(seed):
 def test_several_attributes_cannot_all_be_met():
     given = {"sensitive_features": {"sex": list("ffmm"), "age": ["old", "old", "young", "young"]}}
     rule = PrefixConstraints({"f": [1], "young": [1]}, k=2)
-    with pytest.raises(InfeasibleError, match=r"first place must hold 1 of group '(f|young)', and"):
+    with pytest.raises(
+        InfeasibleError, match=r"first position must hold 1 of group '(f|young)', and"
+    ):
         rule.rerank([1, 2, 3, 4], **given)
-    with pytest.warns(EquirankWarning, match="misses them by the fewest people"):
+    with pytest.warns(EquirankWarning, match="misses them by the fewest items"):
         result = rule.set_params(on_infeasible="best").rerank([1, 2, 3, 4], **given)
     assert len(result.order()) == 2
     assert not result.holds
@@ -90,6 +93,7 @@ def test_the_reason_is_looked_for_in_every_attribute():
     assert "m & young" in result.moves.to_dict()["group"]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcd")), min_size=1, max_size=14),
@@ -138,7 +142,7 @@ def test_many_queries_at_once_with_counts_per_prefix():
     assert result.price.score_loss == pytest.approx((9 + 8 - 9 - 7) / 2 / 2)
     said = result.explain(2)
     assert said.facts["binding"]["needed"] == 1
-    assert "The first 2 places must hold at least 1 of f" in str(said)
+    assert "The first 2 positions must hold at least 1 of f" in str(said)
 
 
 def test_only_the_order_counts_with_floors_alone():
@@ -159,11 +163,15 @@ def test_rows_not_shown_stay_so():
 @pytest.mark.parametrize(
     ("lower", "upper", "message"),
     [
-        ({"f": 0.9}, None, r"query 7: the first 4 places need 3 of group 'f', and the list has 2"),
+        (
+            {"f": 0.9},
+            None,
+            r"query 7: the first 4 positions need 3 of group 'f', and the list has 2",
+        ),
         ({"f": [2], "m": None}, None, "lower of PrefixConstraints must be a mapping"),
-        ({"f": [0, 2]}, {"f": [1, 1]}, "first 2 places need 2 of group 'f' and may hold 1"),
-        ({"f": [1], "m": [1]}, None, "first place needs 1 of 'f', 1 of 'm': 2 in all"),
-        (None, {"m": 0.0}, "first 3 places can hold 2 at most under the ceilings of 'm'"),
+        ({"f": [0, 2]}, {"f": [1, 1]}, "first 2 positions need 2 of group 'f' and may hold 1"),
+        ({"f": [1], "m": [1]}, None, "first position needs 1 of 'f', 1 of 'm': 2 in all"),
+        (None, {"m": 0.0}, "first 3 positions can hold 2 at most under the upper bounds of 'm'"),
         ({"f": 1.5}, None, "must be a mapping of group to a share in"),
         ({"f": [0.5]}, None, "must be a mapping of group to a share in"),
         (
@@ -190,20 +198,20 @@ def test_ceilings_and_floors_that_leave_no_place_in_time():
     rule = PrefixConstraints(
         lower={"a": [0, 0, 2], "b": [0, 0, 1]}, upper={"a": [0, 1, 2], "b": [0, 1, 1]}
     )
-    with pytest.raises(InfeasibleError, match="first 3 places need"):
+    with pytest.raises(InfeasibleError, match="first 3 positions need"):
         rule.rerank([5, 4, 3, 2], sensitive_features=list("aabc"))
 
 
 def test_the_closest_list_misses_by_the_fewest():
     rule = PrefixConstraints(lower={"f": [1, 2, 3]}, k=3, on_infeasible="best")
     given = {"qid": [0] * 4 + [1] * 4, "sensitive_features": list("mmffmfff")}
-    with pytest.warns(EquirankWarning, match=r"query 0: .* widened by up to 0 people"):
+    with pytest.warns(EquirankWarning, match=r"query 0: .* widened by up to 0 items"):
         result = rule.rerank([8, 7, 6, 5, 4, 3, 2, 1], **given)
     assert result.order(0).tolist() == [2, 3, 0]  # both of them first: more there are not
     assert result.order(1).tolist() == [5, 6, 7]
     assert result.holds_per_query.tolist() == [False, True]
     clash = PrefixConstraints(lower={"f": [1], "m": [1]}, on_infeasible="best")
-    with pytest.warns(EquirankWarning, match="widened by up to 1 person"):
+    with pytest.warns(EquirankWarning, match="widened by up to 1 item"):
         result = clash.rerank([2, 1], sensitive_features=list("mf"))
     assert result.order().tolist() == [0, 1]
 
@@ -215,7 +223,7 @@ def test_a_cutoff_longer_than_the_list_says_so():
 
 def test_a_group_that_two_attributes_have_must_be_placed():
     given = {"sensitive_features": {"mother": list("xy"), "father": list("yx")}}
-    with pytest.raises(DataError, match="of which attribute the group 'x' is"):
+    with pytest.raises(DataError, match="the attribute of the group 'x'"):
         PrefixConstraints({"x": 0.5}).rerank([2, 1], **given)
     with pytest.raises(DataError, match="must be one of the groups x, y, x, y, got 'z'"):
         PrefixConstraints({"z": 0.5}).rerank([2, 1], **given)

@@ -38,11 +38,13 @@ def model(**given):
     return Reranked(RidgeRanker(), FAStarIR(protected="f", **given))
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_rankers():
     check_ranker(Reranked(RidgeRanker(), FAStarIR()))
     check_ranker(Reranked(RidgeRanker(), DetGreedy()))
 
 
+@pytest.mark.slow
 def test_it_passes_the_checks_of_scikit_learn():
     check_estimator(with_groups(Reranked(RidgeRanker(), FAStarIR())), on_skip=None)
 
@@ -210,7 +212,7 @@ def test_bad_parts_are_refused(parts, message):
 
 
 def test_it_ranks_in_one_draw():
-    with pytest.raises(DataError, match="n_draws must be None"):
+    with pytest.raises(DataError, match=r"n_draws of Reranked\.rank must be None, got"):
         model().fit(X, Y).rank(X, sensitive_features=SEX, n_draws=3)
 
 

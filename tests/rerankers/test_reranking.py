@@ -8,10 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank import DataError, Ranking, as_ranking_data
+import equirank.rerankers
+from equirank import DataError, Ranking, Reranker, as_ranking_data
+from equirank.core.table import Table
 from equirank.metrics import ndcg
-from equirank.rerankers import DetConstSort, DetGreedy, FAStarIR, Reranking
+from equirank.rerankers import (
+    DetConstSort,
+    DetGreedy,
+    EpsilonGreedy,
+    ExposureOptimal,
+    FAStarIR,
+    Guaranteed,
+    Reranking,
+)
+from equirank.rerankers.explanation import Explanation
 from equirank.rerankers.group_bounds import NoBounds, ShareBounds, TableBounds
+from equirank.rerankers.reranking import Price
 
 SCORE, GROUP = [4, 3, 2, 1], list("mmff")
 
@@ -174,11 +186,11 @@ def test_who_is_lifted_is_told_the_bound():
     assert facts["target_place"] == 8
     assert facts["lowest_score"] == 6.0
     assert str(why).splitlines() == [
-        "Row 8 (f) moved up from place 9 to place 4.",
-        "The first 4 places must hold at least 1 of f, and without it they would hold 0.",
-        "By the order given row 3 would stand at place 4; its score is higher by 5.",
-        "The next of f is row 9.",
-        "With a score of at least 6 it would have reached place 8.",
+        "Row 8 (f) moved up from position 9 to position 4.",
+        "The first 4 positions must hold at least 1 of f; without it they would hold 0.",
+        "In the original order row 3 would be at position 4; its score is higher by 5.",
+        "The next item of f is row 9.",
+        "With a score of at least 6 it would have reached position 8.",
     ]
     assert why.to_dict()["sentences"] == list(why.sentences)
 
@@ -203,12 +215,13 @@ def test_who_is_left_out_is_told_who_stands_there():
     }  # fmt: skip
     still = result.explain(0)
     assert still.facts["move"] == "none"
-    assert str(still).startswith("Row 0 (m) keeps place 1.")
+    assert str(still).startswith("Row 0 (m) keeps position 1.")
     out = result.explain(15)
     assert out.facts["move"] == "none"
     assert "is not shown, as before" in str(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DetGreedy, DetConstSort])
 def test_the_lowest_score_is_the_lowest(kind):
     rng = np.random.default_rng(4)
@@ -243,7 +256,7 @@ def test_items_are_found_by_id_or_row():
     why = result.explain("c", query=2)
     assert why.facts["item"] == "c"
     assert why.facts["row"] == 6
-    assert str(why).startswith("c (f) moved up from place 3 to place 2.")
+    assert str(why).startswith("c (f) moved up from position 3 to position 2.")
     with pytest.raises(DataError, match="item must be the id of an item of the ranking, got 'z'"):
         result.explain("z")
     plain = DetGreedy().rerank(SCORE, sensitive_features=GROUP)
@@ -265,14 +278,14 @@ def test_without_scores_places_are_told():
     why = DetGreedy()(data.ranking()).explain(2)
     assert why.facts["score_given_up"] is None
     assert why.facts["lowest_score"] is None
-    assert "From place 3 or better it would have reached place 2." in str(why)
+    assert "From position 3 or better it would have reached position 2." in str(why)
 
 
 def test_an_item_that_is_alone_in_its_group_enters_with_any_score():
     result = DetGreedy({"f": 0.5, "m": 0.5}, k=2).rerank([3, 2, 1], sensitive_features=list("mmf"))
     why = result.explain(2)
     assert why.facts["any_score"]
-    assert "With any score it would have reached place 2." in str(why)
+    assert "With any score it would have reached position 2." in str(why)
 
 
 def test_upper_bounds_hold_down():
@@ -286,14 +299,14 @@ def test_upper_bounds_hold_down():
     binding = {"prefix": 2, "group": "m", "bound": "upper", "needed": 1, "count": 1}
     assert result.explain(1).facts["binding"] == binding
     assert result.explain(2).facts["binding"] == binding
-    assert "The first 2 places must hold at most 1 of m, and they hold 1." in str(result.explain(1))
+    assert "The first 2 positions must hold at most 1 of m; they hold 1." in str(result.explain(1))
 
 
 def test_a_reranking_without_a_past_says_so():
     data = as_ranking_data(score=SCORE, sensitive_features=GROUP)
     bare = Reranking.from_positions(data, [1, 2, 3, 4])
     assert bare.holds
-    with pytest.raises(DataError, match="before is None"):
+    with pytest.raises(DataError, match="before of a Reranking must be"):
         bare.moves  # noqa: B018
 
 
@@ -310,3 +323,64 @@ def test_data_with_nothing_but_an_order_can_be_reranked_by_methods_without_bound
     assert result.holds
     assert "group" not in result.moves.columns
     assert result.explain(0).facts["move"] == "down"
+
+
+# one type of result
+
+PUBLIC = [getattr(equirank.rerankers, name) for name in equirank.rerankers.__all__]
+RERANKERS = [
+    kind
+    for kind in PUBLIC
+    if isinstance(kind, type) and issubclass(kind, Reranker) and kind is not Guaranteed
+]
+
+
+@pytest.mark.parametrize("kind", RERANKERS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("n_draws", [1, 3])
+def test_every_result_has_the_same_fields_of_the_same_types(kind, n_draws):
+    options = dict(getattr(kind, "test_params", {}))
+    if n_draws > 1:
+        if "n_draws" not in kind().get_params():
+            pytest.skip("takes one draw")
+        options["n_draws"] = n_draws
+    rng = np.random.default_rng(0)
+    result = kind(**options).rerank(
+        rng.random(20) + 1.0, sensitive_features=list("ab") * 10, qid=np.repeat([1, 2], 10)
+    )
+    assert isinstance(result, Reranking)
+    assert type(result.moves) is Table
+    assert type(result.price) is Price
+    assert type(result.summary()) is Table
+    assert type(result.holds) is bool
+    assert result.holds_per_query.dtype == bool
+    assert type(result.explain(0)) is Explanation
+    assert result.gap is None or result.gap.shape == (2,)
+
+
+def test_weighted_draws_are_weighed_in_moves_price_and_summary():
+    score, groups = np.array([0.81, 0.80, 0.79, 0.78]), list("mmff")
+    result = ExposureOptimal("parity").rerank(score, sensitive_features=groups)
+    draws = list(result.each_draw())
+    weights = result.weights[0]
+    assert len(draws) > 1
+    assert result.price.ndcg == pytest.approx(
+        sum(w * draw.price.ndcg for w, draw in zip(weights, draws, strict=True))
+    )
+    table = result.summary().to_dict()
+    at = table["measure"].index("NDCG (score)")
+    assert table["after"][at] == pytest.approx(result.price.ndcg)
+    assert table["before"][at] == pytest.approx(1.0)
+    moves = {row["row"]: row["to"] for row in result.moves}
+    for row, to in moves.items():
+        assert to == pytest.approx(weights @ result.position[row])
+    facts = result.explain(0).facts
+    assert facts["shown"] == pytest.approx(1.0)
+    assert facts["mean_place"] == pytest.approx(weights @ result.position[0])
+
+
+def test_several_attributes_need_not_be_named_where_groups_play_no_part():
+    people = {"sex": list("mmff"), "race": list("abab")}
+    result = EpsilonGreedy(0.5, random_state=0).rerank(SCORE, sensitive_features=people)
+    assert "group" not in result.moves.columns
+    assert "group" not in result.explain(0).facts
+    assert result.holds

@@ -31,6 +31,7 @@ def cells(table):
     return {(r["model"], r["metric"], r["attribute"]): r["value"] for r in table}
 
 
+@pytest.mark.slow
 def test_a_representation_of_merit_ranks_well_and_tells_no_group():
     found = cells(evaluate_representation(ONLY_MERIT, *people(), n_splits=2))
     assert {model for model, _, _ in found} == {"linear", "forest"}
@@ -40,6 +41,7 @@ def test_a_representation_of_merit_ranks_well_and_tells_no_group():
         assert found[model, "1 - RND", "sensitive"] > 0.8
 
 
+@pytest.mark.slow
 def test_a_representation_of_the_group_tells_all_of_it():
     found = cells(evaluate_representation(ONLY_GROUP, *people(), models=["linear"]))
     assert found["linear", "ADRG", "sensitive"] == pytest.approx(0.5)
@@ -67,6 +69,7 @@ def test_values_are_those_of_the_metrics_on_what_is_held_out():
     assert table["n"].tolist() == [2, 2, 2]
 
 
+@pytest.mark.slow
 def test_lists_stay_whole_and_the_order_of_rows_does_not_matter():
     data = make_ranking(n_queries=10, n_items=12, feature_bias=1.0, random_state=0)
     rows = np.random.default_rng(1).permutation(data.n_rows)
@@ -83,6 +86,7 @@ def test_lists_stay_whole_and_the_order_of_rows_does_not_matter():
         assert not set(train.qids) & set(test.qids)
 
 
+@pytest.mark.slow
 def test_each_attribute_by_itself_or_crossed():
     X, y, group = people(200)
     other = np.tile(["x", "y", "z", "z"], 50)
@@ -94,6 +98,7 @@ def test_each_attribute_by_itself_or_crossed():
     assert set(crossed["attribute"]) == {"sex x race", ""}
 
 
+@pytest.mark.slow
 def test_a_frame_that_a_scikit_learn_transformer_was_fitted_on():
     pandas = pytest.importorskip("pandas")
     X, y, group = people(100)

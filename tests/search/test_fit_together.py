@@ -60,6 +60,7 @@ def check(rankers, n_stacks, tol=1e-9):
         same(one, other, tol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", [None, "adversarial", "flipped", "both"])
 @pytest.mark.parametrize("noise", [False, True])
 def test_each_of_a_stack_equals_its_own_fit(fairness, noise):
@@ -80,11 +81,13 @@ def test_each_of_a_stack_equals_its_own_fit(fairness, noise):
     )
 
 
+@pytest.mark.slow
 def test_single_precision_differs_in_the_last_digits_only():
     given = SMALL | {"precision": "float32", "random_state": 0}
     check([DirectRanker("both", gamma, **given) for gamma in (0.0, 0.5, 1.0)], 1, 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", ["constant", "cosine"])
 def test_step_counts_are_checkpoints_of_one_run(schedule, monkeypatch):
     runs, train = [], MODULE.train
@@ -107,12 +110,14 @@ def test_another_schedule_is_another_run():
     assert stacks(constant) == [[0, 1]]
 
 
+@pytest.mark.slow
 def test_very_many_are_cut_into_several_runs(monkeypatch):
     monkeypatch.setattr(MODULE, "MAX_TRACKS", 2)
     given = SMALL | {"random_state": 0}
     check([DirectRanker("flipped", gamma, **given) for gamma in (0.0, 0.1, 0.2, 0.3, 0.4)], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ranker",
     [
@@ -135,6 +140,7 @@ def test_the_rivals_are_stacked_too(ranker):
     check([ranker, *others], 1)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_stacked_is_fitted_by_itself():
     given = SMALL | {"random_state": 0}
     rankers = [

@@ -64,6 +64,7 @@ def test_every_point_is_measured_as_if_it_were_alone():
     assert search.transform(OTHER).shape == (96, 4)
 
 
+@pytest.mark.slow
 def test_it_agrees_with_scikit_learn_s_search_fold_by_fold():
     folds = QueryKFold(2)
     ours = TradeoffSearch(RANKER, GRID, cv=folds, **BY).fit(DATA)

@@ -1,6 +1,7 @@
 """The library against the vectors, and the vectors against the definitions they are made from."""
 
 import ast
+import inspect
 import json
 import math
 import subprocess
@@ -10,20 +11,17 @@ from pathlib import Path
 
 import pytest
 
+import equirank.allocation
 import equirank.metrics
+import equirank.preprocess
 from equirank.core.errors import DataError
+from equirank.core.metric_function import function_name
 from equirank.core.registry import metric_names
 from equirank.testing import conformance
 from equirank.testing.conformance import load_vectors, run_conformance, vector_names
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "src" / "equirank" / "metrics" / "vectors"
-#: Public functions that give no number to compare: tables, tests of options, sets of rankers.
-NO_METRICS = {
-    "group_preferences",
-    "pairwise_accuracy_matrix",
-    "pairwise_profile",
-}
+FOLDER = ROOT / "src" / "equirank" / "testing" / "vectors"
 FACTS = {
     "schema_version", "metric", "object", "formula", "reference", "direction", "bounds",
     "tolerance", "cases",
@@ -32,10 +30,14 @@ WORDS = {"log2": math.log2, "ln": math.log, "exp": math.exp, "sqrt": math.sqrt, 
 
 
 def functions():
-    named = {name: getattr(equirank.metrics, name) for name in equirank.metrics.__all__}
-    return {name for name, thing in named.items() if not isinstance(thing, type)}
+    """Return what needs vectors: functions of metrics, and all of allocation and preprocess."""
+    found = {function_name(name) for name in metric_names()}
+    for package in (equirank.allocation, equirank.preprocess):
+        found |= {name for name in package.__all__ if inspect.isfunction(getattr(package, name))}
+    return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", vector_names())
 def test_library_passes(name):
     (row,) = run_conformance(name)
@@ -45,7 +47,12 @@ def test_library_passes(name):
 
 
 def test_every_metric_has_vectors():
-    assert set(vector_names()) == functions() - NO_METRICS
+    lacking = sorted(functions() - set(vector_names()))
+    assert not lacking, (
+        f"{lacking} have no vectors: write a definition in conformance/definitions and an entry in "
+        f"conformance/catalogue.toml, then run python -m conformance.generate {' '.join(lacking)}"
+    )
+    assert set(vector_names()) == functions()
 
 
 def test_files_say_what_they_must():
@@ -138,6 +145,7 @@ def crashing(real, options):
     raise ZeroDivisionError("oh")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "broken", "said"),
     [
@@ -198,6 +206,7 @@ def test_definitions_share_nothing_with_the_library():
             assert module.startswith(".") or module.split(".")[0] in standard, (path.name, module)
 
 
+@pytest.mark.slow
 def test_vectors_are_made_again_byte_for_byte(tmp_path):
     command = [sys.executable, "-m", "conformance.generate", "--out", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
@@ -205,6 +214,12 @@ def test_vectors_are_made_again_byte_for_byte(tmp_path):
     kept = {path.name: path.read_bytes() for path in FOLDER.glob("*.json")}
     assert made == kept
     assert sum(map(len, kept.values())) < 3e6
+
+
+def test_only_the_named_vectors_are_written(tmp_path):
+    command = [sys.executable, "-m", "conformance.generate", "recall", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["recall.json"]
 
 
 def test_vectors_stand_at_the_top_too():

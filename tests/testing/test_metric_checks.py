@@ -229,6 +229,7 @@ BROKEN = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "check", "words"), BROKEN, ids=[f"{kind.__name__}-{name}" for kind, name, _ in BROKEN]
 )
@@ -244,6 +245,7 @@ def test_every_check_is_seen_to_fail():
     assert {check for _, check, _ in BROKEN} == set(CHECKS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "metric",
     [
@@ -261,6 +263,7 @@ def test_good_metric_passes(metric):
     check_metric(metric)
 
 
+@pytest.mark.slow
 def test_number_of_groups_can_be_given():
     check_metric(RKL(normalizer="exact", step=2), n_groups=2)
     with pytest.raises(DataError, match="normalizer"):

@@ -170,6 +170,7 @@ class Credulous(RidgeRanker):
         return Parts(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "words"),
     [

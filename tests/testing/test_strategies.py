@@ -1,7 +1,10 @@
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
 from equirank.testing.strategies import policies, ranked_lists, rankings
+
+pytestmark = pytest.mark.slow
 
 SETTINGS = settings(
     max_examples=200,

@@ -31,6 +31,7 @@ def test_two_grades_give_as_many_pairs_as_the_rarer_has_items():
     assert len(disjoint_pairs(data, 0)[0]) == 3
 
 
+@pytest.mark.slow
 def test_all_pairs_of_unequal_relevance_are_equally_likely():
     data = as_ranking_data(None, [0, 1, 2, 2, 0])
     counts = {}
@@ -43,5 +44,5 @@ def test_all_pairs_of_unequal_relevance_are_equally_likely():
 
 
 def test_no_pair_is_an_error():
-    with pytest.raises(DataError, match="no list has two grades"):
+    with pytest.raises(DataError, match="two different grades in a list"):
         disjoint_pairs(as_ranking_data(None, [1, 1, 0], qid=[0, 0, 1]), 0)

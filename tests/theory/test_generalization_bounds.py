@@ -48,6 +48,7 @@ def test_stump_dimension(features, dimension):
     assert stump_dimension(features, missing=True) >= dimension
 
 
+@pytest.mark.slow
 def test_an_ensemble_has_margin_vc_and_training_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 2))
@@ -103,7 +104,7 @@ def test_what_is_missing_is_named():
     X = np.random.default_rng(0).normal(size=(30, 2))
     y = (X[:, 0] > 0).astype(float)
     model = Stump().fit(X, y)
-    with pytest.raises(DataError, match="y must be given"):
+    with pytest.raises(DataError, match="y must be an array"):
         model.generalization_bounds(X)
     with pytest.raises(DataError, match="delta of generalization_bounds must be"):
         model.generalization_bounds(X, y, delta=1.0)

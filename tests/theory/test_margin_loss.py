@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirank import DataError
-from equirank.theory import margins as margin_loss
+from equirank.theory import margin_loss
 
 GAPS = np.array([2.0, 0.25, -0.25, -2.0, 0.0])
 
@@ -33,6 +33,7 @@ def test_without_a_margin_it_is_the_error_and_ties_are_wrong():
         assert margin_loss(GAPS, [0, -1, -1, -1, -1], rho=0.0, form=form) == 2 / 5
 
 
+@pytest.mark.slow
 @given(
     gaps=st.lists(st.floats(-3, 3), min_size=1, max_size=20),
     seed=st.integers(0, 1000),

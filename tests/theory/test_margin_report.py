@@ -6,8 +6,7 @@ import pytest
 from equirank import DataError
 from equirank.datasets import make_ranking
 from equirank.rankers import PRank, RankBoost, RankSVM
-from equirank.theory import generalization_bounds as margin_report
-from equirank.theory import kernel_bound
+from equirank.theory import kernel_bound, margin_report
 from equirank.theory.generalization_bounds import disjoint_pairs
 
 
@@ -20,6 +19,7 @@ def stored(data, score):
     return score if data.rows is None else score[data.rows]
 
 
+@pytest.mark.slow
 def test_an_ensemble_is_reported_by_normalised_margins(data):
     model = RankBoost(10, n_jobs=1).fit(data)
     report = margin_report(model, data, rho=[0.05, 0.2, 1.0], delta=0.1)
@@ -36,6 +36,7 @@ def test_an_ensemble_is_reported_by_normalised_margins(data):
     assert (report["vacuous"] == (report["bound"] >= 1)).all()
 
 
+@pytest.mark.slow
 def test_its_best_row_is_that_of_generalization_bounds(data):
     for model in (RankBoost(10, n_jobs=1).fit(data), RankSVM(1e-4).fit(data)):
         report = margin_report(model, data)
@@ -75,6 +76,7 @@ def drawn(rng, n):
     return X, np.where(rng.random(n) < 0.1, 1 - side, side).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model", [RankSVM(1e-7, loss="hinge", tol=1e-3), RankBoost(3, n_jobs=1)], ids=["SVM", "Boost"]
 )

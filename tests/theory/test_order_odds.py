@@ -44,12 +44,14 @@ def slow_odds(h):
     return odds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_quicksort_is_followed_exactly(n):
     h = random_preference(np.random.default_rng(n), n)
     np.testing.assert_allclose(order_probabilities(h), slow_odds(h), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_deterministic_pivoting_rounds_the_chances():
     h = random_preference(np.random.default_rng(8), 5)
     h[0, 1] = h[1, 0] = 0.5
@@ -84,7 +86,7 @@ def test_preferences_are_made_consistent():
         ([[0, np.nan], [0, 0]], "got nan in row 0, column 1"),
         ([0.5, 0.5], "must be a square matrix"),
         (np.zeros((0, 0)), "must be a square matrix"),
-        (np.full((13, 13), 0.5), "12 rows at most, got 13"),
+        (np.full((13, 13), 0.5), "at most 12 rows, got 13"),
     ],
 )
 def test_bad_preferences_are_refused(given, message):

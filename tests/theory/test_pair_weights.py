@@ -55,8 +55,8 @@ def test_slow_twin():
 @pytest.mark.parametrize(
     ("weight", "n", "message"),
     [
-        (lambda i, j: i, None, "n must be given"),
-        ([[0, -1], [1, 0]], None, "got -1.0 for places 1, 2"),
+        (lambda i, j: i, None, "n must be an integer"),
+        ([[0, -1], [1, 0]], None, "got -1.0 for positions 1, 2"),
         ([[0, np.inf], [1, 0]], None, "must be finite"),
         ([[0, 1]], None, "square matrix"),
         ([[0, 1], [1, 0]], 3, "3 x 3 matrix"),

@@ -51,6 +51,7 @@ def test_a_column_without_values_is_a_constant():
     assert abs(value - exact(np.ones((1, 6)))) < 4 * error
 
 
+@pytest.mark.slow
 def test_it_shrinks_with_the_root_of_the_rows_and_repeats():
     rng = np.random.default_rng(0)
     few = rademacher_complexity(rng.random((400, 5)), random_state=1)[0]

@@ -74,6 +74,7 @@ def test_loss_of_an_order_counts_ties_half():
 # what is known of two levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("order", "factor"), [("quicksort", 1.0), ("degree", 2.0)])
 def test_two_levels_every_tournament_of_four(order, factor):
     worst = 0.0
@@ -97,6 +98,7 @@ def test_degree_comes_close_to_twice():
     assert ranking_regret(doubtful, [0, 1]).order_loss == pytest.approx(0.51)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["quicksort", "degree"])
 def test_two_levels_when_the_truth_is_uncertain(order):
     rng = np.random.default_rng(1)
@@ -109,6 +111,7 @@ def test_two_levels_when_the_truth_is_uncertain(order):
         assert found.holds
 
 
+@pytest.mark.slow
 def test_two_levels_in_simulation_on_a_longer_list():
     rng = np.random.default_rng(2)
     n = 40
@@ -145,6 +148,7 @@ def test_no_order_made_without_chance_does_better_than_twice():
 # what is known of any grades
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "weight", [None, lambda i, j: abs(i - j), lambda i, j: np.minimum(i, j) <= 2]
 )

@@ -1,4 +1,4 @@
-"""The public list of allocation."""
+"""Public names of equirank.allocation."""
 
 from .equity_of_attention import EquityOfAttention as EquityOfAttention
 from .exposure_allocation import ExposureAllocation as ExposureAllocation

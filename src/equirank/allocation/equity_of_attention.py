@@ -1,17 +1,18 @@
-"""EquityOfAttention: a stream of rankings whose attention, over time, follows relevance."""
+"""EquityOfAttention: a stream of rankings with exposure in proportion to relevance over time."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 from scipy.sparse import csr_array, kron, vstack
 from sklearn.base import BaseEstimator
 
+from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.metric import DISCOUNT
-from ..core.params import Choice, Constraint, Integer, Label, Number, Optional, check_params
+from ..core.params import Choice, Integer, Label, Number, Optional, check_params
 from ..core.persistence import save
 from ..core.ranking import Ranking
 from ..kernels.discounts import discounts
@@ -19,34 +20,33 @@ from ..kernels.discounts import discounts
 __all__ = ["EquityOfAttention"]
 
 
-class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
-    """Rank list after list so that each item's attention keeps up with its relevance.
+class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
+    """Rank list after list so that the exposure of each item keeps up with its relevance.
 
-    Each ranking minimises ``sum_i |A_i + a_pos(i) - (R_i + r_i)|``: A and R are the attention and
-    relevance items have gathered so far, a and r those of this list, each scaled to sum 1. Its
-    NDCG@k stays at or above ``theta``. Solved as an assignment of a prefiltered set of candidates
-    with a price on quality, found by bisection, and exchanges after it; or exactly as a programme
-    with whole numbers. Equal items keep their order. A list without any relevance is ranked by what
-    items are owed.
+    Each ranking minimises ``sum_i |A_i + a_pos(i) - (R_i + r_i)|``: A and R are the accumulated
+    exposure and relevance of items, a and r those of this list, each scaled to sum 1. NDCG@k of the
+    ranking is at least ``theta``. It is solved as an assignment of preselected candidates with a
+    price on quality, found by bisection, followed by exchanges; or exactly as an integer program.
+    Ties keep input order. A list without relevance is ranked by accumulated deficit.
 
     The state (``ids_``, ``attention_``, ``relevance_``) grows with the stream; `save` writes it
-    whole or not at all, and `equirank.load` goes on where it stopped. With ``store`` that happens
-    after every list.
+    atomically, and `equirank.load` resumes it. With ``store`` it is saved after every list.
 
     Parameters
     ----------
     theta : float in [0, 1]
-        Least NDCG@k of each ranking; 1 keeps the order by relevance.
+        Minimum NDCG@k of each ranking; 1 keeps the order by relevance.
     k : int
-        Places that draw attention and count for quality; items behind stand by relevance.
+        Number of positions with exposure, and cutoff of the quality; later items are ranked by
+        relevance.
     discount : {"log2", "zipf"} or sequence
-        Attention of the places.
+        Exposure of the positions.
     n_candidates : int
-        How many items compete for the k places: the most relevant, then the ones owed most.
+        Number of candidates for the k positions: the most relevant, then the largest deficits.
     method : {"assignment", "milp"}
         Fast, or exact (short lists).
     store : str, optional
-        A folder the state is saved to after every list.
+        A folder to which the state is saved after every list.
 
     References
     ----------
@@ -55,7 +55,7 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    Two items of equal relevance take turns at the top:
+    Two items of equal relevance alternate at the top:
 
     >>> from equirank.allocation import EquityOfAttention
     >>> equity = EquityOfAttention(theta=0.5, k=1)
@@ -69,50 +69,32 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
     n_rankings_: int
     _where: dict[Any, int]
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "theta": Number(0.0, 1.0),
-        "k": Integer(1),
-        "discount": DISCOUNT,
-        "n_candidates": Integer(1),
-        "method": Choice("assignment", "milp"),
-        "store": Optional(Label()),
-    }
-
-    def __init__(
-        self,
-        theta: float = 0.8,
-        k: int = 10,
-        *,
-        discount: str | Sequence[float] = "log2",
-        n_candidates: int = 100,
-        method: str = "assignment",
-        store: str | None = None,
-    ) -> None:
-        self.theta = theta
-        self.k = k
-        self.discount = discount
-        self.n_candidates = n_candidates
-        self.method = method
-        self.store = store
+    positional = ("theta", "k")
+    theta: Annotated[float, Number(0.0, 1.0)] = 0.8
+    k: Annotated[int, Integer(1)] = 10
+    discount: Annotated[str | Sequence[float], DISCOUNT] = "log2"
+    n_candidates: Annotated[int, Integer(1)] = 100
+    method: Annotated[Literal["assignment", "milp"], Choice("assignment", "milp")] = "assignment"
+    store: Annotated[str | None, Optional(Label())] = None
 
     def rank_next(self, relevance: Any, ids: Any = None) -> list[Any]:
-        """Rank one list and add it to the account.
+        """Rank one list and update the accumulated exposure and relevance.
 
         Parameters
         ----------
         relevance : array-like
-            Of each item, >= 0.
+            Relevance of each item, >= 0.
         ids : array-like, optional
-            Who they are, the same from list to list; row numbers by default.
+            Ids of the items, the same from list to list; row numbers by default.
 
         Returns
         -------
         list
-            The ids, best place first.
+            The ids, best first.
         """
         check_params("EquityOfAttention", self.get_params(), self.params)
         values, names = _checked(relevance, ids)
-        at = self._places_of(names)
+        at = self._indices_of(names)
         total = float(values.sum())
         share = values / total if total > 0.0 else np.zeros(len(values))
         attention = np.asarray(discounts(len(values), self.discount, self.k), dtype=np.float64)
@@ -131,7 +113,7 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
         return [names[row] for row in order]
 
     def __call__(self, ranking: Ranking) -> Ranking:
-        """Rank the lists of a ranking one after the other; its data must hold ids and scores."""
+        """Rank the lists of a ranking one after the other; its data must have ids and scores."""
         data = ranking.data
         if data.ids is None or data.score is None:
             raise DataError(
@@ -140,31 +122,31 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
         position = np.empty(data.n_rows, dtype=np.int32)
         for begin, end in zip(data.offsets[:-1], data.offsets[1:], strict=True):
             names = data.ids[begin:end].tolist()
-            place = {name: at for at, name in enumerate(names)}
+            row = {name: at for at, name in enumerate(names)}
             order = self.rank_next(data.score[begin:end], names)
-            position[[begin + place[name] for name in order]] = np.arange(1, end - begin + 1)
+            position[[begin + row[name] for name in order]] = np.arange(1, end - begin + 1)
         return Ranking.from_positions(data, data.to_original(position))
 
     @property
     def unfairness_(self) -> float:
-        """The sum over items of the distance between attention and relevance gathered so far."""
-        self._places_of([])
+        """Sum over items of the distance between accumulated exposure and relevance."""
+        self._indices_of([])
         return float(np.abs(self.attention_ - self.relevance_).sum())
 
     def save(self, folder: str | Path) -> None:
-        """Save parameters and account into a folder that `equirank.load` reads."""
-        self._places_of([])
+        """Save parameters and state to a folder that `equirank.load` reads."""
+        self._indices_of([])
         save(self, folder)
 
     def reset(self) -> Self:
-        """Forget all attention and relevance so far."""
+        """Delete the accumulated exposure and relevance."""
         for name in ("ids_", "attention_", "relevance_", "n_rankings_"):
             self.__dict__.pop(name, None)
         self.__dict__.pop("_where", None)
         return self
 
-    def _places_of(self, names: list[Any]) -> np.ndarray:
-        """Return where items stand in the account, opening one for each new item."""
+    def _indices_of(self, names: list[Any]) -> np.ndarray:
+        """Return the indices of items in the state, adding new items."""
         if not hasattr(self, "ids_"):
             self.ids_ = []
             self.attention_, self.relevance_ = np.zeros(0), np.zeros(0)
@@ -183,7 +165,7 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
         return np.array([where[name] for name in names], dtype=np.int64)
 
     def _order(self, values: np.ndarray, owed: np.ndarray, attention: np.ndarray) -> np.ndarray:
-        """Choose who stands where: rows, best place first."""
+        """Return the rows of a list, best first."""
         k = min(self.k, len(values))
         best = np.argsort(-values, kind="stable")
         chosen = np.zeros(len(values), dtype=bool)
@@ -194,26 +176,25 @@ class EquityOfAttention(BaseEstimator):  # type: ignore[misc]
                 chosen[row] = True
         rows = np.flatnonzero(chosen)
         gain = np.exp2(values / max(values.max(), 1e-300)) - 1.0
-        worth = gain[rows, None] * discounts(k, "log2")[None]
+        value = gain[rows, None] * discounts(k, "log2")[None]
         least = self.theta * float(np.sort(gain)[::-1][:k] @ discounts(k, "log2"))
-        # cost of a place, less the cost of having none
+        # cost of a position minus the cost of having none
         cost = np.abs(attention[None, :k] - owed[rows, None]) - np.abs(owed[rows, None])
-        solve = _programme if self.method == "milp" else _assignment
-        first = rows[solve(cost, worth, least)]
+        solve = _program if self.method == "milp" else _assignment
+        first = rows[solve(cost, value, least)]
         rest = np.setdiff1d(np.arange(len(values)), first)
         return np.concatenate([first, rest[np.argsort(-values[rest], kind="stable")]])
 
 
-def _assignment(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray:
-    """Return the candidate of each place: least cost at the lowest price on quality that suffices.
-    """
-    places = np.arange(cost.shape[1])
+def _assignment(cost: np.ndarray, value: np.ndarray, least: float) -> np.ndarray:
+    """Return the candidate at each position: least cost under the lowest sufficient price."""
+    positions = np.arange(cost.shape[1])
 
     def solve(price: float) -> tuple[np.ndarray, float]:
-        rows, columns = linear_sum_assignment(cost - price * worth)
-        chosen = np.empty(len(places), dtype=np.int64)
+        rows, columns = linear_sum_assignment(cost - price * value)
+        chosen = np.empty(len(positions), dtype=np.int64)
         chosen[columns] = rows
-        return chosen, float(worth[chosen, places].sum())
+        return chosen, float(value[chosen, positions].sum())
 
     slack = 1e-12 * max(least, 1.0)
     found, quality = solve(0.0)
@@ -224,8 +205,8 @@ def _assignment(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray
     while quality < least - slack and high < 1e9:
         low, high = high, 4.0 * high
         found, quality = solve(high)
-    if quality < least - slack:  # nothing but relevance counts
-        return np.argsort(-worth[:, 0], kind="stable")[: len(places)]
+    if quality < least - slack:  # only relevance counts
+        return np.argsort(-value[:, 0], kind="stable")[: len(positions)]
     for _ in range(20):
         middle = 0.5 * (low + high)
         tried, quality = solve(middle)
@@ -233,15 +214,15 @@ def _assignment(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray
             found, high = tried, middle
         else:
             low = middle
-    return _exchanged(found, cost, worth, least - slack)
+    return _exchanged(found, cost, value, least - slack)
 
 
-def _exchanged(found: np.ndarray, cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray:
-    """Exchange two places, or a place with someone without one, as long as that helps."""
-    places = np.arange(cost.shape[1])
-    for _ in range(10 * len(places)):
+def _exchanged(found: np.ndarray, cost: np.ndarray, value: np.ndarray, least: float) -> np.ndarray:
+    """Exchange two positions, or fill one with another item, as long as the cost decreases."""
+    positions = np.arange(cost.shape[1])
+    for _ in range(10 * len(positions)):
         saved = _changes(cost, found)
-        quality = worth[found, places].sum() + _changes(worth, found)
+        quality = value[found, positions].sum() + _changes(value, found)
         saved[quality < least] = 0.0
         item, at = (int(i) for i in np.unravel_index(int(np.argmin(saved)), saved.shape))
         if saved[item, at] > -1e-12:
@@ -254,7 +235,7 @@ def _exchanged(found: np.ndarray, cost: np.ndarray, worth: np.ndarray, least: fl
 
 
 def _changes(table: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Return how the sum changes when item i takes place j, whose holder takes i's place, if any."""
+    """Return the change of the sum if item i takes position j and its holder that of i, if any."""
     holder = np.full(len(table), -1)
     holder[found] = np.arange(len(found))
     placed = (holder >= 0)[:, None]
@@ -264,14 +245,14 @@ def _changes(table: np.ndarray, found: np.ndarray) -> np.ndarray:
     return table - now + np.where(placed, other - own, 0.0)
 
 
-def _programme(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray:
-    """Return the candidate of each place, exactly."""
-    items, places = cost.shape
-    one_place = kron(csr_array(np.eye(items)), csr_array(np.ones((1, places))))
-    one_item = kron(csr_array(np.ones((1, items))), csr_array(np.eye(places)))
-    rows = vstack([one_place, one_item, csr_array(worth.reshape(1, -1))]).tocsr()
-    low = np.concatenate([np.zeros(items), np.ones(places), [least - 1e-9 * max(least, 1.0)]])
-    high = np.concatenate([np.ones(items), np.ones(places), [np.inf]])
+def _program(cost: np.ndarray, value: np.ndarray, least: float) -> np.ndarray:
+    """Return the candidate at each position, by an integer program."""
+    items, positions = cost.shape
+    one_position = kron(csr_array(np.eye(items)), csr_array(np.ones((1, positions))))
+    one_item = kron(csr_array(np.ones((1, items))), csr_array(np.eye(positions)))
+    rows = vstack([one_position, one_item, csr_array(value.reshape(1, -1))]).tocsr()
+    low = np.concatenate([np.zeros(items), np.ones(positions), [least - 1e-9 * max(least, 1.0)]])
+    high = np.concatenate([np.ones(items), np.ones(positions), [np.inf]])
     found = milp(
         cost.ravel(),
         integrality=np.ones(cost.size),
@@ -279,8 +260,8 @@ def _programme(cost: np.ndarray, worth: np.ndarray, least: float) -> np.ndarray:
         constraints=LinearConstraint(rows, low, high),
     )
     if found.x is None:
-        return np.argsort(-worth[:, 0], kind="stable")[:places]
-    return np.argmax(found.x.reshape(items, places), axis=0)
+        return np.argsort(-value[:, 0], kind="stable")[:positions]
+    return np.argmax(found.x.reshape(items, positions), axis=0)
 
 
 def _checked(relevance: Any, ids: Any) -> tuple[np.ndarray, list[Any]]:
@@ -297,5 +278,5 @@ def _checked(relevance: Any, ids: Any) -> tuple[np.ndarray, list[Any]]:
     if len(names) != len(values):
         raise DataError(f"ids must be one per item ({len(values)}), got {len(names)}")
     if len(set(names)) != len(names):
-        raise DataError("ids must name each item of a list once")
+        raise DataError("ids must be unique within a list")
     return values, names

@@ -1,15 +1,16 @@
 """ExposureAllocation: lists for many users with exposure in proportion to merit."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, cast
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..core.declared import Declared
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.metric import DISCOUNT
-from ..core.params import Choice, Constraint, Instance, Integer, Number, Optional, check_params
+from ..core.params import Choice, Instance, Integer, Number, Optional, check_params
 from ..kernels.permutahedron import excess, nearest_reachable
 from .frank_wolfe import Mixed, Users, climb, mixture_policy, pairwise_steps, read_users
 from .user_item_policy import UserItemPolicy
@@ -17,34 +18,34 @@ from .user_item_policy import UserItemPolicy
 __all__ = ["ExposureAllocation"]
 
 
-class ExposureAllocation(BaseEstimator):  # type: ignore[misc]
-    """Lists of the largest utility under which exposure, over all users, follows merit.
+class ExposureAllocation(Declared, BaseEstimator):  # type: ignore[misc]
+    """Lists of maximum utility with exposure, over all users, in proportion to merit.
 
     Maximises ``sum_{u, i, k} r(u, i) e(k) X(u, i, k)`` subject to ``sum_{u, k} e(k) X(u, i, k) =
-    T_i``, ``T_i`` proportional to ``link(merit_i)`` with ``merit_i = sum_u r(u, i)``. Solved by
-    Frank-Wolfe on the augmented Lagrangian; the gap is the dual bound less the utility reached.
-    Infeasible where some items ask for more than as many first places of all lists hold. Equal
-    items: the lowest number first.
+    T_i``, with ``T_i`` proportional to ``link(merit_i)`` and ``merit_i = sum_u r(u, i)``. Solved by
+    Frank-Wolfe on the augmented Lagrangian; the gap is the dual bound minus the utility reached.
+    It is infeasible if some items need more exposure than as many first positions of all lists
+    have. Ties are broken by item number.
 
     Parameters
     ----------
     k : int, optional
-        Places of each list; all items by default.
+        Number of positions of each list; all items by default.
     link : callable, optional
-        From the array of merits to what exposure is proportional to; merit itself by default.
+        Function of the array of merits to which exposure is proportional; identity by default.
     discount : {"log2", "zipf"} or sequence
-        Attention of the places; it must not rise.
+        Exposure of the positions; it must not increase.
     on_infeasible : {"error", "best"}
-        Raise, or take the nearest reachable exposures and warn.
+        Raise, or use the nearest reachable exposures and warn.
     tol : float
-        Largest deviation from T, in parts of its mean, and largest relative gap.
+        Largest deviation from T, relative to its mean, and largest relative gap.
     max_iter : int
-        Most rounds; a warning says where it did not suffice.
+        Maximum number of iterations; a warning reports if it was too small.
 
     Attributes
     ----------
     gap_, violation_ : float
-        What was reached.
+        Gap and deviation reached.
 
     References
     ----------
@@ -62,34 +63,19 @@ class ExposureAllocation(BaseEstimator):  # type: ignore[misc]
     array([0.95, 0.28])
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "k": Optional(Integer(1)),
-        "link": Optional(Instance(cast(type, Callable), "a function of the merits")),
-        "discount": DISCOUNT,
-        "on_infeasible": Choice("error", "best"),
-        "tol": Number(0.0, open_low=True),
-        "max_iter": Integer(1),
-    }
-
-    def __init__(
-        self,
-        k: int | None = None,
-        *,
-        link: Callable[[np.ndarray], Any] | None = None,
-        discount: str | Sequence[float] = "log2",
-        on_infeasible: Literal["error", "best"] = "error",
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-    ) -> None:
-        self.k = k
-        self.link = link
-        self.discount = discount
-        self.on_infeasible = on_infeasible
-        self.tol = tol
-        self.max_iter = max_iter
+    positional = ("k",)
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    link: Annotated[
+        Callable[[np.ndarray], Any] | None,
+        Optional(Instance(cast(type, Callable), "a function of the merits")),
+    ] = None
+    discount: Annotated[str | Sequence[float], DISCOUNT] = "log2"
+    on_infeasible: Annotated[Literal["error", "best"], Choice("error", "best")] = "error"
+    tol: Annotated[float, Number(0.0, open_low=True)] = 1e-3
+    max_iter: Annotated[int, Integer(1)] = 2000
 
     def fit_policy(self, relevance: Any) -> UserItemPolicy:
-        """Find the policy for relevances, users x items, dense or sparse."""
+        """Return the policy for relevances (users x items, dense or sparse)."""
         check_params("ExposureAllocation", self.get_params(), self.params)
         users = read_users("ExposureAllocation", relevance, self.k, self.discount)
         target = self._target(users)
@@ -129,7 +115,7 @@ class ExposureAllocation(BaseEstimator):  # type: ignore[misc]
         wanted = merit if self.link is None else np.asarray(self.link(merit), dtype=np.float64)
         if wanted.shape != merit.shape or not (wanted >= 0.0).all() or wanted.sum() <= 0.0:
             raise DataError(
-                "link of ExposureAllocation must give a number >= 0 for each item, one > 0"
+                "link of ExposureAllocation must return numbers >= 0, one per item, not all 0"
             )
         attention = np.zeros(users.n_items)
         attention[: len(users.attention)] = users.attention * users.n_users
@@ -139,18 +125,18 @@ class ExposureAllocation(BaseEstimator):  # type: ignore[misc]
             worst = int(np.argmax(target))
             what = (
                 "ExposureAllocation cannot give every item exposure in proportion to its merit: "
-                f"some ask for {over:.4g} more than the first places of all lists hold (item "
-                f"{worst} alone asks for {target[worst]:.4g} and can have {attention[0]:.4g})"
+                f"some need {over:.4g} more than the first positions of all lists have (item "
+                f"{worst} alone needs {target[worst]:.4g} and can have {attention[0]:.4g})"
             )
             if self.on_infeasible == "error":
-                raise InfeasibleError(f"{what}; take the nearest with on_infeasible='best'")
+                raise InfeasibleError(f"{what}; pass on_infeasible='best' for the nearest")
             warnings.warn(what, EquirankWarning, stacklevel=3)
             return nearest_reachable(target, attention)
         return target
 
     @staticmethod
     def _dual_gap(users: Users, multiplier: np.ndarray, target: np.ndarray, mixed: Mixed) -> float:
-        """Return how much more utility than reached any policy with these exposures could have."""
+        """Return the relative gap between the dual bound and the utility reached."""
         n = users.n_items
         best = users.atom(np.ones(n), multiplier)
         bound = float(best.point[:n].sum() + multiplier @ (best.point[n:] - target))
@@ -159,7 +145,7 @@ class ExposureAllocation(BaseEstimator):  # type: ignore[misc]
 
 
 class _Lagrangian:
-    """Utility, less the price of missing the exposures, plus multipliers times what is missed."""
+    """Utility minus a penalty on missed exposures plus multipliers times the missed exposures."""
 
     def __init__(self, target: np.ndarray, price: float) -> None:
         self.target, self.price, self.n = target, price, len(target)
@@ -167,15 +153,15 @@ class _Lagrangian:
 
     def gradient(self, point: np.ndarray) -> np.ndarray:
         """Return the gradient at a point."""
-        pull = self.multiplier - self.price * (point[self.n :] - self.target)
-        return np.concatenate([np.ones(self.n), pull])
+        shift = self.multiplier - self.price * (point[self.n :] - self.target)
+        return np.concatenate([np.ones(self.n), shift])
 
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rank a user's items by relevance plus what an item's exposure is worth."""
+        """Return the keys that rank the items of a user: relevance plus the value of exposure."""
         return gradient[: self.n], gradient[self.n :]
 
     def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
-        """Return better weights of atoms."""
+        """Return improved weights of the atoms."""
         return pairwise_steps(self, table, weights, gap)
 
     def relative(self, gradient: np.ndarray, point: np.ndarray) -> float:

@@ -1,4 +1,4 @@
-"""The best few items of every user, and what a list of them is worth to the items (compiled)."""
+"""Frank-Wolfe over mixtures of lists for many users."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ __all__ = [
     "Concave",
     "Mixed",
     "Users",
-    "add_worth",
+    "add_impact",
     "climb",
     "mixture_policy",
     "pairwise_steps",
@@ -30,60 +30,59 @@ __all__ = [
 
 @compiled
 def top_lists(
-    relevance: np.ndarray, scale: np.ndarray, shift: np.ndarray, places: int, lists: np.ndarray
+    relevance: np.ndarray, scale: np.ndarray, shift: np.ndarray, size: int, lists: np.ndarray
 ) -> None:
-    """Write each user's items with the largest ``relevance * scale + shift``, best first.
+    """Write the items of each user with the largest ``relevance * scale + shift``, best first.
 
-    Equal items: the lowest number first. ``lists`` is users x places.
+    Ties are broken by item number. ``lists`` is users x positions.
     """
-    best = np.empty(places)
+    best = np.empty(size)
     for user in range(relevance.shape[0]):
         filled = 0
         for item in range(relevance.shape[1]):
             value = relevance[user, item] * scale[item] + shift[item]
-            if filled == places and value <= best[places - 1]:
+            if filled == size and value <= best[size - 1]:
                 continue
-            at = filled if filled < places else places - 1
+            at = filled if filled < size else size - 1
             while at > 0 and best[at - 1] < value:
                 best[at] = best[at - 1]
                 lists[user, at] = lists[user, at - 1]
                 at -= 1
             best[at] = value
             lists[user, at] = item
-            if filled < places:
+            if filled < size:
                 filled += 1
 
 
 @compiled
-def add_worth(
+def add_impact(
     relevance: np.ndarray, lists: np.ndarray, attention: np.ndarray, impact: np.ndarray,
     exposure: np.ndarray,
 ) -> None:  # fmt: skip
-    """Add to each item's impact and exposure what these users' lists give it."""
+    """Add the impact and exposure of these users' lists to those of the items."""
     for user in range(lists.shape[0]):
-        for place in range(lists.shape[1]):
-            item = lists[user, place]
-            exposure[item] += attention[place]
-            impact[item] += attention[place] * relevance[user, item]
+        for position in range(lists.shape[1]):
+            item = lists[user, position]
+            exposure[item] += attention[position]
+            impact[item] += attention[position] * relevance[user, item]
 
 
 class Concave(Protocol):
-    """An objective to be maximised."""
+    """A concave objective to be maximised."""
 
     def gradient(self, point: np.ndarray) -> np.ndarray:
         """Return the gradient at a point."""
 
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return scale and shift: a user's best items have the largest relevance * scale + shift.
-        """
+        """Return scale and shift: the best items have the largest relevance * scale + shift."""
 
     def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
-        """Return better weights of atoms, whose vectors are the rows of the table."""
+        """Return improved weights of the atoms, whose vectors are the rows of the table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Atom:
-    """Lists for all users (None: any items at random) and their vector."""
+    """Lists for all users (None: random items) and their vector."""
 
     lists: np.ndarray | None
     point: np.ndarray
@@ -91,7 +90,7 @@ class Atom:
 
 @dataclass(eq=False)
 class Mixed:
-    """A mixture of atoms, and how far from the best it can be at most."""
+    """A mixture of atoms, with a bound on its gap to the optimum."""
 
     atoms: list[Atom]
     weights: np.ndarray
@@ -101,39 +100,39 @@ class Mixed:
 
 
 class Users:
-    """The users' relevances, worked through in blocks: sparse ones are never dense at once."""
+    """The relevances of the users, processed in blocks so that sparse ones stay sparse."""
 
     def __init__(self, relevance: np.ndarray, attention: np.ndarray) -> None:
         self.relevance, self.attention = relevance, attention
         self.n_users, self.n_items = relevance.shape
 
     def atom(self, scale: np.ndarray, shift: np.ndarray) -> Atom:
-        """Return every user the best list at these keys."""
+        """Return the best list of every user for these keys."""
         lists = np.empty((self.n_users, len(self.attention)), dtype=np.int32)
         impact, exposure = np.zeros(self.n_items), np.zeros(self.n_items)
         for begin in range(0, self.n_users, 1024):
             block = self.block(begin)
             part = lists[begin : begin + 1024]
             top_lists(block, scale, shift, len(self.attention), part)
-            add_worth(block, part, self.attention, impact, exposure)
+            add_impact(block, part, self.attention, impact, exposure)
         return Atom(lists, np.concatenate([impact, exposure]))
 
     def uniform(self) -> Atom:
-        """Return every user any items at random."""
+        """Return random items for every user."""
         share = self.attention.sum() / self.n_items
         impact = np.asarray(self.relevance.sum(axis=0), dtype=np.float64).ravel() * share
         return Atom(None, np.concatenate([impact, np.full(self.n_items, self.n_users * share)]))
 
     def block(self, begin: int) -> np.ndarray:
-        """Return some users' relevances as a plain array."""
+        """Return the relevances of a block of users as a dense array."""
         part = self.relevance[begin : begin + 1024]
         return part.toarray() if hasattr(part, "toarray") else part
 
 
 class AnyImpact(Users):
-    """Users for whom item i at place k is worth ``impact[u, i, k]``, whatever that may be.
+    """Users with an arbitrary impact ``impact[u, i, k]`` of item i at position k.
 
-    A user's best list is then an assignment of items to places, not a sort: for small sets.
+    The best list of a user is an assignment of items to positions, which suits small data.
     """
 
     def __init__(self, impact: np.ndarray, attention: np.ndarray) -> None:
@@ -141,19 +140,19 @@ class AnyImpact(Users):
         self.impact = impact
 
     def atom(self, scale: np.ndarray, shift: np.ndarray) -> Atom:
-        """Return every user the best list at these keys."""
+        """Return the best list of every user for these keys."""
         lists = np.empty((self.n_users, len(self.attention)), dtype=np.int32)
         gained, exposure = np.zeros(self.n_items), np.zeros(self.n_items)
         for user in range(self.n_users):
-            worth = self.impact[user] * scale[:, None] + shift[:, None] * self.attention
-            items, places = linear_sum_assignment(worth, maximize=True)
-            lists[user, places] = items
-            gained[items] += self.impact[user, items, places]
-            exposure[items] += self.attention[places]
+            value = self.impact[user] * scale[:, None] + shift[:, None] * self.attention
+            items, positions = linear_sum_assignment(value, maximize=True)
+            lists[user, positions] = items
+            gained[items] += self.impact[user, items, positions]
+            exposure[items] += self.attention[positions]
         return Atom(lists, np.concatenate([gained, exposure]))
 
     def uniform(self) -> Atom:
-        """Return every user any items at random."""
+        """Return random items for every user."""
         gained = self.impact.sum(axis=(0, 2)) / self.n_items
         share = self.n_users * self.attention.sum() / self.n_items
         return Atom(None, np.concatenate([gained, np.full(self.n_items, share)]))
@@ -171,9 +170,9 @@ def climb(
 ) -> Mixed:
     """Maximise a concave function of the mixture's vector.
 
-    Each round takes the lists that are best for the gradient: the gap between them and the mixture
-    bounds how much can still be won. Then weight is moved from the worst to the best atom, by exact
-    line search, as long as that promises more than half the gap.
+    Each iteration adds the best lists for the gradient; the gap between them and the mixture bounds
+    the possible gain. Then weight moves from the worst to the best atom, by exact line search, as
+    long as the gain exceeds half the gap.
     """
     if mixed is None:
         mixed = Mixed([start], np.ones(1), start.point.copy(), np.inf, 0)
@@ -192,7 +191,7 @@ def climb(
 
 
 def _reweigh(mixed: Mixed, objective: Concave, gap: float) -> None:
-    """Move weight between atoms; drop the ones that have none left."""
+    """Move weight between atoms, and drop those without weight."""
     table = np.array([atom.point for atom in mixed.atoms])
     weights = objective.reweigh(table, mixed.weights, gap)
     kept = np.flatnonzero(weights > 0.0)
@@ -204,14 +203,14 @@ def _reweigh(mixed: Mixed, objective: Concave, gap: float) -> None:
 def pairwise_steps(
     objective: Concave, table: np.ndarray, weights: np.ndarray, gap: float
 ) -> np.ndarray:
-    """Move weight from the worst atom to the best until no pair promises half the gap."""
+    """Move weight from the worst atom to the best until no pair gains half the gap."""
     weights = weights.copy()
     point = weights @ table
     for _ in range(50 * len(table)):
-        worth = table @ objective.gradient(point)
-        toward = int(np.argmax(worth))
-        away = int(np.argmin(np.where(weights > 0.0, worth, np.inf)))
-        if worth[toward] - worth[away] <= 0.5 * gap:
+        slope = table @ objective.gradient(point)
+        toward = int(np.argmax(slope))
+        away = int(np.argmin(np.where(weights > 0.0, slope, np.inf)))
+        if slope[toward] - slope[away] <= 0.5 * gap:
             break
         step = table[toward] - table[away]
         size = _line_search(objective, point, step, float(weights[away]))
@@ -224,7 +223,7 @@ def pairwise_steps(
 
 
 def _line_search(objective: Concave, point: np.ndarray, step: np.ndarray, most: float) -> float:
-    """Find where the slope along the step vanishes, by bisection; ``most`` if it never does."""
+    """Return where the derivative along the step vanishes, by bisection, at most ``most``."""
     if objective.gradient(point + most * step) @ step >= 0.0:
         return most
     low, high = 0.0, most
@@ -240,7 +239,7 @@ def _line_search(objective: Concave, point: np.ndarray, step: np.ndarray, most: 
 
 
 def read_users(owner: str, relevance: Any, k: int | None, discount: Any) -> Users:
-    """Check users x items relevances and the attention of the places."""
+    """Check relevances (users x items) and the exposure of the positions."""
     if hasattr(relevance, "tocsr"):
         table: Any = relevance.tocsr()
         values = table.data
@@ -257,14 +256,14 @@ def read_users(owner: str, relevance: Any, k: int | None, discount: Any) -> User
         raise DataError(
             f"relevance of {owner} must be finite numbers >= 0, got {values[where]} at {where}"
         )
-    places = table.shape[1] if k is None else k
-    if places > table.shape[1]:
+    size = table.shape[1] if k is None else k
+    if size > table.shape[1]:
         raise DataError(
             f"k of {owner} must be at most the number of items ({table.shape[1]}), got {k}"
         )
-    attention = np.asarray(discounts(places, discount), dtype=np.float64)
+    attention = np.asarray(discounts(size, discount), dtype=np.float64)
     if (np.diff(attention) > 0.0).any():
-        raise DataError(f"discount of {owner} must not rise from one place to the next")
+        raise DataError(f"discount of {owner} must not increase from one position to the next")
     return Users(table, attention)
 
 

@@ -1,15 +1,16 @@
-"""Weights of a mixture of lists that raise the welfare of the items (compiled)."""
+"""NashAllocation: lists for many users that maximise the welfare of the items."""
 
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..core.declared import Declared
 from ..core.errors import DataError, EquirankWarning
 from ..core.metric import DISCOUNT
-from ..core.params import Constraint, Integer, Number, Optional, check_params
+from ..core.params import Integer, Number, Optional, check_params
 from ..kernels.compiled import compiled
 from .frank_wolfe import AnyImpact, Users, climb, mixture_policy, read_users
 from .user_item_policy import UserItemPolicy
@@ -19,7 +20,7 @@ __all__ = ["NashAllocation", "reweigh"]
 
 @compiled
 def _slopes(point: np.ndarray, weight: np.ndarray, aversion: float, slope: np.ndarray) -> None:
-    """Write what one more unit of each item's impact is worth: ``w / impact^aversion``."""
+    """Write the derivative of the welfare in each item's impact: ``w / impact^aversion``."""
     for item in range(len(weight)):
         if weight[item] <= 0.0:
             slope[item] = 0.0
@@ -35,7 +36,7 @@ def _slopes(point: np.ndarray, weight: np.ndarray, aversion: float, slope: np.nd
 def _rise(
     point: np.ndarray, step: np.ndarray, size: float, weight: np.ndarray, aversion: float
 ) -> float:
-    """Return the slope of the welfare along a step, some way along it."""
+    """Return the derivative of the welfare along a step, at a given size of it."""
     total = 0.0
     for item in range(len(weight)):
         if weight[item] > 0.0 and step[item] != 0.0:
@@ -51,10 +52,10 @@ def _rise(
 def reweigh(
     table: np.ndarray, shares: np.ndarray, weight: np.ndarray, aversion: float, gap: float
 ) -> None:
-    """Move shares between the rows of a table of impacts until no pair promises half the gap.
+    """Move shares between the rows of a table of impacts until no pair gains half the gap.
 
-    Each step goes from the worst row that has a share to the best one, as far as the welfare
-    rises (bisection). Changes ``shares`` in place.
+    Each step moves share from the worst row with a share to the best row, as long as the welfare
+    increases (bisection). Changes ``shares`` in place.
     """
     count, n = table.shape
     point = np.zeros(n)
@@ -67,13 +68,13 @@ def reweigh(
         best, worst = -1, -1
         high, low = -np.inf, np.inf
         for row in range(count):
-            worth = 0.0
+            value = 0.0
             for item in range(n):
-                worth += slope[item] * table[row, item]
-            if worth > high:
-                best, high = row, worth
-            if shares[row] > 0.0 and worth < low:
-                worst, low = row, worth
+                value += slope[item] * table[row, item]
+            if value > high:
+                best, high = row, value
+            if shares[row] > 0.0 and value < low:
+                worst, low = row, value
         if high - low <= 0.5 * gap:
             break
         for item in range(n):
@@ -98,37 +99,38 @@ def reweigh(
             point[item] += size * step[item]
 
 
-class NashAllocation(BaseEstimator):  # type: ignore[misc]
-    """Lists for all users that maximise the welfare of the items, by default Nash's.
+class NashAllocation(Declared, BaseEstimator):  # type: ignore[misc]
+    """Lists for all users that maximise the welfare of the items, by default Nash welfare.
 
     Maximises ``sum_i w_i log(impact_i)``, ``impact_i = sum_{u, k} r(u, i) e(k) X(u, i, k)``, over
     all policies X that show each user a random list; ``w_i = merit_i^alpha`` with
-    ``merit_i = sum_u r(u, i)``. With another ``aversion`` f ``sum_i w_i impact_i^(1-f) / (1-f)``: 0
-    is the total utility, 1 Nash welfare, and the larger the more the worst off count. Solved by
-    Frank-Wolfe with pairwise steps from the uniform policy; the gap it reports bounds what the best
-    policy could gain. Equal items: the lowest number first. Items relevant to nobody are left out.
+    ``merit_i = sum_u r(u, i)``. With another ``aversion`` f the objective is
+    ``sum_i w_i impact_i^(1-f) / (1-f)``: 0 is the total utility, 1 Nash welfare, and a larger f
+    gives more weight to the worst off. Solved by Frank-Wolfe with pairwise steps from the uniform
+    policy; the reported gap bounds the gain of the optimum. Ties are broken by item number. Items
+    that are relevant to nobody are left out.
 
     Parameters
     ----------
     alpha : float
-        Exponent of merit in the weights; 0 weighs all items alike.
+        Exponent of merit in the weights; 0 weights all items equally.
     k : int, optional
-        Places of each list; all items by default.
+        Number of positions of each list; all items by default.
     aversion : float
         Aversion to inequality, f above.
     discount : {"log2", "zipf"} or sequence
-        Attention of the places; it must not rise.
+        Exposure of the positions; it must not increase.
     tol : float
-        Stop at this relative gap; of Nash welfare the gap in the weighted mean of log impact.
+        Relative gap at which to stop; for Nash welfare, of the weighted mean of log impact.
     max_iter : int
-        Most rounds; a warning says where the gap is still larger.
+        Maximum number of iterations; a warning reports a larger gap.
 
     Attributes
     ----------
     gap_ : float
         The relative gap reached.
     n_iter_ : int
-        Rounds taken.
+        Number of iterations.
 
     References
     ----------
@@ -144,42 +146,24 @@ class NashAllocation(BaseEstimator):  # type: ignore[misc]
     array([0.8, 0.4])
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "alpha": Number(0.0),
-        "k": Optional(Integer(1)),
-        "aversion": Number(0.0),
-        "discount": DISCOUNT,
-        "tol": Number(0.0, open_low=True),
-        "max_iter": Integer(1),
-    }
-
-    def __init__(
-        self,
-        alpha: float = 0.0,
-        k: int | None = None,
-        *,
-        aversion: float = 1.0,
-        discount: str | Sequence[float] = "log2",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-    ) -> None:
-        self.alpha = alpha
-        self.k = k
-        self.aversion = aversion
-        self.discount = discount
-        self.tol = tol
-        self.max_iter = max_iter
+    positional = ("alpha", "k")
+    alpha: Annotated[float, Number(0.0)] = 0.0
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    aversion: Annotated[float, Number(0.0)] = 1.0
+    discount: Annotated[str | Sequence[float], DISCOUNT] = "log2"
+    tol: Annotated[float, Number(0.0, open_low=True)] = 1e-3
+    max_iter: Annotated[int, Integer(1)] = 1000
 
     def fit_policy(self, relevance: Any, *, impact: Any = None) -> UserItemPolicy:
-        """Find the policy.
+        """Return the policy.
 
         Parameters
         ----------
         relevance : array-like or sparse array of shape (n_users, n_items)
-            What seeing an item is worth to a user, >= 0; its sums over users are the merits.
+            Value of an item to a user, >= 0; its sums over users are the merits.
         impact : array-like of shape (n_users, n_items, k), optional
-            What item i gains at place k of user u's list, where that is not relevance times
-            attention. A user's best list is then an assignment: for small sets.
+            Gain of item i at position k of the list of user u, if it is not relevance times
+            exposure. The best list of a user is then an assignment, which suits small data.
         """
         check_params("NashAllocation", self.get_params(), self.params)
         users = read_users("NashAllocation", relevance, self.k, self.discount)
@@ -189,11 +173,11 @@ class NashAllocation(BaseEstimator):  # type: ignore[misc]
             merit = np.where(users.impact.max(axis=(0, 2)) > 0.0, np.maximum(merit, 1e-300), 0.0)
         wanted = merit > 0.0
         if not wanted.any():
-            raise DataError("relevance of NashAllocation must be positive somewhere")
+            raise DataError("relevance of NashAllocation must include a number > 0, got zeros only")
         if not wanted.all():
             warnings.warn(
-                f"NashAllocation leaves out {int((~wanted).sum())} of {len(wanted)} items: they "
-                f"are relevant to nobody (the first is item {int(np.argmin(wanted))})",
+                f"NashAllocation leaves out {int((~wanted).sum())} of {len(wanted)} items that are "
+                f"relevant to nobody (the first is item {int(np.argmin(wanted))})",
                 EquirankWarning,
                 stacklevel=2,
             )
@@ -210,8 +194,8 @@ class NashAllocation(BaseEstimator):  # type: ignore[misc]
         self.gap_, self.n_iter_ = mixed.gap, mixed.steps
         if mixed.gap > self.tol:
             warnings.warn(
-                f"NashAllocation stopped after {mixed.steps} rounds at a gap of {mixed.gap:.3g}, "
-                f"above tol={self.tol:g}",
+                f"NashAllocation stopped after {mixed.steps} iterations at a gap of "
+                f"{mixed.gap:.3g}, above tol={self.tol:g}",
                 EquirankWarning,
                 stacklevel=2,
             )
@@ -232,7 +216,7 @@ def _any_impact(impact: Any, users: Users) -> AnyImpact:
 
 
 class _Welfare:
-    """The welfare of the impacts, which are the first half of a point."""
+    """Welfare of the impacts, which are the first half of a point."""
 
     def __init__(self, weight: np.ndarray, aversion: float) -> None:
         self.weight, self.aversion, self.n = weight, aversion, len(weight)
@@ -250,11 +234,11 @@ class _Welfare:
         return result
 
     def keys(self, gradient: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Rank a user's items by relevance times what an item's impact is worth."""
+        """Return the keys that rank the items of a user: relevance times the value of impact."""
         return gradient[: self.n], np.zeros(self.n)
 
     def reweigh(self, table: np.ndarray, weights: np.ndarray, gap: float) -> np.ndarray:
-        """Return better weights of atoms, in compiled code."""
+        """Return improved weights of the atoms, by compiled code."""
         result = weights.copy()
         impacts = np.ascontiguousarray(table[:, : self.n])
         reweigh(impacts, result, self.weight, float(self.aversion), gap)

@@ -1,4 +1,4 @@
-"""UserItemPolicy: which items each user is shown, as a mixture of lists."""
+"""UserItemPolicy: the items shown to each user, as a mixture of lists."""
 
 from pathlib import Path
 from typing import Any
@@ -15,27 +15,27 @@ __all__ = ["UserItemPolicy"]
 
 
 class UserItemPolicy:
-    """Lists of items for every user: a mixture of a few, or, for a part, any items at random.
+    """Lists of items for every user: a mixture of a few lists and of random items.
 
-    The result of `NashAllocation` and `ExposureAllocation`. It stores a few lists per user and
-    their common weights, not users x items x places numbers.
+    It is the result of `NashAllocation` and `ExposureAllocation`, and stores a few lists per user
+    and their common weights, not users x items x positions numbers.
 
     Parameters
     ----------
     lists : array-like of int of shape (n_lists, n_users, n_places)
-        Item numbers, best place first.
+        Item numbers, best first.
     weights : array-like of shape (n_lists,)
         The probability of each list.
     attention : array-like of shape (n_places,)
-        How much attention each place draws.
+        Exposure of each position.
     n_items : int
-        How many items there are.
+        Number of items.
     uniform : float
-        The probability with which all places are filled at random instead.
+        Probability that all positions are filled at random instead.
 
     Examples
     --------
-    Two users and two items, one place; each item is shown to one user:
+    Two users, two items and one position; each item is shown to one user:
 
     >>> from equirank.allocation import UserItemPolicy
     >>> policy = UserItemPolicy([[[0], [1]]], [1.0], [1.0], n_items=2)
@@ -55,11 +55,11 @@ class UserItemPolicy:
         self.uniform = uniform
         if self.lists.ndim != 3 or self.lists.shape[2] != len(self.attention):
             raise DataError(
-                "lists must have the shape (lists, users, places), one place per attention, got "
-                f"{self.lists.shape}"
+                f"lists must have the shape (lists, users, {len(self.attention)}), with a position "
+                f"per value of attention, got {self.lists.shape}"
             )
         if self.weights.shape != (len(self.lists),) or (self.weights < 0.0).any():
-            raise DataError("weights must be one number >= 0 for each list")
+            raise DataError("weights must be one number >= 0 per list")
         if abs(float(self.weights.sum()) + uniform - 1.0) > 1e-6:
             raise DataError(
                 f"weights and uniform must add up to 1, got {self.weights.sum() + uniform:.6g}"
@@ -71,19 +71,19 @@ class UserItemPolicy:
         return int(self.lists.shape[1])
 
     def impact(self, relevance: Any) -> np.ndarray:
-        """Return what each item gains: attention times relevance, summed over users and places."""
+        """Return the impact of each item: exposure times relevance, over users and positions."""
         values = _dense(relevance)
         result = np.zeros(self.n_items)
         users = np.arange(self.n_users)[:, None]
         for weight, shown in zip(self.weights, self.lists, strict=True):
-            worth = weight * values[users, shown] * self.attention
-            result += np.bincount(shown.ravel(), worth.ravel(), minlength=self.n_items)
+            impact = weight * values[users, shown] * self.attention
+            result += np.bincount(shown.ravel(), impact.ravel(), minlength=self.n_items)
         if self.uniform > 0.0:
             result += self.uniform * values.sum(axis=0) * self.attention.sum() / self.n_items
         return result
 
     def user_utility(self, relevance: Any) -> np.ndarray:
-        """Return what each user gains."""
+        """Return the utility of each user."""
         values = _dense(relevance)
         users = np.arange(self.n_users)[:, None]
         result = np.zeros(self.n_users)
@@ -92,7 +92,7 @@ class UserItemPolicy:
         return result + self.uniform * values.mean(axis=1) * self.attention.sum()
 
     def exposure(self) -> np.ndarray:
-        """Return the attention each item draws, summed over users and places."""
+        """Return the exposure of each item, summed over users and positions."""
         result = np.zeros(self.n_items)
         for weight, shown in zip(self.weights, self.lists, strict=True):
             drawn = np.broadcast_to(weight * self.attention, shown.shape)
@@ -100,7 +100,7 @@ class UserItemPolicy:
         return result + self.uniform * self.n_users * self.attention.sum() / self.n_items
 
     def sample(self, random_state: Any = None) -> np.ndarray:
-        """Draw a list for every user: users x places item numbers."""
+        """Draw a list for every user: item numbers (users x positions)."""
         rng = generator(random_state)
         edges = np.cumsum(self.weights)
         chosen = np.searchsorted(edges, rng.random(self.n_users), side="right")
@@ -113,36 +113,35 @@ class UserItemPolicy:
         return result
 
     def to_array(self) -> np.ndarray:
-        """Return the probabilities as users x items x places: for small sets, and for the metrics.
-        """
+        """Return the probabilities (users x items x positions), for small data and for metrics."""
         result = np.zeros((self.n_users, self.n_items, len(self.attention)))
         users = np.arange(self.n_users)[:, None]
-        places = np.arange(len(self.attention))
+        positions = np.arange(len(self.attention))
         for weight, shown in zip(self.weights, self.lists, strict=True):
-            result[users, shown, places] += weight
+            result[users, shown, positions] += weight
         return result + self.uniform / self.n_items
 
     def to_table(self, user: int = 0) -> Table:
-        """Return one user's lists: list, weight, place, item."""
+        """Return the lists of one user: list, weight, place, item."""
         check_params("to_table", {"user": user}, {"user": Integer(0, self.n_users - 1)})
-        count, places = len(self.lists), len(self.attention)
+        count, size = len(self.lists), len(self.attention)
         return Table(
             {
-                "list": np.repeat(np.arange(count), places),
-                "weight": np.repeat(self.weights, places),
-                "place": np.tile(np.arange(1, places + 1), count),
+                "list": np.repeat(np.arange(count), size),
+                "weight": np.repeat(self.weights, size),
+                "place": np.tile(np.arange(1, size + 1), count),
                 "item": self.lists[:, user].ravel(),
             },
             None,
         )
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return what the policy was made from."""
+        """Return the arguments of the policy."""
         names = ("lists", "weights", "attention", "n_items", "uniform")
         return {name: getattr(self, name) for name in names}
 
     def save(self, folder: str | Path) -> None:
-        """Save the policy into a folder that `equirank.load` reads; no pickle is involved."""
+        """Save the policy to a folder that `equirank.load` reads, without pickle."""
         save(self, folder)
 
 

@@ -1,4 +1,4 @@
-"""audit: from a ranking of people to tables, sentences and a report."""
+"""audit: compare how groups of people are ranked."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -36,8 +36,8 @@ Ties = Literal["average", "stable"]
 def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
     """Return the ranking that data states.
 
-    ``columns`` (query, score, relevance, position, sensitive) are names of columns beside a frame,
-    arrays beside nothing, and must be None beside a `RankingData` or a `Ranking`.
+    ``columns`` (query, score, relevance, position, sensitive) are column names if ``data`` is a
+    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`.
     """
     if isinstance(data, (RankingData, Ranking)):
         refuse_beside(columns, type(data).__name__)
@@ -47,7 +47,7 @@ def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
     else:
         found = _from_frame(data, columns)
     if "score" not in found and "position" not in found:
-        raise DataError("score or position must be given to know the order, got neither")
+        raise DataError("score or position must be given to define the order, got neither")
     return as_ranking_data(
         y=found.get("relevance"),
         qid=found.get("query"),
@@ -59,7 +59,7 @@ def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
 
 
 def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the named columns of a frame; those not named are recognised as in `read_csv`."""
+    """Return the columns of a frame by role; those not named are recognised as in `read_csv`."""
     for role, name in columns.items():
         if isinstance(name, np.ndarray):
             raise DataError(f"{role} must be the name of a column of data, got an array")
@@ -112,52 +112,52 @@ def audit(
     against_title: str = "the other ranking",
     created: str | None = None,
 ) -> AuditResult:
-    """Audit a ranking of people: who stands higher, by how much, how sure that is.
+    """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
     Parameters
     ----------
     data : RankingData, Ranking, data frame, mapping of columns, or None
-        What is audited. None where the columns are given as arrays.
+        The ranking to audit. None if the columns are given as arrays.
     query, score, relevance, position : str or array-like, optional
-        Beside a frame, names of its columns (recognised as in `read_csv` where left out, False for
-        none); beside nothing, arrays. Without ``query`` there is one list; without ``relevance``
-        representation and exposure are looked at only; a ``position`` (from 1; 0 is not shown)
-        overrules a ``score`` (higher is first).
+        Column names of a frame (recognised as in `read_csv` if omitted, False for none), or arrays
+        if ``data`` is None. Without ``query`` there is one list. Without ``relevance`` only
+        representation and exposure are measured. A ``position`` (from 1; 0 is not shown) takes
+        precedence over a ``score`` (higher is first).
     sensitive : str, sequence of str, or arrays, optional
-        The attributes of people: names of columns; beside nothing what `as_ranking_data` takes. A
-        missing value is a group of its own.
+        The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
+        Missing values form a separate group.
     protected : str, sequence of str or mapping, optional
-        The groups to look at against all others: ``"sex=female"`` or ``{"sex": "female"}``. Without
-        it all groups are compared.
+        The groups to compare with everyone else: ``"sex=female"`` or ``{"sex": "female"}``. By
+        default all groups are compared.
     k : int or sequence of int, optional
-        The first k places are selected. Without it 10 and 50, as far as lists are longer.
+        Cutoffs: the top k are selected. By default 10 and 50, if lists are longer.
     metrics : metric, string, or a list of them, optional
-        Further metrics, such as ``"RND@50"``; metrics of groups are measured for every attribute.
+        Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
     against : optional
-        A second ranking of the same lists, in any form ``data`` may have (a frame with the same
-        columns), to compare with.
+        A second ranking of the same lists to compare with, in any form of ``data`` (a frame needs
+        the same columns).
     cross : bool
-        Look at the intersections of every two attributes, too.
+        Whether to audit the intersections of every two attributes.
     ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
+        Whether tied items share the mean of their positions or keep the input order.
     n_boot, n_permutations : int
-        Bootstrap replicates of the intervals and draws of the permutation tests; 0 switches off.
+        Bootstrap replicates of the intervals and draws of the permutation tests; 0 for none.
     level : float
-        Level of the intervals.
+        Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
-        The same seed gives the same result.
+        Seed of the bootstrap and the permutations.
     title, against_title, created : str, optional
         Names of the two rankings and a date, for the report.
 
     Returns
     -------
     AuditResult
-        With ``verdict``, ``tables``, ``facts``, ``notes``, ``to_html``, ``to_json`` and ``fails``.
+        Its ``verdict``, ``tables``, ``facts`` and ``notes``; ``to_html`` writes a report.
 
     Raises
     ------
     DataError
-        Where something given is wrong: which argument, which row, and what was expected.
+        If an argument is invalid; the message names the argument and the row.
 
     Examples
     --------
@@ -211,7 +211,7 @@ def audit_ranking(
     created: str | None,
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
-    """Audit a ranking that is at hand; ``measure`` is `evaluate`, or does the same elsewhere.
+    """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
 
     The other parameters are those of `audit`.
     """
@@ -226,7 +226,7 @@ def audit_ranking(
         n_permutations=n_permutations,
         seed=as_seed(random_state),
     )
-    measured = _focused(measure_all(plan, metrics, measure=measure))
+    measured = _with_focus(measure_all(plan, metrics, measure=measure))
     other = None if against is None else _other(against, measured, metrics)
     tables = _tables(measured, other)
     for table in tables.values():
@@ -251,16 +251,16 @@ def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
 
 
 def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names of columns to a second frame; data and rankings bring their own."""
+    """Return the column names for a second frame; None for data and rankings."""
     own = isinstance(against, (RankingData, Ranking))
     return dict.fromkeys(columns) if own else dict(columns)
 
 
-def _focused(measured: Measured) -> Measured:
-    """Let pictures look at the protected group, else at the one that stands lowest."""
+def _with_focus(measured: Measured) -> Measured:
+    """Set the focus of each attribute: the protected group, else the one ranked lowest."""
     lowest = {}
     for each in measured.plan.audited:
-        means = np.asarray(measured.places(each).summary[1])
+        means = np.asarray(measured.position_differences(each).summary[1])
         lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
     audited = {
         each: each if each.protected else each.focused(lowest[each.name])
@@ -272,11 +272,11 @@ def _focused(measured: Measured) -> Measured:
 
 
 def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:
-    """Measure the second ranking in the same way, without intervals of its own."""
+    """Evaluate the second ranking in the same way, without intervals."""
     plan, data = measured.plan, ranking.data
     lacking = [name for name in plan.data.sensitive if name not in data.sensitive]
     if lacking:
-        raise DataError(f"against must have the attribute {lacking[0]!r}, which data has")
+        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
     audited = []
     for each in plan.audited:
         attribute = data.attribute(each.key)

@@ -1,4 +1,4 @@
-"""The page: a result becomes one HTML file that needs no network. Nothing is computed here."""
+"""The HTML report of an audit."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from ..reports.page import asset, chart_for_page, table_rows, write_page
 __all__ = ["render"]
 
 
-#: The pictures of each attribute: name on the page, function, table that must have rows.
-PICTURES: tuple[tuple[str, str, str], ...] = (
+#: The charts of each attribute: name on the page, function, table that must have rows.
+CHARTS: tuple[tuple[str, str, str], ...] = (
     ("places", "position_difference", "groups"),
     ("prefix", "prefix_shares", "prefix_shares"),
     ("exposure", "exposure", "groups"),
@@ -25,32 +25,17 @@ PICTURES: tuple[tuple[str, str, str], ...] = (
     ("strip", "position_strip", "strip"),
     ("comparison", "comparison", "comparison"),
 )
-#: Kinds of notes that stand beside what they are about; all others are listed as data notes.
+#: Kinds of notes shown in other sections; all others are listed as data notes.
 PLACED = ("warning", "sample", "small", "four_fifths")
-#: Names of the data that are longer are cut in sentences.
+#: Longer names are cut in sentences.
 LONG = 60
-#: A bracket in a sentence of the verdict that says how sure it is.
+#: A bracket with statistics in a sentence of the verdict.
 STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\)[.,;:]?)")
 
 
 def render(result: Any) -> str:
-    """Write an audit's result as one self-contained page.
-
-    Whatever the page shows stands in the result; nothing is computed. Names from the data are
-    escaped wherever they appear, the charts' script is inlined once, and a content security policy
-    lets no other script run and nothing be fetched.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Its facts, verdict, tables and notes are shown.
-
-    Returns
-    -------
-    str
-        The page, in HTML.
-    """
-    said = _shortener(result)
+    """Return the report of an `AuditResult` as one self-contained HTML page."""
+    cut = _shortener(result)
     return write_page(
         asset("audit.html"),
         kind="ranking audit",
@@ -65,9 +50,9 @@ def render(result: Any) -> str:
         style=asset("audit.css"),
         script=asset("audit.js"),
         facts=result.facts,
-        verdict=[_parts(said(sentence)) for sentence in result.verdict],
+        verdict=[_parts(cut(sentence)) for sentence in result.verdict],
         notes=[
-            note | {"text": said(note["text"])}
+            note | {"text": cut(note["text"])}
             for note in result.notes
             if not any(note["text"] in sentence for sentence in result.verdict)
         ],
@@ -79,22 +64,22 @@ def render(result: Any) -> str:
 
 
 def _shortener(result: Any) -> Callable[[str], str]:
-    """Return a function that cuts the names of the data in a sentence, where they are very long."""
+    """Return a function that cuts very long names in a sentence."""
     names = {entry["name"] for entry in _attributes(result)}
     names |= {name for entry in _attributes(result) for name in entry["by"]}
     names |= {group["name"] for entry in _attributes(result) for group in entry["groups"]}
     long = sorted((name for name in names if len(name) > LONG), key=len, reverse=True)
 
-    def said(sentence: str) -> str:
+    def cut(sentence: str) -> str:
         for name in long:
             sentence = sentence.replace(name, shorten(name, LONG))
         return sentence
 
-    return said
+    return cut
 
 
 def _parts(sentence: str) -> list[tuple[bool, str]]:
-    """Cut a sentence at its bracketed statistics, which the page writes smaller."""
+    """Split a sentence at its bracketed statistics, which the page sets in small type."""
     pieces = STATISTICS.split(sentence)
     return [(at % 2 == 1, piece) for at, piece in enumerate(pieces) if piece]
 
@@ -109,7 +94,7 @@ def _rows(table: Any, attribute: str | None = None) -> list[dict[str, Any]]:
 
 
 def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
-    """Gather the rows of one attribute, in the shape in which the template lays them out."""
+    """Return the rows of one attribute, as the template needs them."""
     name = entry["name"]
     rows = {
         key: _rows(table, name)
@@ -130,9 +115,9 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Draw each picture of each attribute for which there are rows."""
+    """Draw each chart of each attribute that has rows."""
     for index, entry in enumerate(_attributes(result)):
-        for key, function, table in PICTURES:
+        for key, function, table in CHARTS:
             if _rows(result.tables[table], entry["name"]):
                 draw: Callable[..., Any] = getattr(plots, function)
                 yield f"{key}-{index}", chart_for_page(draw(result, entry["name"]))

@@ -1,4 +1,4 @@
-"""The plan of an audit: which groups are looked at, at which cutoffs, and with how much care."""
+"""The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,23 +8,22 @@ from typing import Any
 import numpy as np
 
 from ..core.data import Attribute, RankingData
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
-from ..core.registry import suggest
 
 __all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
 
 
-#: Between the names of attributes that are crossed.
+#: Joins the names of crossed attributes.
 TIMES = " x "
-#: Cutoffs looked at unless others are given, as far as the lists are longer.
+#: Default cutoffs, used if the lists are longer.
 DEFAULT_KS = (10, 50)
 
 
 @dataclass(frozen=True, eq=False)
 class Audited:
-    """One attribute of an audit, or several that are crossed.
+    """An attribute of an audit, or several crossed.
 
     Attributes
     ----------
@@ -33,10 +32,9 @@ class Audited:
     attribute : Attribute
         Its codes and groups.
     protected : tuple of int
-        Codes of the groups the user named.
+        Codes of the protected groups.
     focus : int
-        The code of the group that pictures look at: the protected one, else the one that stands
-        lowest.
+        Code of the group shown in charts: the protected one, else the one ranked lowest.
     """
 
     by: tuple[str, ...]
@@ -46,12 +44,12 @@ class Audited:
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name, with crossed columns joined."""
         return TIMES.join(self.by)
 
     @property
     def key(self) -> Any:
-        """The word for ``by`` of a metric."""
+        """The value for ``by`` of a metric."""
         return self.by[0] if len(self.by) == 1 else self.by
 
     @property
@@ -70,13 +68,13 @@ class Audited:
         return len(self.attribute.categories)
 
     def focused(self, focus: int) -> "Audited":
-        """Return the same with another group to look at."""
+        """Return a copy with another focus."""
         return replace(self, focus=focus)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is audited, and how."""
+    """The ranking to audit, and the settings."""
 
     ranking: Ranking
     audited: tuple[Audited, ...]
@@ -89,12 +87,12 @@ class Plan:
 
     @property
     def data(self) -> RankingData:
-        """What is ranked."""
+        """The ranked data."""
         return self.ranking.data
 
     @property
     def one_list(self) -> bool:
-        """Whether there is one list only."""
+        """Whether there is only one list."""
         return self.data.n_queries == 1
 
 
@@ -109,10 +107,10 @@ def make_plan(
     n_permutations: int,
     seed: int,
 ) -> Plan:
-    """Choose attributes, intersections, protected groups and cutoffs."""
+    """Return the plan: attributes, intersections, protected groups and cutoffs."""
     data = ranking.data
     if not data.sensitive:
-        raise DataError("sensitive must name at least one attribute of people, got none")
+        raise DataError("sensitive must name at least one attribute, got none")
     keys: list[tuple[str, ...]] = [(name,) for name in data.sensitive]
     if cross:
         keys += list(combinations(data.sensitive, 2))
@@ -137,7 +135,7 @@ def make_plan(
 
 
 def choose_ks(k: Any, median: float) -> tuple[int, ...]:
-    """Return the cutoffs asked for; else 10 and 50 where lists are longer, else half a list.
+    """Return the given cutoffs; else 10 and 50 if lists are longer, else half a list.
 
     Examples
     --------
@@ -148,17 +146,17 @@ def choose_ks(k: Any, median: float) -> tuple[int, ...]:
         return tuple(each for each in DEFAULT_KS if each < median) or (max(1, int(median // 2)),)
     several = tuple(k) if isinstance(k, Iterable) and not isinstance(k, str) else (k,)
     if not several:
-        raise DataError("k must hold at least one cutoff, got none")
+        raise DataError("k must contain at least one cutoff, got none")
     for each in several:
         check_params("audit", {"k": each}, {"k": Integer(1)})
     return tuple(sorted({int(each) for each in several}))
 
 
 def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]:
-    """Find the codes of the protected groups of each attribute."""
+    """Return the codes of the protected groups of each attribute."""
     found: dict[str, tuple[int, ...]] = {each.name: () for each in audited}
     known = {each.name: each.attribute for each in audited}
-    for name, group in _pairs(given, audited):
+    for name, group in _named_groups(given, audited):
         if name not in known:
             hint = suggest(name, list(known))
             raise DataError(
@@ -171,8 +169,11 @@ def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]
     return found
 
 
-def _pairs(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
-    """Read ``{"sex": "f"}``, ``"sex=f"`` or several of them; one attribute needs no name."""
+def _named_groups(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
+    """Return (attribute, group) pairs from ``{"sex": "f"}``, ``"sex=f"`` or several of them.
+
+    With a single attribute its name may be omitted.
+    """
     if given is None:
         return []
     if isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""AuditResult: the verdict, the facts, the tables and the notes of an audit."""
+"""AuditResult: the verdict, facts, tables and notes of an audit."""
 
 import html
 import json
@@ -19,24 +19,24 @@ __all__ = ["SCHEMA_VERSION", "AuditResult"]
 
 
 SCHEMA_VERSION = 1
-#: Columns of the table of groups that the short text shows.
+#: Columns of the table of groups in the text form.
 SHOWN = ("attribute", "group", "size", "mean_position", "position_difference", "exposure_per_item")
 
 
 @dataclass(eq=False, repr=False)
 class AuditResult:
-    """What an audit found: made by `audit`, or read back by `from_json`.
+    """The result of `audit`; `from_json` reads a stored one.
 
     Attributes
     ----------
     facts : dict
         What was audited and how: sizes, attributes and their groups, cutoffs, seeds.
     verdict : list of str
-        Sentences in words of daily life, made by rules from the tables.
+        Sentences in plain English, written by rules from the tables.
     tables : dict of str to Table
         ``groups``, ``selection``, ``gaps``, ``metrics``, ``prefix_shares``, ``exposure_merit``,
         ``pairwise``, ``scores``, ``strip``, ``checks``, ``queries``, ``blind_spots``, ``methods``
-        and ``comparison``; those that do not apply have no row. Each has ``to_frame``.
+        and ``comparison``; those that do not apply have no rows. Each has ``to_frame``.
     notes : list of dict
         ``kind`` and ``text``: ties, missing values, skipped lists, small groups.
 
@@ -45,7 +45,7 @@ class AuditResult:
     >>> from equirank import audit
     >>> result = audit(score=[4, 3, 2, 1], sensitive={"sex": list("mmff")}, protected="sex=f")
     >>> result.verdict[0]
-    '4 entries in one list were audited by sex.'
+    'This audit covers 4 people in one list, compared by sex.'
     >>> result.tables["groups"]["mean_position"]
     array([3.5, 1.5])
     >>> result.fails("PositionDifference>3")
@@ -64,7 +64,7 @@ class AuditResult:
         Parameters
         ----------
         path : path
-            It is written under another name and renamed when it is whole.
+            The file is written under another name and renamed when complete.
         """
         from .audit_page import render
 
@@ -73,18 +73,18 @@ class AuditResult:
             file.write(page.encode("utf-8"))
 
     def to_json(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return everything as JSON, and write it where a path is given.
+        """Return the result as JSON, and write it to a path if given.
 
         Parameters
         ----------
         path : path, optional
-            It is written under another name and renamed when it is whole.
+            The file is written under another name and renamed when complete.
 
         Returns
         -------
         str
-            With ``schema_version``, ``facts``, ``verdict``, ``notes`` and ``tables``; each table is
-            a dict of column to ``type`` and ``values``. Undefined numbers are null.
+            ``schema_version``, ``facts``, ``verdict``, ``notes`` and ``tables``; each table maps a
+            column to ``type`` and ``values``. Undefined numbers are null.
         """
         document = {
             "schema_version": SCHEMA_VERSION,
@@ -102,17 +102,17 @@ class AuditResult:
 
     @classmethod
     def from_json(cls, path: str | os.PathLike[str]) -> "AuditResult":
-        """Read back what `to_json` wrote.
+        """Return the result that `to_json` wrote.
 
         Parameters
         ----------
         path : path or str
-            A file, or the text itself.
+            A file, or the JSON text.
 
         Raises
         ------
         FormatError
-            Where it is not the JSON of an audit, or of a newer version.
+            If it is not the JSON of an audit, or was written by a newer version.
 
         Examples
         --------
@@ -130,17 +130,17 @@ class AuditResult:
             document = json.loads(text)
             version = document["schema_version"]
         except (ValueError, TypeError, KeyError):
-            raise FormatError(f"{name} must be JSON written by an audit, and is not") from None
+            raise FormatError(f"{name} must be JSON written by an audit") from None
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise FormatError(
-                f"{name} has schema_version {version!r}, and this equirank reads up to "
-                f"{SCHEMA_VERSION}: a newer equirank is needed"
+                f"schema_version of {name} must be at most {SCHEMA_VERSION}, got {version!r}: a "
+                "newer equirank is needed"
             )
         try:
             tables = {key: table_from_json(part) for key, part in document["tables"].items()}
             parts = [document[key] for key in ("facts", "verdict", "notes")]
         except (KeyError, TypeError, AttributeError, ValueError):
-            raise FormatError(f"{name} must be JSON written by an audit, and lacks parts") from None
+            raise FormatError(f"{name} must be JSON of an audit, but parts are missing") from None
         return cls(parts[0], parts[1], tables, parts[2])
 
     def fails(self, expression: str) -> bool:
@@ -150,9 +150,8 @@ class AuditResult:
         ----------
         expression : str
             A metric, optionally ``.low``, ``.high`` or ``.p_value``, one of ``>``, ``>=``, ``<``
-            and ``<=``, and a number. A metric of groups that names no attribute is looked at for
-            every attribute, and holds where any of them does; a protected group given to the audit
-            counts here too.
+            and ``<=``, and a number. A group metric without an attribute is checked for every
+            attribute, and holds if it holds for any; the audit's protected groups apply.
 
         Returns
         -------
@@ -161,14 +160,13 @@ class AuditResult:
         Raises
         ------
         DataError
-            Where it cannot be read, or its number is unknown: a rule that cannot be judged must not
-            pass in silence. A metric that the audit did not measure is measured now; a result read
-            from a file cannot do that.
+            If it cannot be parsed, or its number is undefined. A metric that the audit did not
+            include is computed now, unless the result was read from a file.
         """
         return bool(self.failures(expression))
 
     def failures(self, expression: str) -> list[str]:
-        """Say where an expression holds: one line for each attribute and group, none if nowhere.
+        """Return one line for each attribute and group for which an expression holds.
 
         Parameters
         ----------
@@ -178,12 +176,12 @@ class AuditResult:
         rule = read_expression(expression)
         rows = self._rows(rule)
         if not rows and self._plan is not None:
-            rows = self._measured_now(rule)
+            rows = self._computed_rows(rule)
         if not rows:
             known = [name for table in ("gaps", "metrics") for name in self.tables[table]["metric"]]
             words = ", ".join(dict.fromkeys(known))
             raise DataError(
-                f"{expression!r}: this audit did not measure {rule.metric}, only {words}"
+                f"{expression!r} must use a metric of this audit ({words}), got {rule.metric}"
             )
         return rule.held_by(rows)
 
@@ -191,7 +189,7 @@ class AuditResult:
         both = [*self.tables["gaps"], *({"name": r["metric"], **r} for r in self.tables["metrics"])]
         return [row for row in both if rule.concerns(row)]
 
-    def _measured_now(self, rule: Expression) -> list[dict[str, Any]]:
+    def _computed_rows(self, rule: Expression) -> list[dict[str, Any]]:
         from .measured import measure_all
         from .tables.gap_tables import gap_rows, metrics_table
 
@@ -203,20 +201,18 @@ class AuditResult:
         return [row for row in more if rule.concerns(row)]
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two audits found the same."""
+        """Return whether two results are equal."""
         if not isinstance(other, AuditResult):
             return NotImplemented
-        mine, theirs = (
-            (each.facts, each.verdict, each.notes, list(each.tables)) for each in (self, other)
-        )
-        return mine == theirs and all(
+        a, b = ((each.facts, each.verdict, each.notes, list(each.tables)) for each in (self, other))
+        return a == b and all(
             _same(table, other.tables[name]) for name, table in self.tables.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """Show the verdict and the table of groups."""
+        """Return the verdict and the table of groups as text."""
         groups = self._shown_groups().to_text()
         return "\n".join([*self.verdict, "", groups])
 

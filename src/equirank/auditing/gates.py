@@ -1,4 +1,4 @@
-"""Expressions such as ``RND@50.low>0.3``: rules that guard a pipeline."""
+"""Expressions such as ``RND@50.low>0.3``, which decide whether an audit fails."""
 
 from dataclasses import dataclass, replace
 from math import isnan
@@ -8,7 +8,7 @@ from ..core.errors import DataError
 from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metric
 from ..core.rules import SIGNS, take_rule_apart
-from .measured import spoken
+from .measured import short_name
 from .measures import PositionDifference
 
 __all__ = ["Expression", "read_expression"]
@@ -19,7 +19,7 @@ FORM = '"RND@50>0.3" or "RND@50.low>0.3"'
 
 @dataclass(frozen=True)
 class Expression:
-    """A rule: a metric's value, or one end of its interval, compared with a number."""
+    """A comparison of a metric's value, interval end or p-value with a number."""
 
     text: str
     metric: Metric
@@ -28,10 +28,10 @@ class Expression:
     limit: float
 
     def concerns(self, row: dict[str, Any]) -> bool:
-        """Return whether a row of the gaps or metrics is meant."""
+        """Return whether the expression applies to a row of the gaps or metrics."""
         if not isinstance(self.metric, GroupMetric):
             return bool(row["name"] == str(self.metric))
-        if row["metric"] != spoken(self.metric):
+        if row["metric"] != short_name(self.metric):
             return False
         by, protected = self.metric.by, self.metric.protected
         wanted = None if by is None else " x ".join([by] if isinstance(by, str) else by)
@@ -43,15 +43,16 @@ class Expression:
         return protected is None or row["group"] == str(protected)
 
     def held_by(self, rows: list[dict[str, Any]]) -> list[str]:
-        """Say for which rows it holds; a number that is unknown is an error."""
+        """Return a line for each row for which it holds; an undefined number is an error."""
         found = []
         for row in rows:
-            value, of = float(row[self.what]), [row.get("attribute"), row.get("group")]
-            where = f" of {', '.join(filter(None, of))}" if any(of) else ""
+            value = float(row[self.what])
+            names = [name for name in (row.get("attribute"), row.get("group")) if name]
+            where = f" of {', '.join(names)}" if names else ""
             if isnan(value):
                 raise DataError(
-                    f"{self.text!r} cannot be judged: {self.what} of {row['metric']}{where} is "
-                    "unknown"
+                    f"{self.text!r} cannot be evaluated: {self.what} of {row['metric']}{where} is "
+                    "undefined"
                 )
             if SIGNS[self.sign](value, self.limit):
                 found.append(f"{self.text}: {self.what}{where} is {value:.4g}")
@@ -59,7 +60,7 @@ class Expression:
 
 
 def read_expression(text: str) -> Expression:
-    """Read a rule, or say how one looks.
+    """Return the parsed expression.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def read_expression(text: str) -> Expression:
 
 
 def _own(name: str) -> Metric:
-    """Read the position difference, which is no metric of the public list."""
+    """Return the position difference, which is not a public metric."""
     read = parse_metric(name.strip().replace(PositionDifference.__name__, "ExposureGap", 1))
     options: dict[str, Any] = {"by": read.by, "protected": read.protected}  # type: ignore[attr-defined]
     return replace(PositionDifference(), **options)

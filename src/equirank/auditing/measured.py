@@ -1,4 +1,4 @@
-"""Measuring for an audit: every metric of every attribute in one pass of `evaluate`."""
+"""The metrics of an audit, evaluated for every attribute in one pass."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
@@ -26,18 +26,18 @@ from ..metrics import (
 from .audit_plan import Audited, Plan
 from .measures import GroupDifferences, GroupTotals, PositionDifference, Totals
 
-__all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "spoken"]
+__all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "short_name"]
 
 
-#: Attributes with more groups are not compared pair by pair.
+#: Most groups of an attribute that are compared pair by pair.
 MOST_PAIRED = 12
-#: Attributes with more groups are not compared prefix by prefix.
+#: Most groups of an attribute that are compared prefix by prefix.
 MOST_PREFIXED = 50
 
 
 @dataclass(frozen=True, eq=False)
 class Gap:
-    """One metric of groups, as it is measured for one attribute."""
+    """A group metric, as evaluated for one attribute."""
 
     audited: Audited
     metric: GroupMetric
@@ -45,13 +45,13 @@ class Gap:
 
     @property
     def group(self) -> str:
-        """The group it compares with the rest; empty where the worst counts."""
+        """The group compared with everyone else; empty if the worst group counts."""
         return "" if self.metric.protected is None else str(self.metric.protected)
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured: the evaluation, and which of its results is what."""
+    """The evaluation of an audit, with access to its results."""
 
     plan: Plan
     evaluation: Evaluation
@@ -59,7 +59,7 @@ class Measured:
     overall: tuple[Metric, ...]
 
     def result(self, metric: Metric) -> Result:
-        """Return a metric's result."""
+        """Return the result of a metric."""
         return self._by_metric[metric]
 
     @cached_property
@@ -70,12 +70,12 @@ class Measured:
         """Return an attribute's totals, and those of the bootstrap replicates."""
         return Totals.of(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
 
-    def places(self, audited: Audited) -> Result:
+    def position_differences(self, audited: Audited) -> Result:
         """Return an attribute's position differences."""
         return self._differences(audited)[0]
 
-    def attention(self, audited: Audited) -> Result:
-        """Return an attribute's differences in attention."""
+    def exposure_differences(self, audited: Audited) -> Result:
+        """Return an attribute's differences in exposure."""
         return self._differences(audited)[1]
 
     def _differences(self, audited: Audited) -> tuple[Result, Result]:
@@ -89,7 +89,7 @@ class Measured:
         return {}
 
     def interval(self, replicates: np.ndarray | None, shape: Any = ()) -> tuple[Any, Any]:
-        """Return the interval of replicates, NaN without."""
+        """Return the interval of replicates; NaN without replicates."""
         if replicates is None:
             return np.full(shape, np.nan), np.full(shape, np.nan)
         return interval(replicates, self.plan.level, self.evaluation.sample_size)
@@ -101,9 +101,10 @@ def measure_all(
     only: bool = False,
     measure: Callable[..., Evaluation] = evaluate,
 ) -> Measured:
-    """Measure places, totals, gaps and relevance in one pass; with ``only`` just what is wanted.
+    """Evaluate position differences, totals, gaps and relevance metrics in one pass.
 
-    ``measure`` is `evaluate`, or does the same elsewhere.
+    With ``only``, just the ``wanted`` metrics are evaluated. ``measure`` has the signature of
+    `evaluate`.
     """
     wanted = list(wanted)
     overall = _overall(plan, wanted, only)
@@ -121,18 +122,18 @@ def measure_all(
 
 
 def measured_metrics(plan: Plan) -> list[Metric]:
-    """List everything an audit measures, for `evaluate`."""
+    """Return all metrics of an audit, for `evaluate`."""
     gaps = _measured_gaps(_gaps(plan, [], False))
     return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
 
 
 def _measured_gaps(gaps: Iterable[Gap]) -> list[Metric]:
-    """List the metrics of gaps; position differences are among what tables are made of."""
+    """Return the metrics of gaps, except position differences, which `_inner` includes."""
     return [gap.metric for gap in gaps if not isinstance(gap.metric, PositionDifference)]
 
 
 def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
-    """List the metrics that are not about groups."""
+    """Return the metrics that do not depend on groups."""
     usual: list[Metric] = []
     if plan.data.y is not None and not only:
         usual = [NDCG(k=10), Precision(k=10), AveragePrecision()]
@@ -141,7 +142,7 @@ def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
 
 
 def _inner(plan: Plan) -> list[Metric]:
-    """List what the tables of groups and selections are made of."""
+    """Return the metrics behind the tables of groups and selection."""
     return [
         metric
         for each in plan.audited
@@ -150,26 +151,26 @@ def _inner(plan: Plan) -> list[Metric]:
 
 
 def _gaps(plan: Plan, wanted: list[GroupMetric], only: bool) -> Iterable[Gap]:
-    """List the gap metrics of each attribute: the usual ones, then those asked for."""
+    """Yield the gap metrics of each attribute: the default ones, then the requested ones."""
     for metric in wanted:
         if metric.by is not None and not any(_same(metric.by, each) for each in plan.audited):
             plan.data.attribute(metric.by)
             names = ", ".join(repr(each.name) for each in plan.audited)
-            raise DataError(f"{metric} must look at an attribute that is audited: {names}")
+            raise DataError(f"by of {metric} must be an audited attribute: {names}")
     for each in plan.audited:
-        usual = [] if only else [*_usual(plan.data, each, plan.step)]
+        default = [] if only else [*_default(plan.data, each, plan.step)]
         extra = [m for m in wanted if m.by is None or _same(m.by, each)]
         if each.crossed:
             extra = [m for m in wanted if m.by is not None and _same(m.by, each)]
         seen = set()
-        for metric in [*usual, *extra]:
-            for placed in placed_on(metric, each):
-                if placed not in seen:
-                    seen.add(placed)
-                    yield Gap(each, placed, spoken(placed))
+        for metric in [*default, *extra]:
+            for bound in _bound(metric, each):
+                if bound not in seen:
+                    seen.add(bound)
+                    yield Gap(each, bound, short_name(bound))
 
 
-def _usual(data: RankingData, each: Audited, step: int) -> Iterable[GroupMetric]:
+def _default(data: RankingData, each: Audited, step: int) -> Iterable[GroupMetric]:
     yield ExposureGap()
     if each.crossed:
         return
@@ -181,8 +182,8 @@ def _usual(data: RankingData, each: Audited, step: int) -> Iterable[GroupMetric]
             yield GroupPairwiseAccuracy()
 
 
-def placed_on(metric: GroupMetric, each: Audited) -> list[GroupMetric]:
-    """Let a metric look at an attribute and, unless it names one, at the protected groups."""
+def _bound(metric: GroupMetric, each: Audited) -> list[GroupMetric]:
+    """Return a metric bound to an attribute and, unless it names one, to each protected group."""
     options: dict[str, Any] = {"by": each.key}
     if metric.protected is not None or not each.protected:
         return [replace(metric, **options)]
@@ -194,21 +195,21 @@ def _same(by: Any, each: Audited) -> bool:
     return ((by,) if isinstance(by, str) else tuple(by)) == each.by
 
 
-def spoken(metric: Metric) -> str:
-    """Write a metric without the attribute and the group, which stand in columns of their own.
+def short_name(metric: Metric) -> str:
+    """Return a metric's name without attribute and group, which tables show in other columns.
 
     Examples
     --------
-    >>> spoken(RND(by="sex", protected="f", step=5)@50)
+    >>> short_name(RND(by="sex", protected="f", step=5)@50)
     'RND(step=5)@50'
     """
-    here = {field.name for field in fields(metric)}
-    options: dict[str, Any] = {name: None for name in ("by", "protected") if name in here}
+    known = {field.name for field in fields(metric)}
+    options: dict[str, Any] = {name: None for name in ("by", "protected") if name in known}
     return str(replace(metric, **options))
 
 
 def parse_wanted(metrics: Any) -> list[Metric]:
-    """Read further metrics, where those of an audit alone count too."""
+    """Return the requested metrics; the audit's own `PositionDifference` is accepted too."""
     if metrics is None:
         return []
     several = [metrics] if isinstance(metrics, (str, Metric, type)) else list(metrics)

@@ -1,4 +1,4 @@
-"""Group differences: how far groups lie from the others, in places and in attention at once."""
+"""The metrics of an audit: differences in position and exposure, and totals of groups."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +13,11 @@ from ..kernels.discounts import discounts
 from ..kernels.resampling import weighted_means
 from ..kernels.segments import divide
 
-__all__ = ["GroupDifferences", "GroupTotals", "PositionDifference", "Totals", "places"]
+__all__ = ["GroupDifferences", "GroupTotals", "PositionDifference", "Totals", "slot_positions"]
 
 
-def places(slots: Slots) -> np.ndarray:
-    """Return each slot's place; tied items stand at the middle of their block, hidden ones last."""
+def slot_positions(slots: Slots) -> np.ndarray:
+    """Return each slot's position; ties have the mean of their block, hidden items come last."""
     if slots.lo is None:
         return slots.position.astype(np.float64)
     return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0
@@ -25,12 +25,12 @@ def places(slots: Slots) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class PositionDifference(GroupMetric):
-    """How many places lower a group stands than everyone else on average: 0 is equal.
+    """Position difference: mean position of a group minus that of everyone else; 0 is equal.
 
-    ``mean place of G - mean place of the rest`` in each list, averaged over lists; above 0 the
-    group stands lower. The protected group's, else that of the group farthest from 0. Tied items
-    stand at the middle of their block; items not shown share the places behind those shown. Over
-    draws: the expected difference. Undefined where a list holds one group only.
+    ``mean position of G - mean position of the rest`` in each list, averaged over lists; above 0
+    the group ranks lower. The value is the protected group's, else that farthest from 0. Tied items
+    have the mean position of their block; items not shown share the positions after those shown.
+    Over draws: the expected difference. Undefined if a list has only one group.
 
     Examples
     --------
@@ -46,20 +46,17 @@ class PositionDifference(GroupMetric):
     takes_k: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return every group's difference in each query."""
+        """Return the difference of every group in each query."""
         codes, labels = slots.groups(self.by)
-        place = places(slots)
-        total = slots.sum_by_group(place, codes, len(labels))
+        total = slots.sum_by_group(slot_positions(slots), codes, len(labels))
         people = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
-        rest = total.sum(axis=1, keepdims=True) - total
-        others = people.sum(axis=1, keepdims=True) - people
-        groups = divide(total, people) - divide(rest, others)
+        groups = _differences(total, people)
         return Values(self._chosen(slots.data, groups), groups, labels)
 
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Average each group's differences, and take the protected's or the largest."""
+        """Return the mean difference of the protected group, else the largest, and those of all."""
         groups = weighted_means(np.asarray(values.groups), counts)
         if self.protected is None:
             return self.farthest(groups), groups
@@ -72,17 +69,17 @@ class PositionDifference(GroupMetric):
 
     @staticmethod
     def farthest(groups: np.ndarray) -> np.ndarray:
-        """Take the value farthest from 0 over the last axis, NaN left out."""
+        """Return the value farthest from 0 over the last axis, ignoring NaN."""
         size = np.where(np.isnan(groups), -1.0, np.abs(groups))
         return np.take_along_axis(groups, size.argmax(axis=-1)[..., None], axis=-1)[..., 0]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupDifferences(GroupMetric):
-    """Each group's position difference, and then each group's difference in attention.
+    """Each group's difference in position, then each group's difference in exposure.
 
-    Attention is scaled to a mean of 1 in every list, so that long and short lists weigh the same.
-    Both are differences to everyone else, tested on both sides.
+    Exposure is scaled to a mean of 1 in every list, so that lists of all lengths weigh the same.
+    Both are differences from everyone else, with two-sided tests.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
@@ -90,28 +87,28 @@ class GroupDifferences(GroupMetric):
     takes_k: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return the differences of all groups in each query: places, then attention."""
+        """Return the differences of all groups in each query: position, then exposure."""
         codes, labels = slots.groups(self.by)
         n = len(labels)
         people = slots.sum_by_group(np.ones(len(codes)), codes, n)
-        attention = slots.expect(discounts(int(slots.sizes.max()), "log2"))
-        total = slots.sum_by_group(attention, codes, n)
+        exposure = slots.expect(discounts(int(slots.sizes.max()), "log2"))
+        total = slots.sum_by_group(exposure, codes, n)
         mean = divide(total.sum(axis=1, keepdims=True), people.sum(axis=1, keepdims=True))
-        place = _differences(slots.sum_by_group(places(slots), codes, n), people)
+        position = _differences(slots.sum_by_group(slot_positions(slots), codes, n), people)
         scaled = divide(_differences(total, people), mean, np.nan_to_num(mean) > 0)
-        groups = np.concatenate([place, scaled], axis=1)
-        worst = np.where(np.isnan(place), 0.0, np.abs(place)).max(axis=1)
-        return Values(np.where(np.isnan(place).all(axis=1), np.nan, worst), groups, labels)
+        groups = np.concatenate([position, scaled], axis=1)
+        worst = np.where(np.isnan(position), 0.0, np.abs(position)).max(axis=1)
+        return Values(np.where(np.isnan(position).all(axis=1), np.nan, worst), groups, labels)
 
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Average each difference over queries."""
+        """Return the mean of each difference over queries."""
         groups = weighted_means(np.asarray(values.groups), counts)
         return np.zeros(groups.shape[:-1]), groups
 
     def parts(self, result: Result) -> tuple[Result, Result]:
-        """Return the differences in places and those in attention as results of their own."""
+        """Return the differences in position and those in exposure as separate results."""
         n = np.asarray(result.values.groups).shape[1] // 2
         return self._part(result, slice(0, n)), self._part(result, slice(n, 2 * n))
 
@@ -132,26 +129,26 @@ class GroupDifferences(GroupMetric):
 
 
 def _differences(total: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Return each group's mean less that of all others."""
+    """Return each group's mean minus that of everyone else."""
     rest = total.sum(axis=1, keepdims=True) - total
-    others = people.sum(axis=1, keepdims=True) - people
-    return divide(total, people) - divide(rest, others)
+    rest_people = people.sum(axis=1, keepdims=True) - people
+    return divide(total, people) - divide(rest, rest_people)
 
 
 #: The sums before those of the selections at each k.
-SUMS = ("place", "lists", "people", "exposure", "merit_exposure", "merit", "relevance")
+SUMS = ("position", "lists", "people", "exposure", "merit_exposure", "merit", "relevance")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupTotals(Metric):
-    """Sums per list and group, which add up over lists: what `Totals` reads.
+    """Sums per list and group, which are additive over lists; `Totals` reads them.
 
     Parameters
     ----------
     by : tuple of str
-        The attribute, or several that are crossed.
+        The attribute, or several to cross.
     ks : tuple of int
-        At each k, the first k places are selected.
+        At each k, the top k are selected.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
@@ -161,7 +158,7 @@ class GroupTotals(Metric):
     ks: tuple[int, ...] = ()
 
     def values(self, slots: Slots) -> Values:
-        """Return the sums of each query, sum after sum; the value itself says nothing."""
+        """Return the sums of each query, one sum after the other; the value itself is 0."""
         codes, labels = slots.groups(self.by)
         n_groups, longest = len(labels), int(slots.sizes.max())
 
@@ -174,9 +171,9 @@ class GroupTotals(Metric):
         if slots.data.y is not None:
             relevance = add(slots.y.astype(np.float64, copy=False))
             merit = _scaled(relevance, slots.sizes)
-        place = divide(add(places(slots)), people)
+        position = divide(add(slot_positions(slots)), people)
         parts = [
-            *(np.nan_to_num(place), (people > 0).astype(np.float64), people, exposure),
+            *(np.nan_to_num(position), (people > 0).astype(np.float64), people, exposure),
             *(exposure * (merit.sum(axis=1, keepdims=True) > 0), merit, relevance),
             *(add(slots.expect(discounts(longest, "flat", k))) for k in self.ks),
         ]
@@ -186,7 +183,7 @@ class GroupTotals(Metric):
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Add up over queries."""
+        """Return the sums over queries."""
         table = np.asarray(values.groups)
         if counts is None:
             return np.zeros(()), table.sum(axis=0)
@@ -194,18 +191,18 @@ class GroupTotals(Metric):
 
 
 def _scaled(total: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Scale each list so that its items have 1 on average, so that long lists weigh no more."""
+    """Scale each list to a mean of 1 per item, so that long lists weigh no more."""
     whole = total.sum(axis=1, keepdims=True)
     return np.nan_to_num(divide(total * sizes[:, None], whole))
 
 
 class Totals:
-    """What the sums say: means, shares and rates per group, also of bootstrap replicates.
+    """Means, shares and rates per group, computed from the sums; also of bootstrap replicates.
 
     Parameters
     ----------
     sums : ndarray
-        Sums of every group, with replicates first where there are any.
+        Sums of every group; with replicates, these are the first axis.
     ks : tuple of int
         The cutoffs.
     """
@@ -237,8 +234,8 @@ class Totals:
 
     @cached_property
     def mean_position(self) -> np.ndarray:
-        """Mean over lists of the mean place."""
-        return divide(self._sum("place"), self.lists)
+        """Mean over lists of the mean position."""
+        return divide(self._sum("position"), self.lists)
 
     @cached_property
     def exposure(self) -> np.ndarray:
@@ -247,12 +244,12 @@ class Totals:
 
     @cached_property
     def exposure_per_item(self) -> np.ndarray:
-        """Share of all exposure over share of all rows: 1 is what everybody has on average."""
+        """Share of all exposure divided by share of all rows; the overall mean is 1."""
         return divide(self.exposure * self.people.sum(axis=-1, keepdims=True), self.people)
 
     @cached_property
     def merit(self) -> np.ndarray:
-        """Share of all merit, over the lists that hold any."""
+        """Share of all merit, over lists with any merit."""
         return _share(self._sum("merit"))
 
     @cached_property
@@ -262,21 +259,21 @@ class Totals:
 
     @cached_property
     def exposure_of_merit_lists(self) -> np.ndarray:
-        """Share of exposure, over the lists that hold any merit."""
+        """Share of exposure, over lists with any merit."""
         return _share(self._sum("merit_exposure"))
 
     @cached_property
     def exposure_per_merit(self) -> np.ndarray:
-        """Share of exposure over share of merit, over the lists that hold any merit."""
+        """Share of exposure divided by share of merit, over lists with any merit."""
         merit = self.merit
         return divide(self.exposure_of_merit_lists, merit, np.nan_to_num(merit) > 0)
 
     def selected(self, k: int) -> np.ndarray:
-        """Expected number of rows in the first k places."""
+        """Return the expected number of rows in the top k."""
         return self.table[..., len(SUMS) + self.ks.index(k), :]
 
     def rate(self, k: int) -> np.ndarray:
-        """Share of the group's rows in the first k places."""
+        """Return the share of the group's rows in the top k."""
         return divide(self.selected(k), self.people)
 
 

@@ -1,13 +1,14 @@
-"""The notes of an audit: what a reader must know about the data before trusting a number."""
+"""The notes of an audit, which qualify its numbers, and the facts about what was audited."""
 
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from ..core.environment import library_version
 from ..core.labels import MISSING
 from ..core.table import Table
-from ..reports.number_words import joined, number, percent, places
+from ..reports.number_words import joined, number, percent, positions, quoted
 from .audit_plan import Audited, Plan
 from .measured import MOST_PAIRED, MOST_PREFIXED, Measured
 from .measures import PositionDifference
@@ -26,8 +27,10 @@ __all__ = [
 ]
 
 
-#: From this share of the first places on, which ties decide, a warning is given.
+#: A warning is given if ties decide at least this share of the top k.
 MANY_TIES = 0.2
+
+Notes = Iterable[tuple[str, str]]
 
 
 def make_notes(
@@ -45,20 +48,18 @@ def make_notes(
             *_small(tables),
             *_sample(facts),
             *_detectable(tables),
-            *_kept(measured, facts),
+            *_limited(measured, facts),
             *_four_fifths(),
         )
     ]
     return sorted(found, key=lambda note: note["kind"] != "warning")
 
 
-Notes = Iterable[tuple[str, str]]
-
-
 def arbitrary_share(plan: Plan, k: int) -> float:
-    """Return the share of the first k places that are filled from a tie block reaching beyond them.
+    """Return the share of the top k that is filled from a tie block reaching beyond position k.
 
-    Who of the block is among the first k is arbitrary there. The mean over lists longer than k.
+    Which items of the block are in the top k is arbitrary. The share is a mean over lists longer
+    than k.
     """
     shares = []
     for _, draw in plan.ranking.draws():
@@ -79,17 +80,17 @@ def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
         return
     yield (
         "ties",
-        f"{percent(facts['tie_share'])} of the items share their place with others. They stand at "
-        "the middle of the places they share, and count by their chance to be among the first.",
+        f"{percent(facts['tie_share'])} of the people are tied. Each has the mean of the positions "
+        "that the tie spans, and counts for the top k with the probability of being there.",
     )
-    worst = max((arbitrary_share(plan, k), k) for k in plan.ks)
-    if worst[0] >= MANY_TIES:
+    share, k = max((arbitrary_share(plan, k), k) for k in plan.ks)
+    if share >= MANY_TIES:
         yield (
             "warning",
-            f"{percent(worst[0])} of the first {worst[1]} places are filled from ties that reach "
-            "beyond them: who stands there is arbitrary. Measures of the first places (selection "
-            "rates, RND, shares by prefix) spread such people evenly and look even for that "
-            "reason alone, not because of how people were ranked.",
+            f"{percent(share)} of the top {k} positions are filled from ties that reach beyond "
+            "them, so who is there is arbitrary. Metrics of the top positions (selection rates, "
+            "RND, shares by prefix) spread tied people evenly and look equal for that reason "
+            "alone, not because of how people were ranked.",
         )
 
 
@@ -99,14 +100,12 @@ def _cutoffs(facts: dict[str, Any]) -> Notes:
     if too_long:
         yield (
             "warning",
-            f"k = {joined(too_long)} is as long as every list: everybody is selected there, and "
-            "selection rates at it say nothing.",
+            f"k = {joined(too_long)} is as long as every list: everyone is selected there, so "
+            "selection rates at this cutoff carry no information.",
         )
-    positions = facts["positions_given"]
-    if positions and facts["has_score"]:
-        yield "data", "The order audited is that of the given positions; scores are only shown."
-    elif positions:
-        yield "data", "The order audited is that of the given positions; there are no scores."
+    if facts["positions_given"]:
+        scores = "scores are only shown" if facts["has_score"] else "there are no scores"
+        yield "data", f"The audited order is that of the given positions; {scores}."
 
 
 def _missing(facts: dict[str, Any]) -> Notes:
@@ -114,8 +113,8 @@ def _missing(facts: dict[str, Any]) -> Notes:
         if rows:
             yield (
                 "missing",
-                f"{number(rows)} of {number(facts['n_rows'])} rows have no value of {name}. They "
-                f'are kept as a group of their own, "{MISSING}".',
+                f"{number(rows)} of {number(facts['n_rows'])} rows have no value for {name}. They "
+                f'are kept as a separate group, "{MISSING}".',
             )
 
 
@@ -124,22 +123,22 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
     for name in ("gaps", "metrics"):
         for row in tables[name]:
             if row["n_skipped"] and row["metric"] != PositionDifference.__name__:
-                what = row["metric"]
-                what += f" ({row['attribute']})" if row.get("attribute") else ""
-                skipped.setdefault(number(row["n_skipped"]), []).append(what)
-    for count, what in skipped.items():
-        shown = list(dict.fromkeys(what))
-        words = joined(shown) if len(shown) <= 6 else f"{len(shown)} measures"
+                metric = row["metric"]
+                metric += f" ({row['attribute']})" if row.get("attribute") else ""
+                skipped.setdefault(number(row["n_skipped"]), []).append(metric)
+    for count, metrics in skipped.items():
+        names = list(dict.fromkeys(metrics))
+        words = joined(names) if len(names) <= 6 else f"{len(names)} metrics"
         yield (
             "skipped",
-            f"{count} of {number(facts['n_queries'])} lists {'is' if count == '1' else 'are'} left "
-            f"out of {words}, which cannot be measured there (one group only, or nothing "
+            f"{count} of {number(facts['n_queries'])} lists {'is' if count == '1' else 'are'} "
+            f"excluded from {words}, which cannot be computed there (one group only, or nothing "
             "relevant).",
         )
 
 
 def _absent(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
-    """Say where the places of a group could not be compared in every list."""
+    """State where the positions of a group could not be compared in every list."""
     for each in facts["attributes"]:
         rows = [
             row
@@ -150,25 +149,26 @@ def _absent(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
         if fewest["n_skipped"]:
             yield (
                 "skipped",
-                f"Places of groups of {each['name']} are compared in the lists that hold the group "
-                f"and others: {number(fewest['n_queries'])} of {number(facts['n_queries'])} for "
-                f"{fewest['group']}" + (", the rarest." if len(rows) > 1 else "."),
+                f"Groups of {each['name']} are compared by position in the lists that contain the "
+                f"group and others: {number(fewest['n_queries'])} of {number(facts['n_queries'])} "
+                f'for group "{fewest["group"]}"' + (", the rarest." if len(rows) > 1 else "."),
             )
 
 
 def _small(tables: dict[str, Table]) -> Notes:
     for k in dict.fromkeys(tables["selection"]["k"].tolist()):
-        small = [
-            f"{row['group']} ({row['attribute']})"
-            for row in tables["selection"]
-            if row["small_cell"] and row["k"] == k
-        ]
-        if small:
-            words = joined(small) if len(small) <= 6 else f"{', '.join(small[:5])} and others"
+        small: dict[str, list[str]] = {}
+        for row in tables["selection"]:
+            if row["small_cell"] and row["k"] == k:
+                small.setdefault(row["attribute"], []).append(row["group"])
+        words = [f"{quoted(groups)} ({attribute})" for attribute, groups in small.items()]
+        if words:
+            one = sum(map(len, small.values())) == 1
             yield (
                 "small",
-                f"Too few people for a rate of their own among the first {k}: {words}. Their "
-                "numbers are shown, but others are not compared with them.",
+                f"{'Group' if one else 'Groups'} {joined(words)} {'is' if one else 'are'} too "
+                f"small for a reliable selection rate in the top {k}. "
+                f"{'Its' if one else 'Their'} counts are shown but not compared.",
             )
 
 
@@ -176,16 +176,16 @@ def _sample(facts: dict[str, Any]) -> Notes:
     if facts["n_queries"] == 1:
         yield (
             "sample",
-            "There is one list. Intervals resample its items within each group, and say nothing "
-            "about other lists.",
+            "There is only one list. Confidence intervals resample its items within each group and "
+            "say nothing about other lists.",
         )
     elif facts["n_queries"] < 20:
         yield (
             "sample",
-            f"There are {facts['n_queries']} lists only: intervals over so few lists are rough.",
+            f"With only {facts['n_queries']} lists, the confidence intervals are approximate.",
         )
     if facts["n_boot"] == 0:
-        yield "sample", "No intervals were asked for."
+        yield "sample", "No confidence intervals were requested."
     most = max(len(each["groups"]) for each in facts["attributes"])
     if facts["n_permutations"] and most > 2:
         finest = most / (facts["n_permutations"] + 1)
@@ -193,79 +193,68 @@ def _sample(facts: dict[str, Any]) -> Notes:
             yield (
                 "warning",
                 f"{number(facts['n_permutations'])} permutations are too few for {most} groups: no "
-                "difference can be told from chance. Ask for more with n_permutations.",
+                "difference can be distinguished from chance. Increase n_permutations.",
             )
 
 
 def _detectable(tables: dict[str, Table]) -> Notes:
-    """Say what the audit could have seen, of the group each attribute is looked at by."""
+    """State the detectable difference of the group in focus of each attribute."""
     parts = [
-        f"{places(row['detectable'])} for {row['group']} ({row['attribute']})"
+        f'{positions(row["detectable"])} for group "{row["group"]}" ({row["attribute"]})'
         for row in tables["groups"]
         if row["focus"] and not np.isnan(row["detectable"])
     ]
     if parts:
         yield (
             "sample",
-            "The smallest difference from the others that would have been seen with a chance of "
-            f"80 % is {joined(parts[:6])}.",
+            f"The smallest difference detectable with 80% power is {joined(parts[:6])}.",
         )
 
 
-def _kept(measured: Measured, facts: dict[str, Any]) -> Notes:
+def _limited(measured: Measured, facts: dict[str, Any]) -> Notes:
+    """State which tables and checks cover only a part of the data."""
     kept, total = facts["drilldown_kept"], facts["drilldown_total"]
     if kept < total:
         yield (
             "drilldown",
-            f"The table of lists keeps the {number(kept)} most unequal of {number(total)} lists "
+            f"The table of lists contains the {number(kept)} most unequal of {number(total)} lists "
             "for each attribute.",
         )
     if facts["checks_lists"] < total:
         yield (
             "drilldown",
-            f"The distributional checks look at {facts['checks_lists']} lists, spread evenly over "
-            "all.",
+            f"The distributional checks use {facts['checks_lists']} lists, spread evenly over all.",
         )
     for each in measured.plan.audited:
+        lead = f"{each.name} has {each.n_groups} groups:"
         if each.n_groups > MOST_PAIRED and facts["has_relevance"]:
-            yield (
-                "drilldown",
-                f"{each.name} has {each.n_groups} groups: they are not compared pair by pair.",
-            )
+            yield "drilldown", f"{lead} they are not compared pair by pair."
         if each.n_groups > MOST_PREFIXED and not each.crossed:
-            yield (
-                "drilldown",
-                f"{each.name} has {each.n_groups} groups: RND is left out, unless it is named.",
-            )
+            yield "drilldown", f"{lead} RND is omitted unless it is requested."
         if each.n_groups > MOST_GROUPS:
-            yield (
-                "drilldown",
-                f"{each.name} has {each.n_groups} groups: shares by prefix and scores show the "
-                f"{MOST_GROUPS} largest.",
-            )
+            largest = f"the {MOST_GROUPS} largest"
+            yield "drilldown", f"{lead} shares by prefix and scores show {largest}."
 
 
 def _four_fifths() -> Notes:
     yield (
         "four_fifths",
         "An impact ratio of four fifths (0.8) is a rule of thumb of one agency in the United "
-        "States. Several laws that ask for impact ratios set no threshold. The ratios here are "
-        "facts about these lists, and no judgement.",
+        "States. Several laws that require impact ratios set no threshold. The ratios here are "
+        "facts about these lists, not a judgement.",
     )
 
 
 def make_facts(
     measured: Measured, other: Measured | None, title: str, against_title: str, created: str | None
 ) -> dict[str, Any]:
-    """Say what was audited, and how."""
-    from .. import __version__
-
+    """Return what was audited, and how."""
     plan = measured.plan
     data, n_queries = plan.data, plan.data.n_queries
     return {
         "title": title,
         "created": created,
-        "library_version": __version__,
+        "library_version": library_version(),
         "n_rows": data.n_rows,
         "n_queries": n_queries,
         "list_length": list_lengths(plan),
@@ -319,7 +308,7 @@ def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
 
 
 def list_lengths(plan: Plan) -> dict[str, Any]:
-    """Return the shortest, the median and the longest list."""
+    """Return the shortest, the median and the longest list length."""
     sizes = np.diff(plan.data.offsets)
     return {"min": int(sizes.min()), "median": float(np.median(sizes)), "max": int(sizes.max())}
 
@@ -333,7 +322,7 @@ def missing_rows(each: Audited) -> int:
 
 
 def tie_share(plan: Plan) -> float:
-    """Return the share of rows that share their place with another, of those shown."""
+    """Return the share of tied rows among those shown."""
     tied = shown = 0
     for _, draw in plan.ranking.draws():
         slots = draw.slots()

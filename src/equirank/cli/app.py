@@ -1,4 +1,4 @@
-"""The command ``equirank``: its commands put together. Heavy imports wait inside the commands."""
+"""The command ``equirank`` with its subcommands, which import heavy packages only when run."""
 
 from typing import Annotated
 
@@ -22,7 +22,7 @@ from .train import train
 __all__ = ["app", "main"]
 
 
-# Without a markup mode help and errors are plain text: quick, and a "[bold]" in it stays one.
+# Without a markup mode, help and errors are plain text: faster, and "[bold]" is not interpreted.
 app = typer.Typer(
     name="equirank",
     rich_markup_mode=None,
@@ -31,8 +31,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(requested: bool) -> None:
+    if requested:
         from .. import __version__
 
         typer.echo(f"equirank {__version__}")
@@ -47,23 +47,23 @@ def start(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Measure how good and how fair rankings are."""
+    """Measure the quality and fairness of rankings, and train fair rankers."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
 app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
 app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
-app.command(cls=JsonCommand, short_help="Re-rank a file, with a guarantee.")(rerank)
-app.command(short_help="Write a configuration to begin with.")(init)
+app.command(cls=JsonCommand, short_help="Re-rank a file with a guarantee.")(rerank)
+app.command(short_help="Write an example configuration.")(init)
 app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
 app.command(cls=JsonCommand, short_help="Rank a file with a trained model.")(predict)
-app.command(cls=JsonCommand, short_help="Say why one item stands above another.")(explain)
+app.command(cls=JsonCommand, short_help="Explain why one item ranks above another.")(explain)
 app.command(cls=JsonCommand, short_help="Compare the models of a configuration.")(compare)
-app.command(cls=JsonCommand, short_help="List what can be measured.")(metrics)
+app.command(cls=JsonCommand, short_help="List the metrics.")(metrics)
 app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
-app.command(cls=JsonCommand, short_help="Say which metric sees which property.")(properties)
+app.command(cls=JsonCommand, short_help="Show which metric detects which property.")(properties)
 app.command(cls=JsonCommand, short_help="Run a published study again.")(reproduce)
 
 

@@ -1,16 +1,37 @@
-"""``equirank audit``: a file of ranked people, and a report about it.
+"""``equirank audit``: audit a file of ranked people and write a report.
 
-``--json`` gives what `AuditResult.to_json` writes; `AuditResult.from_json` reads it back.
+``--json`` writes `AuditResult.to_json`, which `AuditResult.from_json` reads.
 """
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..io.table_file import read_file
-from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
+from .console import (
+    CommandError,
+    JsonOption,
+    errors_in_one_line,
+    printable,
+    require_report_extra,
+    show_table,
+    write_json,
+    writing,
+)
+from .options import (
+    BootOption,
+    FileArgument,
+    FormatOption,
+    LevelOption,
+    MissingRelevanceOption,
+    PositionOption,
+    QueryOption,
+    RelevanceOption,
+    ScoreOption,
+    SensitiveOption,
+    TiesOption,
+)
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
@@ -18,46 +39,26 @@ if TYPE_CHECKING:
 __all__ = ["audit"]
 
 
-COLUMN = "COLUMN"
-#: Attributes with more groups are left to the report.
+#: Most groups of an attribute that the terminal shows; the report shows more.
 MOST_GROUPS = 20
 
 
+# Long, since every option is a parameter.
 def audit(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
-            show_default=False,
-        ),
-    ],
-    query: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column that says which list a row belongs to."),
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Column of scores, higher is first.")
-    ] = None,
-    relevance: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Column of relevance, from 0 up.")
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
-    ] = None,
+    file: FileArgument,
+    query: QueryOption = None,
+    score: ScoreOption = None,
+    relevance: RelevanceOption = None,
+    sensitive: SensitiveOption = None,
     k: Annotated[
         str | None,
-        typer.Option(metavar="K,K", help="Cutoffs; otherwise 10 and 50 where lists are longer."),
+        typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
-    position: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column of given positions from 1; 0 is not shown."),
-    ] = None,
+    position: PositionOption = None,
     protected: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="COLUMN=GROUP", help="Group to hold against all others; may be repeated."
+            metavar="COLUMN=GROUP", help="Group to compare with everyone else; may be repeated."
         ),
     ] = None,
     out: Annotated[
@@ -67,7 +68,7 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help='Such as "RND@50>0.3" or "RND@50.low>0.3"; where it holds the exit code is 1. '
+            help='Such as "RND@50>0.3" or "RND@50.low>0.3"; if it holds, the exit code is 1. '
             "May be repeated.",
         ),
     ] = None,
@@ -79,38 +80,30 @@ def audit(
         list[str] | None,
         typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
     ] = None,
-    n_boot: Annotated[
-        int, typer.Option(min=0, help="Bootstrap replicates for the intervals; 0: no intervals.")
-    ] = 1000,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same report.")] = 0,
-    ties: Annotated[
-        Literal["average", "stable"],
-        typer.Option(help="Equal scores share their places, or keep the order of the file."),
-    ] = "average",
-    missing_relevance: Annotated[
-        Literal["error", "irrelevant"],
-        typer.Option(help="A missing relevance is an error, or 0."),
-    ] = "error",
-    file_format: Annotated[
-        Literal["csv", "tsv", "parquet", "letor"] | None,
-        typer.Option("--format", help="The format, where the ending does not tell it."),
-    ] = None,
+    n_boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed; the same seed produces the same report.")
+    ] = 0,
+    ties: TiesOption = "average",
+    missing_relevance: MissingRelevanceOption = "error",
+    file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Audit a ranking of people: who stands higher, by how much, how sure that is.
+    """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
-    Columns called qid or query, score, rank or position, and relevance or label are found without
-    being named; groups of people must be named. A missing group is a group of its own. In LETOR,
+    Columns called qid or query, score, rank or position, and relevance or label are recognised;
+    columns of people's groups must be named. Missing groups form a separate group. In LETOR files,
     name features by their number.
 
-    The exit code is 0 where the audit is done, 1 where a --fail-on holds (report and JSON are
-    written all the same), 2 for bad input.
+    The exit code is 0 if the audit succeeds, 1 if a --fail-on rule holds (the report and JSON are
+    still written), and 2 for bad input.
     """
-    held: list[str] = []
+    failures: list[str] = []
     with errors_in_one_line():
-        from ..auditing.audit import audit as look
+        from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_expression
+        from ..io.table_file import read_file
 
         rules = [read_expression(rule) for rule in fail_on or ()]
         cutoffs = _cutoffs(k)
@@ -120,7 +113,7 @@ def audit(
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
-        result = look(
+        result = audit_data(
             read_file(file, file_format, **columns),
             protected=protected,
             k=cutoffs,
@@ -134,54 +127,45 @@ def audit(
             against_title="" if against is None else os.path.basename(against),
         )
         if out is not None:
-            _write_page(result, out)
+            with writing(out):
+                result.to_html(out)
         if json is not None:
             write_json(json, result.to_json())
         if json != "-":
             _show(result, out)
-        held = [line for rule in rules for line in result.failures(rule.text)]
-    for line in held:
+        failures = [line for rule in rules for line in result.failures(rule.text)]
+    for line in failures:
         typer.echo(f"equirank: --fail-on holds: {printable(line)}", err=True)
-    if held:
+    if failures:
         raise typer.Exit(1)
 
 
 def _cutoffs(text: str | None) -> list[int] | None:
-    """Read ``10,50``."""
+    """Return the numbers of ``10,50``."""
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
-        raise CommandError(f"--k must be whole numbers from 1 up, as in 10,50, got {text!r}")
+        raise CommandError(f"--k must be positive whole numbers, as in 10,50, got {text!r}")
     return [int(part) for part in parts]
 
 
 def _check_out(out: str | None, inputs: list[str]) -> None:
-    """Refuse a report that cannot be written, or that would replace the data, before the work."""
+    """Raise if the report cannot be written or would replace the data."""
     if out is None:
         return
     folder = os.path.dirname(os.path.abspath(out))
     if not os.path.isdir(folder):
-        raise CommandError(f"{out}: cannot be written: there is no folder {folder}")
+        raise CommandError(f"{out}: cannot be written: folder {folder} not found")
     if os.path.isdir(out):
         raise CommandError(f"{out}: cannot be written: it is a folder")
     if any(os.path.realpath(out) == os.path.realpath(each) for each in inputs):
-        raise CommandError(f"{out}: cannot be written: it is the file that is audited")
-    from ..core.environment import require
-
-    for package in ("altair", "jinja2", "vl_convert"):
-        require(package, "report")
-
-
-def _write_page(result: "AuditResult", out: str) -> None:
-    try:
-        result.to_html(out)
-    except OSError as error:
-        raise CommandError(f"{out}: cannot be written: {error.strerror}") from None
+        raise CommandError(f"{out}: cannot be written: it is the audited file")
+    require_report_extra()
 
 
 def _show(result: "AuditResult", out: str | None) -> None:
-    """Print the verdict, the groups, the warnings, and where the page is."""
+    """Print the verdict, the groups, the notes, and the path of the report."""
     facts = result.facts
     typer.echo(f"Audit of {printable(facts['title'])}\n")
     for sentence in result.verdict:
@@ -196,9 +180,9 @@ def _show(result: "AuditResult", out: str | None) -> None:
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     if out is None:
-        typer.echo("\nThe whole report, with pictures: add --out report.html")
+        typer.echo("\nFor the full report with charts, add --out report.html")
     else:
-        typer.echo(f"\nThe whole report: {printable(os.path.abspath(out))}")
+        typer.echo(f"\nFull report: {printable(os.path.abspath(out))}")
 
 
 def _say(text: str, mark: str = "- ") -> None:
@@ -214,7 +198,7 @@ def _say(text: str, mark: str = "- ") -> None:
 
 
 def _show_groups(result: "AuditResult", attribute: str) -> None:
-    """Print the groups of an attribute in few, short columns."""
+    """Print the groups of an attribute in a few columns."""
     from ..core.table import Table
     from ..reports.number_words import percent
 
@@ -228,11 +212,11 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
     ends = ("position_difference_low", "position_difference_high")
     columns: dict[str, Any] = {
         "group": [row["group"] for row in rows],
-        "entries": [f"{row['size']:,}" for row in rows],
+        "people": [f"{row['size']:,}" for row in rows],
         "share": [percent(row["share"]) for row in rows],
-        "attention": [percent(row["exposure"]) for row in rows],
-        f"in first {k}": [percent(rate[row["group"]]) for row in rows],
-        "mean place": [f"{row['mean_position']:.1f}" for row in rows],
+        "exposure": [percent(row["exposure"]) for row in rows],
+        f"in top {k}": [percent(rate[row["group"]]) for row in rows],
+        "mean position": [f"{row['mean_position']:.1f}" for row in rows],
         "lower by": [f"{row['position_difference']:+.1f}" for row in rows],
         "interval": [
             "" if row[ends[0]] != row[ends[0]] else " to ".join(f"{row[end]:+.1f}" for end in ends)

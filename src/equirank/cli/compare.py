@@ -1,8 +1,8 @@
-"""``equirank compare``: all models of a configuration on the same folds.
+"""``equirank compare``: compare all models of a configuration on the same folds.
 
-``--json`` gives ``equirank`` (the version), ``data`` (file, rows, queries), ``unit`` (what the
-tests count), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, fit_seconds,
-failed), ``tests`` (what `Comparison.versus` gives), ``chance`` (metric to the value of a random
+``--json`` writes ``equirank`` (the version), ``data`` (file, rows, queries), ``unit`` (of the
+tests), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, fit_seconds,
+failed), ``tests`` (`Comparison.versus`), ``chance`` (metric to the value of a random
 order), ``errors`` (method, fold, seed, error) and ``verdict`` (sentences). Undefined numbers are
 null.
 """
@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
+from .console import (
+    CommandError,
+    JsonOption,
+    counted,
+    errors_in_one_line,
+    printable,
+    require_report_extra,
+    show_table,
+    write_json,
+    writing,
+)
+from .options import ConfigArgument, LevelOption
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -22,53 +33,49 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-#: Where the file says neither a share nor folds.
+#: Folds if the configuration has neither a share nor folds.
 FOLDS = 5
-#: The folder of finished cells inside the folder of results.
+#: The folder of finished cells in the folder of results.
 CELLS = "cells"
 
 
 def compare(
-    config: Annotated[
-        str,
-        typer.Argument(
-            metavar="CONFIG.toml",
-            help="Data, split, models and metrics; `equirank init` writes one.",
-            show_default=False,
-        ),
-    ],
+    config: ConfigArgument,
     out: Annotated[
         str | None,
-        typer.Option(metavar="FOLDER", help="Write report.html, results.csv and more there."),
+        typer.Option(
+            metavar="FOLDER", help="Write report.html, results.csv and other files there."
+        ),
     ] = None,
     store: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER",
-            help="Keep finished cells there, so that a killed run continues; "
-            "otherwise in the folder of --out.",
+            help="Keep finished cells there, so that an interrupted run continues; "
+            "by default in the folder of --out.",
         ),
     ] = None,
     n_jobs: Annotated[
-        int, typer.Option(metavar="N", help="Cells at the same time; -1 for all cores.")
+        int, typer.Option(metavar="N", help="Number of parallel cells; -1 for all cores.")
     ] = -1,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Compute every cell anew, whatever is stored.")
+        bool, typer.Option("--fresh", help="Recompute every cell, ignoring the store.")
     ] = False,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The model to test against; otherwise the first."),
+        typer.Option(metavar="NAME", help="The model to test against; by default the first."),
     ] = None,
     n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
+    level: LevelOption = 0.95,
     json: JsonOption = None,
 ) -> None:
     """Compare the models of a configuration on the same folds, with paired tests.
 
-    [split] says how: folds = 5 cuts the lists into folds, test = 0.25 holds out a share, seed = [0,
-    1, 2] does so anew for each seed. A model that fails leaves its error, and the others go on.
+    [split] defines the folds: folds = 5 splits the lists into folds, test = 0.25 holds out a share,
+    seed = [0, 1, 2] repeats the split for each seed. If a model fails, its error is reported and
+    the other models continue.
 
-    The exit code is 0 where at least one model finished, 1 where all failed, 2 for bad input.
+    The exit code is 0 if at least one model finished, 1 if all failed, and 2 for bad input.
     """
     failed = False
     with errors_in_one_line():
@@ -81,10 +88,11 @@ def compare(
             store = os.path.join(out, CELLS)
         data, columns = settings.read_data()
         if json != "-":
-            _say_what(settings, data, columns.notes)
+            _announce(settings, data, columns.notes)
         result = _compare(settings, data, n_jobs, store, fresh, n_draws, level)
         if out is not None:
-            _save(result, out, name)
+            with writing(out):
+                result.save(out, baseline=name)
         if json is not None:
             write_json(json, _document(settings, data, result, name))
         if json != "-":
@@ -97,15 +105,12 @@ def compare(
 
 
 def _check_out(out: str | None) -> None:
-    """Refuse a place that cannot be written, before the work."""
+    """Raise if the results cannot be written."""
     if out is None:
         return
     if os.path.exists(out) and not os.path.isdir(out):
-        raise CommandError(f"--out must be a folder, and {out} is a file")
-    from ..core.environment import require
-
-    for package in ("altair", "jinja2", "vl_convert"):
-        require(package, "report")
+        raise CommandError(f"--out must be a folder, got the file {out}")
+    require_report_extra()
 
 
 def _compare(
@@ -143,17 +148,9 @@ def _compare(
         raise CommandError(f"{settings.file}: {error}") from None
 
 
-def _save(result: "Comparison", out: str, baseline: str) -> None:
-    try:
-        result.save(out, baseline=baseline)
-    except OSError as error:
-        raise CommandError(f"{out}: cannot be written: {error.strerror}") from None
-
-
-def _say_what(settings: "Config", data: "RankingData", notes: Any) -> None:
-    """Say what is about to be compared, before the long work."""
-    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
-    typer.echo(f"{printable(settings.data.path)}: {counts}, {data.n_features} features")
+def _announce(settings: "Config", data: "RankingData", notes: Any) -> None:
+    """Print what will be compared."""
+    typer.echo(f"{printable(settings.data.path)}: {counted(data)}, {data.n_features} features")
     typer.echo(f"comparing {', '.join(printable(model.name) for model in settings.models)}")
     for note in notes:
         typer.echo(f"note: {printable(note)}")
@@ -162,14 +159,14 @@ def _say_what(settings: "Config", data: "RankingData", notes: Any) -> None:
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
     import json
 
-    from .. import __version__
     from ..comparison.comparison_page import verdict
+    from ..core.environment import library_version
 
     errors = [
         {key: row[key] for key in ("method", "fold", "seed", "error")} for row in result.errors
     ]
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "data": {
             "file": os.path.basename(settings.data.path),
             "rows": data.n_rows,
@@ -187,22 +184,22 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
 
 
 def _show(result: "Comparison", baseline: str, out: str | None) -> None:
-    """Print one line per model, the tests, the sentences, and where everything is."""
+    """Print one line per model, the tests, the verdict, and the path of the report."""
     from ..comparison.comparison_page import verdict
     from ..core.table import Table
 
-    show_table(result.wide(), f"Held out, counted by {result.unit}")
+    show_table(result.wide(), f"Held-out values, by {result.unit}")
     tests = result.versus(baseline)
     if len(tests):
         p = "p_t_holm" if result.unit == "folds" else "p_random_holm"
         columns = {name: tests[name] for name in ("method", "metric", "difference", "low", "high")}
         columns |= {"p (Holm)": tests[p], "n": tests["n"]}
-        show_table(Table(columns), f"Against {printable(baseline)}")
+        show_table(Table(columns), f"Compared with {printable(baseline)}")
     typer.echo()
     for sentence in verdict(result):
         typer.echo(f"- {printable(sentence)}")
     if out is None:
-        typer.echo("\nThe whole report, with pictures: add --out FOLDER")
+        typer.echo("\nFor the full report with charts, add --out FOLDER")
     else:
         report = os.path.join(os.path.abspath(out), "report.html")
-        typer.echo(f"\nThe whole report: {printable(report)}")
+        typer.echo(f"\nFull report: {printable(report)}")

@@ -1,4 +1,4 @@
-"""``equirank conformance``: the metrics against the vectors that any library can be held to."""
+"""``equirank conformance``: check the metrics against the published test vectors."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ __all__ = ["conformance"]
 
 
 def _complete_metric(incomplete: str) -> list[str]:
-    """Complete the name of a metric function."""
+    """Return the metric functions that begin with the incomplete word."""
     from ..testing.conformance import vector_names
 
     return [name for name in vector_names() if name.startswith(incomplete)]
@@ -21,7 +21,7 @@ def conformance(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Function of a metric, such as ndcg; may be repeated. All without it.",
+            help="Metric function, such as ndcg; may be repeated. By default all.",
             autocompletion=_complete_metric,
         ),
     ] = None,
@@ -29,12 +29,11 @@ def conformance(
 ) -> None:
     """Check the metrics against the published test vectors.
 
-    Each case of the vectors states inputs, options and the exact result. A number that differs from
-    it by more than the tolerance its file states, one that is missing, or bad input that is not
-    refused makes the exit code 1.
+    Each case of the vectors contains inputs, options and the exact result. The exit code is 1 if a
+    number is missing or exceeds the tolerance of its file, or if bad input is accepted.
 
-    --json lists objects with metric, cases, passed, deviation (the largest, null where nothing
-    could be computed) and first failure.
+    --json lists objects with metric, cases, passed, deviation (the largest, null if nothing could
+    be computed) and first failure.
     """
     with errors_in_one_line():
         from ..core.table import Table

@@ -1,4 +1,4 @@
-"""What goes wrong at the command line: one line on standard error and an exit code."""
+"""Console output: errors, JSON, tables and wrapped text."""
 
 import sys
 import warnings
@@ -10,25 +10,31 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from ..core.data import RankingData
+    from ..core.evaluation import Evaluation
     from ..core.table import Table
 
 __all__ = [
     "CommandError",
     "JsonCommand",
     "JsonOption",
+    "counted",
     "errors_in_one_line",
     "printable",
+    "require_report_extra",
+    "show_summary",
     "show_table",
     "write_json",
+    "writing",
 ]
 
 
 class CommandError(Exception):
-    """Something about the command line itself is wrong; the message says what."""
+    """An error in the command line; the message describes it."""
 
 
 def printable(text: object) -> str:
-    r"""Return a text in one line, with signs that could steer a terminal written out.
+    r"""Return a text in one line, with control characters escaped.
 
     Examples
     --------
@@ -42,10 +48,9 @@ def printable(text: object) -> str:
 
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """Turn bad input into one line and exit code 2, an interrupt into exit code 130.
+    """Report bad input in one line with exit code 2, and an interrupt with exit code 130.
 
-    Warnings of the library are one line each, too. Anything else is a fault of ours, and shows
-    where it happened.
+    Warnings of the library are printed in one line each. Other exceptions keep their traceback.
     """
     from ..core.errors import (
         DataError,
@@ -68,7 +73,7 @@ def errors_in_one_line() -> Iterator[None]:
         except OSError as error:
             _fail(_in_words(error))
         except MemoryError:
-            _fail("there is not enough memory for this file")
+            _fail("not enough memory for this file")
         except KeyboardInterrupt:
             typer.echo("equirank: interrupted", err=True)
             raise typer.Exit(130) from None
@@ -89,12 +94,12 @@ def _fail(message: str) -> None:
 
 def _in_words(error: OSError) -> str:
     words = {
-        FileNotFoundError: "there is no such file",
-        IsADirectoryError: "is a folder, and a file is needed",
-        PermissionError: "may not be read",
+        FileNotFoundError: "file not found",
+        IsADirectoryError: "must be a file, got a folder",
+        PermissionError: "permission denied",
     }
-    said = words.get(type(error), error.strerror or str(error))
-    return said if error.filename is None else f"{error.filename}: {said}"
+    text = words.get(type(error), error.strerror or str(error))
+    return text if error.filename is None else f"{error.filename}: {text}"
 
 
 JsonOption = Annotated[
@@ -102,20 +107,20 @@ JsonOption = Annotated[
     typer.Option(
         "--json",
         metavar="[OUT.json]",
-        help="Write JSON to this file, or to standard output in place of the tables.",
+        help="Write JSON to this file, or to standard output instead of the tables.",
     ),
 ]
 
 
 class JsonCommand(TyperCommand):
-    """A command whose ``--json`` may stand alone.
+    """A command whose option ``--json`` has an optional value.
 
-    The next word is its value only if it is ``-`` or ends in ``.json``, so that
-    ``--json data.csv`` never writes over data; ``--json=NAME`` takes any name.
+    The next word is its value only if it is ``-`` or ends in ``.json``, so that ``--json data.csv``
+    never overwrites data; ``--json=NAME`` takes any name.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the value ``-`` after each ``--json`` that stands alone."""
+        """Insert the value ``-`` after each ``--json`` without one."""
         completed: list[str] = []
         end = args.index("--") if "--" in args else len(args)
         for at, word in enumerate(args):
@@ -130,26 +135,57 @@ class JsonCommand(TyperCommand):
 
 
 def write_json(target: str, text: str) -> None:
-    """Write to standard output for ``-``, else to a file: another name first, then renamed."""
+    """Write to standard output for ``-``, else to a file."""
     if target == "-":
         typer.echo(text)
         return
     from ..io.files import replacing
 
+    with writing(target), replacing(target) as file:
+        file.write(text.encode() + b"\n")
+
+
+@contextmanager
+def writing(path: str) -> Iterator[None]:
+    """Report a failure to write as an error of the path."""
     try:
-        with replacing(target) as file:
-            file.write(text.encode() + b"\n")
+        yield
     except OSError as error:
-        raise CommandError(f"{target}: cannot be written: {error.strerror}") from None
+        raise CommandError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def require_report_extra() -> None:
+    """Raise unless the packages that reports need are installed."""
+    from ..core.environment import require
+
+    for package in ("altair", "jinja2", "vl_convert"):
+        require(package, "report")
+
+
+def counted(data: "RankingData") -> str:
+    """Return the numbers of items and lists, in words."""
+    return f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
+
+
+def show_summary(evaluation: "Evaluation", title: str) -> None:
+    """Print the metrics of an evaluation, with the better direction of each."""
+    from ..core.table import Table
+
+    summary = evaluation.summary()
+    better = {each.metric.name: each.metric.direction for each in evaluation.results}
+    rows = zip(summary["metric"].tolist(), summary["group"].tolist(), strict=True)
+    directions = [better[metric] if group is None else None for metric, group in rows]
+    columns = dict(summary.columns)
+    show_table(Table({"metric": columns.pop("metric"), "better": directions, **columns}), title)
 
 
 def show_table(
     table: "Table", title: str | None = None, to_the_right: Collection[str] = ()
 ) -> None:
-    """Print a table with all its rows; what it holds is shown as it is, never read as markup.
+    """Print all rows of a table as plain text, never interpreted as markup.
 
-    Columns that hold nothing are left out. Numbers stand to the right, and so do the columns named
-    in ``to_the_right``, for numbers that are written out already.
+    Empty columns are omitted. Numbers are aligned to the right, as are the columns named in
+    ``to_the_right``.
     """
     columns = {
         printable(name): (

@@ -1,4 +1,4 @@
-"""``equirank datasets``: the data sets, their terms, and whether they are here."""
+"""``equirank datasets``: list the data sets, their licences, and whether they are present."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ __all__ = ["datasets"]
 
 
 def datasets(json: JsonOption = None) -> None:
-    """List the data sets: size, whether they are here, licence and source.
+    """List the data sets: size, presence, licence and source.
 
-    Files are looked for in the folder named by EQUIRANK_DATA, then in the cache (EQUIRANK_CACHE, or
-    the platform's cache folder). Where it says 'downloads', calling the loader gets the set.
+    Files are searched in the folder EQUIRANK_DATA, then in the cache (EQUIRANK_CACHE, or the
+    platform's cache folder). For 'downloads', the loader downloads the data set.
 
     --json lists objects with name, loader, ranked, relevance, protected, rows, queries, bytes,
-    licence, source, how (to get it), faults, downloads, present (true, false, or null for a part
-    of the files) and files (name, bytes, sha256, url, and found: where it is, or null).
+    licence, source, how (to get it), faults, downloads, present (true, false, or null if some files
+    are missing) and files (name, bytes, sha256, url, and found: its path or null).
     """
     with errors_in_one_line():
         from ..core.table import Table
@@ -45,11 +45,11 @@ def datasets(json: JsonOption = None) -> None:
                     }
                 )
             )
-            _say_where()
+            _show_folders()
 
 
 def _row(entry: "DataSet") -> dict[str, Any]:
-    """Describe a data set in plain values."""
+    """Return a description of a data set for JSON."""
     from dataclasses import asdict
 
     from ..core.errors import DataError
@@ -59,12 +59,12 @@ def _row(entry: "DataSet") -> dict[str, Any]:
     for file in row["files"]:
         try:
             found = look(entry, file["name"])
-        except DataError:  # a cached file with a wrong checksum is not the set
+        except DataError:  # a cached file with a wrong checksum does not count
             found = None
         file["bytes"] = file.pop("n_bytes")
         file["found"] = None if found is None else str(found)
-    here = [file["found"] is not None for file in row["files"]]
-    row["present"] = all(here) or (None if any(here) else False)
+    found_files = [file["found"] is not None for file in row["files"]]
+    row["present"] = all(found_files) or (None if any(found_files) else False)
     instead = row.pop("instead")
     if not row["present"] and any(look(entry, name) is not None for name in instead):
         row["present"] = True
@@ -83,7 +83,8 @@ def _size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.1f} MB" if n_bytes else ""
 
 
-def _say_where() -> None:
+def _show_folders() -> None:
+    """Print the folders in which files are searched."""
     import os
 
     from ..core.environment import cache_folder

@@ -1,19 +1,39 @@
-"""``equirank evaluate``: a file of ranked items, measured.
+"""``equirank evaluate``: compute metrics of a file of ranked items.
 
-``--json`` gives one object: ``equirank`` (the version), ``file``, ``rows``, ``metrics`` (per metric
-name, direction, needs, bounds), ``n_boot``, ``seed``, and what `Evaluation.to_dict` holds:
-``schema_version``, ``level``, ``queries``, ``summary`` (rows of metric, group or null for the
-whole, value, low, high, p_value, queries, skipped), with ``--by`` also ``by_group``, ``overall``,
-``difference``, ``ratio``, ``group_min`` and ``group_max``, and ``notes``. Undefined numbers are
-null.
+``--json`` writes one object: ``equirank`` (the version), ``file``, ``rows``, ``metrics`` (name,
+direction, needs, bounds of each), ``n_boot``, ``seed``, and `Evaluation.to_dict`:
+``schema_version``, ``level``, ``queries``, ``summary`` (rows of metric, group or null for all,
+value, low, high, p_value, queries, skipped), ``notes``, and with ``--by`` also ``by_group``,
+``overall``, ``difference``, ``ratio``, ``group_min`` and ``group_max``. Undefined numbers are null.
 """
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ..io.table_file import read_file
-from .console import JsonOption, errors_in_one_line, printable, show_table, write_json
+from .console import (
+    JsonOption,
+    counted,
+    errors_in_one_line,
+    printable,
+    show_summary,
+    show_table,
+    write_json,
+)
+from .options import (
+    COLUMN,
+    BootOption,
+    FileArgument,
+    FormatOption,
+    LevelOption,
+    MissingRelevanceOption,
+    PositionOption,
+    QueryOption,
+    RelevanceOption,
+    ScoreOption,
+    SensitiveOption,
+    TiesOption,
+)
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
@@ -22,56 +42,36 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 
-COLUMN = "COLUMN"
 DEFAULTS = "NDCG@10, Precision@10 and AveragePrecision; ExposureGap and RND for each attribute"
 
 
 def _complete_metrics(incomplete: str) -> list[str]:
-    """Complete the last name of a list of metrics."""
+    """Return completions of the last name in a list of metrics."""
     from ..core.registry import metric_names
 
     last = incomplete.rpartition(",")[2].lstrip()
-    begun = incomplete[: len(incomplete) - len(last)]
-    return [begun + name for name in metric_names() if name.startswith(last)]
+    start = incomplete[: len(incomplete) - len(last)]
+    return [start + name for name in metric_names() if name.startswith(last)]
 
 
+# Long, since every option is a parameter.
 def evaluate(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
-            show_default=False,
-        ),
-    ],
-    query: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column that says which list a row belongs to."),
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Column of scores, higher is first.")
-    ] = None,
-    position: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column of given positions from 1; 0 is not shown."),
-    ] = None,
-    relevance: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Column of relevance, from 0 up.")
-    ] = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
-    ] = None,
+    file: FileArgument,
+    query: QueryOption = None,
+    score: ScoreOption = None,
+    position: PositionOption = None,
+    relevance: RelevanceOption = None,
+    sensitive: SensitiveOption = None,
     cost: Annotated[
         str | None,
-        typer.Option(metavar=COLUMN, help="Column of what a mistake about the item costs."),
+        typer.Option(metavar=COLUMN, help="Column with the cost of a mistake about the item."),
     ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
             metavar="METRICS",
-            help=f'Such as "NDCG@10,RND(step=5)@50"; may be repeated. Otherwise, as far as the '
-            f"file has what they need: {DEFAULTS}. `equirank metrics` lists all.",
+            help=f'Such as "NDCG@10,RND(step=5)@50"; may be repeated. By default, if the file has '
+            f"the columns: {DEFAULTS}. `equirank metrics` lists all.",
             autocompletion=_complete_metrics,
         ),
     ] = None,
@@ -79,43 +79,36 @@ def evaluate(
         list[str] | None,
         typer.Option(
             metavar=COLUMN,
-            help="Split metrics that are sums over items by this column; repeated: crossed.",
+            help="Split additive metrics by this column; repeat it to cross columns.",
         ),
     ] = None,
     control: Annotated[
         list[str] | None,
         typer.Option(metavar=COLUMN, help="Repeat the split within the groups of this column."),
     ] = None,
-    n_boot: Annotated[
-        int, typer.Option(min=0, help="Bootstrap replicates for the intervals; 0: no intervals.")
-    ] = 1000,
-    level: Annotated[float, typer.Option(help="Level of the intervals.")] = 0.95,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same intervals.")] = 0,
-    ties: Annotated[
-        Literal["average", "stable"],
-        typer.Option(help="Equal scores share their places, or keep the order of the file."),
-    ] = "average",
+    n_boot: BootOption = 1000,
+    level: LevelOption = 0.95,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed; the same seed produces the same intervals.")
+    ] = 0,
+    ties: TiesOption = "average",
     missing_sensitive: Annotated[
         Literal["error", "category"],
-        typer.Option(help="A missing group is an error, or a group of its own."),
+        typer.Option(help="A missing group is an error, or a separate group."),
     ] = "error",
-    missing_relevance: Annotated[
-        Literal["error", "irrelevant"],
-        typer.Option(help="A missing relevance is an error, or 0."),
-    ] = "error",
-    file_format: Annotated[
-        Literal["csv", "tsv", "parquet", "letor"] | None,
-        typer.Option("--format", help="The format, where the ending does not tell it."),
-    ] = None,
+    missing_relevance: MissingRelevanceOption = "error",
+    file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Measure how good and how fair the order of the items in a file is.
+    """Measure the quality and fairness of the rankings in a file.
 
-    Columns called qid or query, score, rank or position, relevance or label, and cost are found
-    without being named; groups of people must be named. In LETOR, name features by their number.
+    Columns called qid or query, score, rank or position, relevance or label, and cost are
+    recognised; columns of people's groups must be named. In LETOR files, name features by their
+    number.
     """
     with errors_in_one_line():
         from ..core.evaluate import evaluate as measure
+        from ..io.table_file import read_file
         from ..recipes.fit_recipe import default_metrics
 
         attributes = list(dict.fromkeys([*(sensitive or []), *(by or []), *(control or [])]))
@@ -150,7 +143,7 @@ def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int,
     import json
     import math
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     metrics = [
         {
@@ -161,26 +154,18 @@ def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int,
         }
         for each in result.results
     ]
-    head = {"equirank": __version__, "file": file, "rows": data.n_rows, "metrics": metrics}
+    head = {"equirank": library_version(), "file": file, "rows": data.n_rows, "metrics": metrics}
     head |= {"n_boot": n_boot, "seed": seed}
     return json.dumps(head | json.loads(result.to_json()), ensure_ascii=False, allow_nan=False)
 
 
 def _show(file: str, data: "RankingData", result: "Evaluation", n_boot: int) -> None:
-    """Print what was read, the tables and the notes."""
-    from ..core.table import Table
+    """Print the size of the file, the tables and the notes."""
+    from ..reports.number_words import level_words
 
-    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
-    intervals = f"; intervals of {100 * result.level:g} %" if n_boot else ""
-    typer.echo(f"{printable(file)}: {counts}{intervals}")
-    summary = result.summary()
-    better = {each.metric.name: each.metric.direction for each in result.results}
-    rows = zip(summary["metric"].tolist(), summary["group"].tolist(), strict=True)
-    directions = [better[metric] if group is None else None for metric, group in rows]
-    columns = dict(summary.columns)
-    show_table(
-        Table({"metric": columns.pop("metric"), "better": directions, **columns}), "All lists"
-    )
+    intervals = f"; {level_words(result.level)} confidence intervals" if n_boot else ""
+    typer.echo(f"{printable(file)}: {counted(data)}{intervals}")
+    show_summary(result, "All lists")
     if result.groups is not None:
         show_table(result.by_group, "By group")
         show_table(result.difference(), "Largest difference between groups")

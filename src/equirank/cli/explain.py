@@ -1,16 +1,17 @@
-"""``equirank explain``: why a trained model puts one item of a file above another.
+"""``equirank explain``: explain why a trained model ranks one item above another.
 
-``--json`` gives one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
+``--json`` writes one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
 ``file``, ``a``, ``b``, ``score_a``, ``score_b``, ``method``, ``n_draws``, ``features`` (the rows of
 the table: feature, value_a, value_b, contribution, standard_error, and what SHAP values add),
-``sentences`` and ``reasons`` (the facts of a re-ranker about a and b).
+``sentences`` and ``reasons`` (of a re-ranker, about a and b).
 """
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .console import CommandError, JsonOption, errors_in_one_line, printable, write_json
+from .options import FileArgument, FormatOption, ModelArgument, TrainedQueryOption
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,56 +25,41 @@ __all__ = ["explain"]
 
 
 def explain(
-    model: Annotated[
-        str,
-        typer.Argument(metavar="FOLDER", help="What `equirank train` wrote.", show_default=False),
-    ],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
-            show_default=False,
-        ),
-    ],
+    model: ModelArgument,
+    file: FileArgument,
     a: Annotated[
         str,
-        typer.Option(metavar="ID", help="The item in question: its id, else its row from 0."),
+        typer.Option(metavar="ID", help="The item to explain: its id, else its row number from 0."),
     ],
-    b: Annotated[str, typer.Option(metavar="ID", help="The item it is compared with.")],
+    b: Annotated[str, typer.Option(metavar="ID", help="The item to compare with.")],
     of: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="Which list, where an id occurs in several."),
+        typer.Option(metavar="LIST", help="The list, if an id occurs in several."),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(metavar="CHART", help="Draw it there: .png, .svg, .pdf, .html or .json."),
-    ] = None,
-    query: Annotated[
-        str | None,
         typer.Option(
-            metavar="COLUMN", help="Column of lists, where its name differs from training."
+            metavar="CHART", help="Write the chart there: .png, .svg, .pdf, .html or .json."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed, where contributions are sampled.")] = 0,
-    file_format: Annotated[
-        Literal["csv", "tsv", "parquet", "letor"] | None,
-        typer.Option("--format", help="The format, where the ending does not tell it."),
-    ] = None,
+    query: TrainedQueryOption = None,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
+    ] = 0,
+    file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Say why a trained model puts one item above another, feature by feature.
+    """Explain why a trained model ranks one item above another, feature by feature.
 
-    The contributions add up to the difference of the two scores. Columns are found as in `equirank
-    predict`. Behind a re-ranker its reasons for both items follow.
+    The contributions add up to the difference of the two scores. Columns are matched as in
+    `equirank predict`. A re-ranker adds its reasons for both items.
     """
     with errors_in_one_line():
         from dataclasses import replace
 
         from ..core.persistence import load
         from ..recipes.fit_recipe import check_features
-        from ..recipes.model_facts import in_words, sees_groups
-        from ..recipes.new_file import read_new_file, stored_columns
+        from ..recipes.new_file import in_words, read_new_file, sees_groups, stored_columns
 
         columns, ranker = stored_columns(model), load(model)
         read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
@@ -86,9 +72,9 @@ def explain(
         found = ranker.explain_pair(data, *rows, random_state=seed)
         _name_categories(found, columns)
         if out is not None:
-            from ..plots.export import save_chart
+            from ..plots import pair_explanation, save_chart
 
-            save_chart(found.plot(), out)
+            save_chart(pair_explanation(found), out)
         if json is not None:
             write_json(json, _document(model, in_words(ranker), file, found))
         if json != "-":
@@ -96,7 +82,7 @@ def explain(
 
 
 def _ids(read: "NewFile", columns: "DataColumns") -> "np.ndarray | None":
-    """Return the column of ids, in the order of the file, where there is one."""
+    """Return the column of ids in the order of the file, or None."""
     names = [name for name in read.carried if name != columns.query]
     return read.carried[columns.id if columns.id in names else names[-1]] if names else None
 
@@ -108,12 +94,12 @@ def _lists(data: "RankingData") -> "np.ndarray":
 def _row(
     option: str, item: str, ids: "np.ndarray | None", lists: "np.ndarray", of: str | None
 ) -> int:
-    """Find the row of an id, or of a row's number where the file has no ids."""
+    """Return the row of an id, or of a row number if the file has no ids."""
     if ids is None:
         if not item.isdecimal() or int(item) >= len(lists):
             raise CommandError(
-                f"{option} must be a row from 0 to {len(lists) - 1}, since the file has no column "
-                f"of ids, got {item!r}"
+                f"{option} must be a row number from 0 to {len(lists) - 1} for a file without ids, "
+                f"got {item!r}"
             )
         return int(item)
     found = [
@@ -130,7 +116,7 @@ def _row(
 
 
 def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
-    """Show categories by their names, where the model has numbers for them."""
+    """Replace the codes of categories by their names."""
     import numpy as np
 
     coded = [name for name in columns.categories if name in found["feature"].tolist()]
@@ -146,9 +132,9 @@ def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
 def _document(model: str, words: str, file: str, found: "PairExplanation") -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
-    document: dict[str, Any] = {"equirank": __version__, "model": model, "class": words}
+    document: dict[str, Any] = {"equirank": library_version(), "model": model, "class": words}
     document |= {"file": file, "a": found.a, "b": found.b, "score_a": found.score_a}
     document |= {"score_b": found.score_b, "method": found.method, "n_draws": found.n_draws}
     document["features"] = json.loads(found.to_json())
@@ -158,7 +144,7 @@ def _document(model: str, words: str, file: str, found: "PairExplanation") -> st
 
 
 def _show(found: "PairExplanation", out: str | None) -> None:
-    """Print the words, then the table."""
+    """Print the sentences, then the table."""
     from .console import show_table
 
     for sentence in found.sentences:

@@ -1,4 +1,4 @@
-"""``equirank init``: a commented configuration to begin with."""
+"""``equirank init``: write a commented example configuration."""
 
 import os
 import shlex
@@ -22,16 +22,16 @@ def init(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Your data, whose columns are guessed. Otherwise the bundled hiring data, which "
-            "is copied beside the configuration.",
+            help="Your data, whose columns are guessed. By default the bundled hiring data, which "
+            "is copied to the folder of the configuration.",
         ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
 ) -> None:
     """Write a commented configuration for `equirank train` and `equirank compare`.
 
-    Without --data it works at once, on invented applicants for 60 vacancies. With --data the
-    columns are guessed from their names and contents: read it before you train.
+    Without --data it uses synthetic applicants for 60 vacancies. With --data the columns are
+    guessed from their names and contents: check the file before you train.
     """
     with errors_in_one_line():
         from ..datasets.hiring import hiring_path
@@ -41,7 +41,7 @@ def init(
         target = os.path.join(config, "config.toml") if os.path.isdir(config) else config
         folder = os.path.dirname(os.path.abspath(target))
         if not os.path.isdir(folder):
-            raise CommandError(f"{target}: cannot be written: there is no folder {folder}")
+            raise CommandError(f"{target}: cannot be written: folder {folder} not found")
         _refuse(target, force)
         copied = None
         if data is None:
@@ -69,7 +69,7 @@ def _holds(path: str, raw: bytes) -> bool:
 
 def _refuse(path: str, force: bool) -> None:
     if os.path.exists(path) and not force:
-        raise CommandError(f"{path}: is already there; --force replaces it")
+        raise CommandError(f"{path}: already exists; --force replaces it")
 
 
 def _show(target: str, copied: str | None, guess: "Guess") -> None:
@@ -77,8 +77,8 @@ def _show(target: str, copied: str | None, guess: "Guess") -> None:
         if path is not None:
             typer.echo(f"written: {printable(path)}")
     if guess.relevance is None:
-        typer.echo("to do: no column looks like the relevance; name it under [data] relevance")
+        typer.echo("to do: no column was recognised as relevance; name it under [data] relevance")
     elif copied is None:
-        typer.echo("to do: read it; the columns are guessed")
+        typer.echo("to do: check the file; the columns are guessed")
     folder = shlex.quote(os.path.join(os.path.dirname(target), "model"))
     typer.echo(f"next: equirank train {shlex.quote(target)} --out {printable(folder)}")

@@ -1,4 +1,4 @@
-"""``equirank metrics``: what can be measured."""
+"""``equirank metrics``: list the metrics."""
 
 import math
 from typing import Any
@@ -9,13 +9,13 @@ __all__ = ["metrics"]
 
 
 def metrics(json: JsonOption = None) -> None:
-    """List the metrics: name, which direction is better, what they need, their options.
+    """List the metrics: name, better direction, required data and options.
 
-    The words for --metrics of `equirank evaluate` are these names, with options in
-    brackets and a cutoff after @: NDCG@10, RND(step=5)@50, ExposureGap(by="sex").
+    --metrics of `equirank evaluate` takes these names, with options in brackets and a cutoff
+    after @: NDCG@10, RND(step=5)@50, ExposureGap(by="sex").
 
-    --json lists objects with name, direction, bounds (null where there is none), needs, options
-    with their defaults, by_group (whether --by splits it) and summary.
+    --json lists objects with name, direction, bounds (null if unbounded), needs, options with
+    their defaults, by_group (whether --by splits it) and summary.
     """
     with errors_in_one_line():
         from ..core.table import Table
@@ -36,20 +36,20 @@ _HEADS = {
     "direction": "better",
     "needs": "needs",
     "options": "options",
-    "summary": "what it says",
+    "summary": "summary",
 }
 
 
 def _rows() -> list[dict[str, Any]]:
-    """Describe each metric in plain values."""
+    """Return a description of each metric for JSON."""
     from dataclasses import fields
 
-    from .. import metrics as room
+    from .. import metrics as package
     from ..core.registry import metric_names
 
     rows = []
     for name in metric_names():
-        kind = getattr(room, name)
+        kind = getattr(package, name)
         defaults = {field.name: field.default for field in fields(kind)}
         rows.append(
             {

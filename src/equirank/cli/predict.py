@@ -1,15 +1,16 @@
-"""``equirank predict``: a trained model applied to a file.
+"""``equirank predict``: rank a file with a trained model.
 
-``--json`` gives one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
+``--json`` writes one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
 ``file``, ``rows``, ``queries``, ``written`` (rows), ``out`` and ``notes``.
 """
 
 import shlex
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import JsonOption, errors_in_one_line, printable, write_json
+from .console import JsonOption, counted, errors_in_one_line, printable, write_json
+from .options import COLUMN, FileArgument, FormatOption, ModelArgument, TrainedQueryOption
 
 if TYPE_CHECKING:
     from ..recipes.data_columns import DataColumns
@@ -18,59 +19,38 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
-COLUMN = "COLUMN"
-
-
 def predict(
-    model: Annotated[
-        str,
-        typer.Argument(metavar="FOLDER", help="What `equirank train` wrote.", show_default=False),
-    ],
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
-            show_default=False,
-        ),
-    ],
+    model: ModelArgument,
+    file: FileArgument,
     out: Annotated[
         str,
         typer.Option(
-            metavar="SCORES.csv", help="Write there: CSV, TSV (.gz may follow), Parquet or JSON."
+            metavar="SCORES.csv", help="Output file: CSV, TSV (.gz may follow), Parquet or JSON."
         ),
     ],
     top: Annotated[
-        int | None, typer.Option(min=1, help="Write only the rows in the first places of a list.")
+        int | None, typer.Option(min=1, help="Write only the top rows of each list.")
     ] = None,
-    query: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column of lists, where its name differs from training."),
-    ] = None,
+    query: TrainedQueryOption = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(metavar=COLUMN, help="Carry this column along; may be repeated."),
+        typer.Option(metavar=COLUMN, help="Copy this column to the output; may be repeated."),
     ] = None,
-    file_format: Annotated[
-        Literal["csv", "tsv", "parquet", "letor"] | None,
-        typer.Option("--format", help="The format, where the ending does not tell it."),
-    ] = None,
+    file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
     """Rank the lists in a file with a trained model.
 
-    Columns are found by their names, in any order. A feature that lacks, or a category the model
-    has not seen, is an error; columns it does not know are ignored. Rows come out in the order of
-    the file: the list, the id and the columns of --keep under their own names, then score and
-    position (from 1; equal scores share a place; 0 is not shown). Behind a re-ranker the score is
-    the ranker's own, and the position is where the re-ranker put the row.
+    Columns are matched by name, in any order. A missing feature or an unseen category is an error;
+    unknown columns are ignored. Rows are written in the order of the file: list, id and the columns
+    of --keep, then score and position (from 1; tied items share a position; 0 is not shown). With a
+    re-ranker, the score is that of the ranker and the position that of the re-ranker.
     """
     with errors_in_one_line():
         from ..core.persistence import load
         from ..io.write_table import check_target, write_table
         from ..recipes.fit_recipe import check_features
-        from ..recipes.model_facts import sees_groups
-        from ..recipes.new_file import read_new_file, scored, stored_columns
+        from ..recipes.new_file import read_new_file, scored, sees_groups, stored_columns
 
         check_target(out, [file])
         columns = stored_columns(model)
@@ -101,11 +81,11 @@ def _document(
 ) -> str:
     import json
 
-    from .. import __version__
-    from ..recipes.model_facts import in_words
+    from ..core.environment import library_version
+    from ..recipes.new_file import in_words
 
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "model": model,
         "class": in_words(ranker),
         "file": file,
@@ -127,12 +107,10 @@ def _show(
     out: str,
     columns: "DataColumns",
 ) -> None:
-    """Print what was ranked, what was ignored, where it is and what comes next."""
-    from ..recipes.model_facts import in_words
+    """Print what was ranked and ignored, the path of the output, and the next command."""
+    from ..recipes.new_file import in_words
 
-    data = read.data
-    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
-    typer.echo(f"{printable(file)}: {counts}, ranked with {in_words(ranker)}")
+    typer.echo(f"{printable(file)}: {counted(read.data)}, ranked with {in_words(ranker)}")
     for note in read.notes:
         typer.echo(f"note: {printable(note)}")
     typer.echo(f"written: {printable(out)}, {len(table['score'])} rows")

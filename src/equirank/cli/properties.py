@@ -1,4 +1,4 @@
-"""``equirank properties``: which metric sees what."""
+"""``equirank properties``: show which metric detects which property."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +13,7 @@ __all__ = ["properties"]
 
 
 def _complete_metric(incomplete: str) -> list[str]:
-    """Complete the name of a metric or a check."""
+    """Return the metrics and checks that begin with the incomplete word."""
     from ..core.registry import metric_names
     from ..metrics.properties.property_bench import CHECKS
 
@@ -26,7 +26,7 @@ def properties(
         typer.Option(
             metavar="NAME",
             help="Metric such as RND@50, check such as smoothness.ks, or my.module:metric; "
-            "may be repeated. All of ours without it.",
+            "may be repeated. By default all of equirank.",
             autocompletion=_complete_metric,
         ),
     ] = None,
@@ -36,16 +36,16 @@ def properties(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the scenarios and tests.")] = 0,
     json: JsonOption = None,
 ) -> None:
-    """Say which metric sees which property, on pairs of a fair and a bad version of lists.
+    """Show which metric detects which property, on pairs of a fair and a bad version of lists.
 
     The numbers are effect sizes: the mean difference of the two versions divided by its standard
-    deviation, above 0 where the bad version scores worse. A star marks what is detected: p < 0.01
+    deviation, above 0 if the bad version scores worse. A star marks detected properties: p < 0.01
     after Holm's correction, in the right direction.
 
-    my.module:metric is a Metric, object or class, in a module that Python finds from here.
+    my.module:metric is a Metric, object or class, in a module importable from this folder.
 
-    --json lists objects with metric, property, effect (null where undefined or infinite), p,
-    detected and repetitions.
+    --json lists objects with metric, property, effect (null if undefined or infinite), p, detected
+    and repetitions.
     """
     with errors_in_one_line():
         from ..metrics.properties import bench
@@ -65,26 +65,20 @@ def _is_path(name: str) -> bool:
 
 
 def _load(path: str) -> Any:
-    """Import a metric of the user's, also from the folder the command is run in."""
-    import os
-    import sys
-    from importlib import import_module
+    """Import a user's metric, also from the current folder."""
+    from ..core.environment import load_object
 
     module, _, name = path.partition(":")
-    here = os.getcwd()
-    sys.path.insert(0, here)
     try:
-        return getattr(import_module(module), name)
+        return load_object(path)
     except ImportError as error:
         raise CommandError(f"metric {path!r} cannot be imported: {error}") from None
     except AttributeError:
         raise CommandError(f"metric {path!r} cannot be found: {module} has no {name}") from None
-    finally:
-        sys.path.remove(here)
 
 
 def _wide(found: "Table") -> "Table":
-    """Turn the rows into one row per metric, one column per property."""
+    """Return one row per metric and one column per property."""
     from ..core.table import Table
 
     rows = list(found)

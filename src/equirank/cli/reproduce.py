@@ -1,4 +1,4 @@
-"""``equirank reproduce``: run a published study again and say what of it holds."""
+"""``equirank reproduce``: repeat a published study and compare its claims with the results."""
 
 import sys
 from pathlib import Path
@@ -16,7 +16,7 @@ __all__ = ["find_reproductions", "reproduce"]
 
 
 def find_reproductions(package: Path | None = None) -> Path | None:
-    """Find the folder of the studies: inside the installed package, else beside the sources.
+    """Return the folder of the studies: in the installed package, else next to the sources.
 
     Examples
     --------
@@ -36,15 +36,14 @@ def _studies() -> dict[str, Path]:
     folder = find_reproductions()
     if folder is None:
         raise CommandError(
-            "the reproductions are not part of this installation: they are the folder "
-            "'reproductions' of the source repository, and run there as "
+            "the reproductions are not part of this installation; in the source repository, run "
             "python reproductions/NAME/run.py"
         )
     return {path.parent.name: path for path in sorted(folder.glob("*/run.py"))}
 
 
 def _complete_name(incomplete: str) -> list[str]:
-    """Complete the name of a study."""
+    """Return the studies that begin with the incomplete word."""
     folder = find_reproductions()
     names = [] if folder is None else [path.parent.name for path in folder.glob("*/run.py")]
     return sorted(name for name in names if name.startswith(incomplete))
@@ -53,12 +52,12 @@ def _complete_name(incomplete: str) -> list[str]:
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(help="The study, one of --list.", autocompletion=_complete_name),
+        typer.Argument(help="The study; --list shows all.", autocompletion=_complete_name),
     ] = None,
     listing: Annotated[
-        bool, typer.Option("--list", help="List the studies and where they lie.")
+        bool, typer.Option("--list", help="List the studies and their folders.")
     ] = False,
-    quick: Annotated[bool, typer.Option(help="On made-up data, in under a minute.")] = False,
+    quick: Annotated[bool, typer.Option(help="Use synthetic data, in under a minute.")] = False,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds.")] = None,
     part: Annotated[
         list[str] | None,
@@ -68,24 +67,23 @@ def reproduce(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="FOLDER", help="Where results go; build/reproductions/NAME without it."
+            metavar="FOLDER", help="Folder of results; by default build/reproductions/NAME."
         ),
     ] = None,
     draw: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Only draw anew what this folder of results holds."),
+        typer.Option(metavar="FOLDER", help="Only redraw the charts of this folder of results."),
     ] = None,
     json: JsonOption = None,
 ) -> None:
-    """Run a published study again: what was published, what we get, and whether it holds.
+    """Repeat a published study: the published claims, our results, and a verdict on each.
 
-    A full run needs the real data (in the folder that EQUIRANK_DATA names) and up to an hour on two
-    cores; --quick shows the same on made-up data, which tests no claim about real data. The folder
-    of results holds results.json, the tables as CSV and Markdown, and pictures where the extra
-    'report' is installed.
+    A full run needs the real data (in the folder EQUIRANK_DATA) and up to an hour on two cores;
+    --quick uses synthetic data, which tests no claim about real data. The folder of results
+    contains results.json, the tables as CSV and Markdown, and charts if the extra 'report' is
+    installed.
 
-    Verdicts: confirmed; not confirmed; contradicted; not testable here, where the data is not at
-    hand.
+    Verdicts: confirmed; not confirmed; contradicted; not testable here, if the data are missing.
 
     --json lists objects with claim, published, ours, verdict and note; with --list: name, title and
     path.
@@ -105,8 +103,8 @@ def reproduce(
             ending = ""
         else:
             if name is None or name not in studies:
-                said = "a study must be named" if name is None else f"there is no study {name!r}"
-                raise CommandError(f"{said}: one of {', '.join(studies)}")
+                got = "" if name is None else f", got {name!r}"
+                raise CommandError(f"NAME must be one of {', '.join(studies)}{got}")
             words = ["--quick"] if quick else []
             for option, value in (("seeds", seeds), ("n-jobs", n_jobs), ("out", out)):
                 words += [] if value is None else [f"--{option}", str(value)]
@@ -122,13 +120,13 @@ def reproduce(
 
 
 def _title(script: Path) -> str:
-    """Read the title of a study off its README."""
+    """Return the title of a study, from its README."""
     lines = script.with_name("README.md").read_text(encoding="utf-8").splitlines()
     return lines[0].lstrip("# ").strip()
 
 
 def _run(script: Path, words: list[str]) -> "tuple[Table, str]":
-    """Run a study; give its verdicts as a table, and a sentence that counts them."""
+    """Run a study, and return a table of its verdicts and a sentence that counts them."""
     from contextlib import redirect_stdout
     from io import StringIO
 

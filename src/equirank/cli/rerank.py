@@ -1,8 +1,8 @@
-"""``equirank rerank``: a file of ranked items, re-ranked with a guarantee.
+"""``equirank rerank``: re-rank a file with a guarantee.
 
-``--json`` gives one object: ``equirank`` (the version), ``file``, ``rows``, ``queries``,
-``method``, ``options``, ``guarantee``, ``holds``, ``failing`` (queries in which it does not hold),
-``moved`` (how many items), ``price``, ``summary`` (rows of measure, before, after) and
+``--json`` writes one object: ``equirank`` (the version), ``file``, ``rows``, ``queries``,
+``method``, ``options``, ``guarantee``, ``holds``, ``failing`` (queries in which it fails),
+``moved`` (number of items), ``price``, ``summary`` (rows of measure, before, after) and
 ``explanations``. Undefined numbers are null.
 """
 
@@ -11,9 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ..io.table_file import read_file
-from ..io.write_table import write_table
-from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
+from .console import (
+    CommandError,
+    JsonOption,
+    counted,
+    errors_in_one_line,
+    printable,
+    show_table,
+    write_json,
+)
+from .options import (
+    COLUMN,
+    FORMATS,
+    FormatOption,
+    PositionOption,
+    QueryOption,
+    ScoreOption,
+    SensitiveOption,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,15 +39,15 @@ __all__ = ["make_reranker", "method_names", "parse_value", "rerank"]
 
 
 def method_names() -> list[str]:
-    """Return the names of all re-rankers with a stated guarantee, in alphabetical order."""
+    """Return the names of all re-rankers with a guarantee, sorted."""
     from ..rerankers.chooser import methods
 
     return list(methods())
 
 
 def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
-    """Make a re-ranker from the options that were given; those it does not have are refused."""
-    from ..core.registry import suggest
+    """Return a re-ranker with the given options; unknown options are errors."""
+    from ..core.errors import suggest
     from ..rerankers.chooser import methods
 
     known = methods()
@@ -52,13 +67,13 @@ def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
         if name not in allowed:
             raise CommandError(
                 f"{method} has no option {name!r}{suggest(name, allowed)}; "
-                f"it has {', '.join(allowed)}"
+                f"its options are {', '.join(allowed)}"
             )
     return known[method](**params)
 
 
 def parse_value(text: str) -> Any:
-    """Read a number, a word, or pairs of group and value.
+    """Return the value of a text: a number, a word, or pairs of group and value.
 
     Examples
     --------
@@ -89,7 +104,6 @@ def parse_value(text: str) -> Any:
     return text
 
 
-COLUMN = "COLUMN"
 PAIRS = "GROUP=NUMBER,..."
 
 
@@ -101,12 +115,13 @@ def _pairs(text: str | None) -> Any:
     return None if text is None else parse_value(text)
 
 
+# Long, since every option is a parameter.
 def rerank(
     file: Annotated[
         str | None,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Parquet or LETOR, told by its ending; .gz may follow.",
+            help=FORMATS,
             show_default=False,
         ),
     ] = None,
@@ -114,47 +129,41 @@ def rerank(
         str,
         typer.Option(
             metavar="NAME",
-            help="The re-ranker; --list says which guarantees what.",
+            help="The re-ranker; --list shows their guarantees.",
             autocompletion=_complete_method,
         ),
     ] = "FAStarIR",
     show_list: Annotated[
-        bool, typer.Option("--list", help="List the methods: guarantee, needs, price, options.")
+        bool,
+        typer.Option(
+            "--list", help="List the methods: guarantee, required data, price and options."
+        ),
     ] = False,
-    query: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column that says which list a row belongs to."),
-    ] = None,
-    score: Annotated[
-        str | None, typer.Option(metavar=COLUMN, help="Column of scores, higher is first.")
-    ] = None,
-    position: Annotated[
-        str | None,
-        typer.Option(metavar=COLUMN, help="Column of given positions from 1; 0 is not shown."),
-    ] = None,
+    query: QueryOption = None,
+    score: ScoreOption = None,
+    position: PositionOption = None,
     relevance: Annotated[
         str | None,
-        typer.Option(metavar=COLUMN, help="Column of relevance, for the price in NDCG."),
+        typer.Option(metavar=COLUMN, help="Column of relevance, for the loss in NDCG."),
     ] = None,
-    sensitive: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
-    ] = None,
+    sensitive: SensitiveOption = None,
     item: Annotated[
-        str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' names.")
+        str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' ids.")
     ] = None,
     out: Annotated[
         str | None,
         typer.Option(
-            metavar="OUT.csv", help="Write the new order there: CSV, TSV, with .gz packed."
+            metavar="OUT.csv", help="Output file of the new order: CSV or TSV; .gz may follow."
         ),
     ] = None,
     k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Cutoff: only the first k are shown.")
+        int | None, typer.Option("--k", min=1, help="Cutoff: only the top k are shown.")
     ] = None,
     p: Annotated[
         str | None,
-        typer.Option(metavar="NUMBER", help=f"Chance of the protected; several: {PAIRS}."),
+        typer.Option(
+            metavar="NUMBER", help=f"Probability of a protected item; for several groups {PAIRS}."
+        ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Level of the FA*IR test.")] = None,
     protected: Annotated[
@@ -166,11 +175,14 @@ def rerank(
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(metavar=COLUMN, help="The attribute, of several; repeated: crossed."),
+        typer.Option(
+            metavar=COLUMN,
+            help="The attribute, if there are several; repeat it to cross attributes.",
+        ),
     ] = None,
     on_infeasible: Annotated[
         Literal["error", "best"] | None,
-        typer.Option(help="Where the guarantee cannot be kept: an error, or the closest list."),
+        typer.Option(help="If the guarantee is infeasible: an error, or the closest list."),
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -178,22 +190,21 @@ def rerank(
     ] = None,
     explain: Annotated[
         list[str] | None,
-        typer.Option(metavar="ITEM", help="Say why this id or row stands where it does."),
+        typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(metavar="OUT.html", help="Write an audit that compares before and after."),
+        typer.Option(
+            metavar="OUT.html", help="Write an audit that compares the order before and after."
+        ),
     ] = None,
-    file_format: Annotated[
-        Literal["csv", "tsv", "parquet", "letor"] | None,
-        typer.Option("--format", help="The format, where the ending does not tell it."),
-    ] = None,
+    file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Re-rank the lists in a file so that a stated guarantee holds, and say what it cost.
+    """Re-rank the lists in a file so that a stated guarantee holds, and report the price.
 
-    Columns called qid or query, score, rank or position, relevance or label, and id are found
-    without being named; groups of people must be named.
+    Columns called qid or query, score, rank or position, relevance or label, and id are recognised;
+    columns of people's groups must be named.
     """
     with errors_in_one_line():
         if show_list:
@@ -201,6 +212,9 @@ def rerank(
             return
         if file is None:
             raise CommandError("FILE must be given (or --list)")
+        from ..io.table_file import read_file
+        from ..io.write_table import write_table
+
         names = protected[0] if protected and len(protected) == 1 else protected or None
         given = {"k": k, "p": _pairs(p), "alpha": alpha, "protected": names}
         given |= {"proportions": _pairs(proportions), "on_infeasible": on_infeasible}
@@ -221,20 +235,20 @@ def rerank(
         )
         result = reranker(data.ranking())
         if result.n_draws > 1:
-            raise CommandError(f"{method} must give one draw here, got {result.n_draws}")
+            raise CommandError(f"{method} must return one draw, got {result.n_draws}")
         if out is not None:
             write_table(out, _new_order(result))
         if report is not None:
             _write_report(report, file, result)
-        said = [result.explain(_item(result, word)) for word in explain or []]
+        explanations = [result.explain(_item(result, word)) for word in explain or []]
         if json is not None:
-            write_json(json, _document(file, result, said))
+            write_json(json, _document(file, result, explanations))
         if json != "-":
-            _show(file, result, out, report, said)
+            _show(file, result, out, report, explanations)
 
 
 def _item(result: "Reranking", word: str) -> Any:
-    """Return the id a word stands for, or the row number."""
+    """Return the id or row number that a word denotes."""
     ids = result.data.ids
     if ids is None:
         return int(word) if word.isdecimal() else word
@@ -244,7 +258,7 @@ def _item(result: "Reranking", word: str) -> Any:
 def _new_order(result: "Reranking") -> "dict[str, np.ndarray]":
     """Return the columns of the new order, list by list.
 
-    Rows that are not shown come last in their list, in their old order.
+    Rows that are not shown come last in their list, in the previous order.
     """
     import numpy as np
 
@@ -271,7 +285,7 @@ def _new_order(result: "Reranking") -> "dict[str, np.ndarray]":
 
 
 def _write_report(path: str, file: str, result: "Reranking") -> None:
-    """Write the audit of the new order against the old one."""
+    """Write the audit that compares the new order with the old one."""
     from pathlib import Path
 
     from ..auditing.audit import audit
@@ -295,15 +309,15 @@ def _list_methods(json: str | None) -> None:
         show_table(Table({head: [row[head] for row in rows] for head in heads}))
 
 
-def _document(file: str, result: "Reranking", said: list[Any]) -> str:
+def _document(file: str, result: "Reranking", explanations: list[Any]) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     data, reranker = result.data, result.reranker
     options = {} if reranker is None else reranker.get_params(deep=False)
     document = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "file": file,
         "rows": data.n_rows,
         "queries": data.n_queries,
@@ -315,13 +329,13 @@ def _document(file: str, result: "Reranking", said: list[Any]) -> str:
         "moved": len(result.moves),
         "price": _finite(result.price.to_dict()),
         "summary": json.loads(result.summary().to_json()),
-        "explanations": [_finite(each.to_dict()) for each in said],
+        "explanations": [_finite(each.to_dict()) for each in explanations],
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
 
 
 def _finite(values: dict[str, Any]) -> dict[str, Any]:
-    """Put null for what is undefined."""
+    """Replace undefined numbers by None."""
     return {
         name: None if isinstance(value, float) and value != value else value
         for name, value in values.items()
@@ -329,12 +343,10 @@ def _finite(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _show(
-    file: str, result: "Reranking", out: str | None, report: str | None, said: list[Any]
+    file: str, result: "Reranking", out: str | None, report: str | None, explanations: list[Any]
 ) -> None:
-    """Print what was read, what holds, the table and the reasons."""
-    data = result.data
-    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
-    typer.echo(f"{printable(file)}: {counts}; {type(result.reranker).__name__}")
+    """Print the guarantee, the table and the explanations."""
+    typer.echo(f"{printable(file)}: {counted(result.data)}; {type(result.reranker).__name__}")
     failing = int((~result.holds_per_query).sum())
     words = printable(result.bounds.words)
     state = (
@@ -345,7 +357,7 @@ def _show(
     typer.echo(f"guarantee: {words}: {state}")
     typer.echo(f"moved: {len(result.moves)} items")
     show_table(result.summary(), "Before and after")
-    for each in said:
+    for each in explanations:
         typer.echo("\n" + "\n".join(printable(line) for line in each.sentences))
     for path in (out, report):
         if path is not None:

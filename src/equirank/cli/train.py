@@ -1,8 +1,8 @@
-"""``equirank train``: one model of a configuration, fitted, measured and saved with a card.
+"""``equirank train``: fit, evaluate and save a model of a configuration.
 
-``--json`` gives what the file ``metrics.json`` in the model's folder holds: ``equirank`` (the
+``--json`` writes the contents of ``metrics.json`` in the model's folder: ``equirank`` (the
 version), ``model``, ``class``, ``data`` (file, rows, queries, fingerprint), ``split``, ``seed``,
-``held_out`` (rows, queries), and what `Evaluation.to_dict` holds: ``summary`` and ``notes``, with
+``held_out`` (rows, queries), and `Evaluation.to_dict`: ``summary`` and ``notes``, with
 ``by_group`` per attribute. Undefined numbers are null.
 """
 
@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import CommandError, JsonOption, errors_in_one_line, printable, show_table, write_json
+from .console import (
+    CommandError,
+    JsonOption,
+    counted,
+    errors_in_one_line,
+    printable,
+    show_summary,
+    show_table,
+    write_json,
+    writing,
+)
+from .options import BootOption, ConfigArgument
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
@@ -28,34 +39,25 @@ METRICS = "metrics.json"
 
 
 def train(
-    config: Annotated[
-        str,
-        typer.Argument(
-            metavar="CONFIG.toml",
-            help="What to learn from, how to split it, the models; `equirank init` writes one.",
-            show_default=False,
-        ),
-    ],
+    config: ConfigArgument,
     out: Annotated[
         str, typer.Option(metavar="FOLDER", help="Write the model, its metrics and its card there.")
     ],
     model: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Which of the [[models]]; otherwise the first."),
+        typer.Option(metavar="NAME", help="One of the [[models]]; by default the first."),
     ] = None,
-    n_boot: Annotated[
-        int, typer.Option(min=0, help="Bootstrap replicates for the intervals; 0: no intervals.")
-    ] = 1000,
+    n_boot: BootOption = 1000,
     json: JsonOption = None,
 ) -> None:
-    """Train a model, measure it on what was held out, and save it with a model card.
+    """Train a model, evaluate it on held-out data, and save it with a model card.
 
-    [split] says what is held out. With a share (test = 0.25) the saved model is the one that was
-    measured; with folds every row is measured by a model that has not seen it, and the saved model
-    is fitted on all rows.
+    [split] defines the held-out data. With a share (test = 0.25), the saved model is the evaluated
+    one. With folds, every row is ranked by a model not trained on it, and the saved model is fitted
+    on all rows.
 
-    The folder holds what equirank.load reads, metrics.json, card.html and a copy of the
-    configuration. An earlier model there is replaced when all is done; any other folder is refused.
+    The folder contains the model for equirank.load, metrics.json, card.html and a copy of the
+    configuration. An earlier model is replaced at the end; any other existing folder is an error.
     """
     with errors_in_one_line():
         from ..recipes.config import read_config
@@ -66,7 +68,7 @@ def train(
         _check_out(out)
         data, columns = settings.read_data()
         if json != "-":
-            _say_what(settings, entry, data, columns, model)
+            _announce(settings, entry, data, columns, model)
         trained = train_model(settings, entry, data, n_boot=n_boot)
         document = _document(settings, entry, data, columns, trained)
         page, why = _page(settings, entry, data, columns, trained, out, n_boot)
@@ -78,12 +80,12 @@ def train(
 
 
 def _check_out(out: str) -> None:
-    """Refuse a folder that is something else, before the work."""
+    """Raise if the folder exists and is not a model."""
     if os.path.exists(out) and not os.path.isfile(os.path.join(out, "model.json")):
         kind = "a folder without a model" if os.path.isdir(out) else "a file"
         empty = os.path.isdir(out) and not os.listdir(out)
         if not empty:
-            raise CommandError(f"--out must be a new folder or a model's, and {out} is {kind}")
+            raise CommandError(f"--out must be a new folder or that of a model, got {kind}: {out}")
 
 
 def _save(
@@ -98,12 +100,10 @@ def _save(
 
     files = {METRICS: document + "\n", "config.toml": settings.text}
     files |= {} if page is None else {CARD: page}
-    try:
+    with writing(out):
         if os.path.isdir(out) and not os.listdir(out):
             os.rmdir(out)
         save(trained.model, out, extra={"columns": columns.to_dict()}, files=files)
-    except OSError as error:
-        raise CommandError(f"{out}: cannot be written: {error.strerror}") from None
 
 
 def _page(
@@ -115,9 +115,9 @@ def _page(
     out: str,
     n_boot: int,
 ) -> tuple[str | None, str]:
-    """Write the card, or say why there is none: a model without it is still a model."""
+    """Return the card, or None and the reason if a package is missing."""
     from ..core.errors import MissingExtraError
-    from ..recipes.model_facts import make_card
+    from ..recipes.model_card import make_card
 
     try:
         return make_card(settings, entry, data, columns, trained, out, n_boot=n_boot).to_html(), ""
@@ -134,11 +134,11 @@ def _document(
 ) -> str:
     import json
 
-    from .. import __version__
+    from ..core.environment import library_version
 
     held = trained.ranking.data
     head: dict[str, Any] = {
-        "equirank": __version__,
+        "equirank": library_version(),
         "model": entry.name,
         "class": entry.class_name,
         "data": {
@@ -158,36 +158,27 @@ def _document(
     return json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
 
 
-def _say_what(
+def _announce(
     settings: "Config",
     entry: "ModelEntry",
     data: "RankingData",
     columns: "DataColumns",
-    asked: str | None,
+    requested: str | None,
 ) -> None:
-    """Say what is about to be trained, before the long work."""
-    counts = f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
-    typer.echo(f"{printable(settings.data.path)}: {counts}, {data.n_features} features")
+    """Print what will be trained."""
+    typer.echo(f"{printable(settings.data.path)}: {counted(data)}, {data.n_features} features")
     steps = "".join(f", re-ranked with {step['class']}" for step in entry.rerank)
     typer.echo(f"training {printable(entry.name)}: {entry.class_name}{steps}")
     others = [repr(printable(each.name)) for each in settings.models if each is not entry]
-    if others and asked is None:
-        typer.echo(f"note: the first model is trained; --model takes {' or '.join(others)}")
+    if others and requested is None:
+        typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
     for note in columns.notes:
         typer.echo(f"note: {printable(note)}")
 
 
 def _show(trained: "Trained", out: str, why: str) -> None:
-    """Print the held-out tables, and where everything is."""
-    from ..core.table import Table
-
-    summary = trained.evaluation.summary()
-    better = {each.metric.name: each.metric.direction for each in trained.evaluation.results}
-    rows = zip(summary["metric"].tolist(), summary["group"].tolist(), strict=True)
-    directions = [better[metric] if group is None else None for metric, group in rows]
-    columns = dict(summary.columns)
-    head = {"metric": columns.pop("metric"), "better": directions}
-    show_table(Table(head | columns), f"Held out: {trained.how}")
+    """Print the held-out tables and the paths of the files."""
+    show_summary(trained.evaluation, f"Held out: {trained.how}")
     for name, each in trained.by_group.items():
         show_table(each.by_group, f"By {printable(name)}")
     for note in trained.evaluation.notes:

@@ -24,31 +24,30 @@ __all__ = ["Cell", "Groups", "fit", "measured", "rank", "run_cell", "seeded_clon
 
 
 def fit(model: Any, data: RankingData) -> Any:
-    """Fit an estimator; what is not a Ranker gets arrays, and metadata by scikit-learn's routing.
+    """Fit an estimator; other than a Ranker, it receives arrays and routed metadata.
 
-    Routing is switched on for this call only. Each part gets what it asks for: a `Ranker` at the
+    Routing is enabled during this call only. Each part receives what it requests: a `Ranker` at the
     end of a pipeline its lists, a search the lists for its folds and the groups for its scorer.
     """
     if isinstance(model, Ranker):
         return model.fit(data)
     if data.X is None or data.y is None:
-        raise DataError(f"{type(model).__name__} needs X and y to fit, and the data lacks them")
+        raise DataError(f"{type(model).__name__} needs X and y to fit, got data without them")
     with config_context(enable_metadata_routing=True):
-        return model.fit(data.X, data.y, **_asked_for(model, "fit", data))
+        return model.fit(data.X, data.y, **_requested(model, "fit", data))
 
 
 def rank(model: Any, data: RankingData, *, n_draws: int | None, seed: int) -> Ranking:
     """Rank the lists with a fitted estimator.
 
-    A search is asked for its best estimator. What has no ``rank`` is asked for scores: a classifier
-    for its expected class (the sum of classes weighed by their probabilities), all others for their
-    predictions.
+    A search uses its best estimator. An estimator without ``rank`` returns scores: a classifier its
+    expected class (classes weighted by their probabilities), any other its predictions.
     """
     best = model
     if hasattr(model, "best_estimator_"):
         best = model.best_estimator_
     elif hasattr(model, "cv_results_"):
-        raise DataError(f"refit of {type(model).__name__} must be True, so that it can rank")
+        raise DataError(f"refit of {type(model).__name__} must be True to rank")
     if isinstance(best, Ranker):
         if n_draws is not None and hasattr(best, "_draw"):
             return best.rank(data, n_draws=n_draws, random_state=seed)
@@ -60,29 +59,29 @@ def rank(model: Any, data: RankingData, *, n_draws: int | None, seed: int) -> Ra
 
 def _scores(model: Any, data: RankingData) -> Any:
     if is_classifier(model) and hasattr(model, "predict_proba"):
-        known = _asked_for(model, "predict_proba", data)
+        known = _requested(model, "predict_proba", data)
         return model.predict_proba(data.X, **known) @ np.asarray(model.classes_, dtype=np.float64)
     if is_classifier(model) and hasattr(model, "decision_function"):
-        return model.decision_function(data.X, **_asked_for(model, "decision_function", data))
-    return model.predict(data.X, **_asked_for(model, "predict", data))
+        return model.decision_function(data.X, **_requested(model, "decision_function", data))
+    return model.predict(data.X, **_requested(model, "predict", data))
 
 
-def _asked_for(model: Any, method: str, data: RankingData) -> dict[str, Any]:
-    """Return the metadata that some part of an estimator asks for, of what the data holds."""
+def _requested(model: Any, method: str, data: RankingData) -> dict[str, Any]:
+    """Return the metadata of the data that some part of an estimator requests."""
     query = data.query_of_rows()
     known = {
         "qid": data.qids[query],
-        "sensitive_features": _people(data),
+        "sensitive_features": _groups(data),
         "cost": data.cost,
         "query_weight": None if data.query_weight is None else data.query_weight[query],
     }
-    there = {name: values for name, values in known.items() if values is not None}
-    wanted = get_routing_for_object(model).consumes(method, there.keys())
-    return {name: values for name, values in there.items() if name in wanted}
+    present = {name: values for name, values in known.items() if values is not None}
+    wanted = get_routing_for_object(model).consumes(method, present.keys())
+    return {name: values for name, values in present.items() if name in wanted}
 
 
-def _people(data: RankingData) -> Any:
-    """Return the groups in a form that scikit-learn can cut into folds: a frame, else an array."""
+def _groups(data: RankingData) -> Any:
+    """Return the groups as a frame, else an array, which scikit-learn can split."""
     if not data.sensitive:
         return None
     columns = {}
@@ -98,7 +97,7 @@ def _people(data: RankingData) -> Any:
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:
-    """Clone an estimator and set each ``random_state`` in it, also those of its parts.
+    """Return a clone with every ``random_state`` set, including those of parts.
 
     Parts are the steps of a pipeline, the ranker of a search, the re-ranker of a `Reranked`, and
     splitters (such as `QueryKFold`) that shuffle.
@@ -125,7 +124,7 @@ def seeded_clone(estimator: Any, seed: int) -> Any:
 
 
 def _shuffles(value: Any) -> bool:
-    """Tell a splitter with a seed, which is no estimator, so that cloning leaves it as it is."""
+    """Return whether a value is a splitter with a seed, which cloning does not copy."""
     if not hasattr(value, "split") or hasattr(value, "get_params"):
         return False
     return hasattr(value, "random_state") and getattr(value, "shuffle", True) is not False
@@ -141,20 +140,20 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """What a cell found: per metric the values per query and their summary; or an error.
+    """The result of a cell: values per query and summary of each metric, or an error.
 
     Attributes
     ----------
     values : dict of str to ndarray
-        Per metric, one value per query of the test, NaN where undefined.
+        Per metric, one value per test query; NaN if undefined.
     summary : dict of str to float
-        Per metric, the value over the test.
+        Per metric, the value over the test rows.
     groups : dict of str to Groups
-        Per metric of groups, each group's value over the test.
+        Per group metric, each group's value over the test rows.
     fit_seconds, other_seconds : float
         Time to fit; time to rank and evaluate.
     error, trace : str
-        What was raised and where; empty where nothing was.
+        The exception and its traceback; empty without an error.
     """
 
     values: dict[str, np.ndarray]
@@ -169,7 +168,7 @@ class Cell:
 def run_cell(
     estimator: Any, data: RankingData, fold: Fold, metrics: Sequence[Metric], n_draws: int | None
 ) -> Cell:
-    """Fit on the fold's train rows, rank its test rows and measure; an error becomes the cell's."""
+    """Fit on the train rows, rank and evaluate the test rows; record an exception as error."""
     started = time.perf_counter()
     fitted = started
     try:
@@ -178,12 +177,12 @@ def run_cell(
         fitted = time.perf_counter()
         ranking = rank(model, data.select_items(fold.test), n_draws=n_draws, seed=fold.seed)
         values, summary, groups = measured(metrics, ranking)
-    except Exception as error:  # noqa: BLE001 - whatever a method raises is its result
+    except Exception as error:  # noqa: BLE001 - any exception is the result of the method
         now = time.perf_counter()
-        said = f"{type(error).__name__}: {error}"
+        message = f"{type(error).__name__}: {error}"
         trace = "".join(traceback.format_exception(error))
         fit_seconds = (fitted if fitted > started else now) - started
-        return Cell({}, {}, {}, fit_seconds, now - started - fit_seconds, said, trace)
+        return Cell({}, {}, {}, fit_seconds, now - started - fit_seconds, message, trace)
     seconds = fitted - started, time.perf_counter() - fitted
     return Cell(values, summary, groups, *seconds)
 
@@ -195,7 +194,7 @@ def measured(
     values, summary, groups = {}, {}, {}
     for metric in metrics:
         if "score" in metric.needs and ranking.data.score is None:
-            raise DataError(f"{metric} needs scores, and the method gives places only")
+            raise DataError(f"{metric} needs scores, but the method returns positions only")
     for metric, found in zip(metrics, measure(metrics, ranking), strict=True):
         value, by_group = metric.summarize(found)
         values[metric.name] = found.value

@@ -1,4 +1,4 @@
-"""compare: split, fit, rank and evaluate any set of methods on the same folds."""
+"""compare: fit and evaluate several methods on the same folds."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,30 +27,30 @@ from .store import Store, cell_key, data_digest, describe, versions
 __all__ = ["chance_values", "compare"]
 
 
-#: Random orders that the value of chance is averaged over.
+#: Random orders over which the value of chance is averaged.
 N_DRAWS = 20
 
 
 def chance_values(
     data: RankingData, folds: Sequence[Fold], metrics: Sequence[Metric], unit: str
 ) -> dict[str, float]:
-    """Return each metric's value of random orders, over the test lists of the first seed's folds.
+    """Return each metric's value for random orders of the test lists of the first seed.
 
-    The orders are the draws of one random policy: metrics of an expectation (exposure) see their
-    mean, all others are averaged over the draws. Metrics of scores are left out, since a random
-    order has none.
+    The orders are draws of one random policy: metrics of an expectation (exposure) use their mean,
+    other metrics are averaged over the draws. Metrics of scores are omitted, since a random order
+    has none.
     """
-    able = [metric for metric in metrics if "score" not in metric.needs]
-    if not able:
+    scoreless = [metric for metric in metrics if "score" not in metric.needs]
+    if not scoreless:
         return {}
-    means: dict[str, list[np.ndarray]] = {metric.name: [] for metric in able}
+    means: dict[str, list[np.ndarray]] = {metric.name: [] for metric in scoreless}
     for fold in (each for each in folds if each.seed == folds[0].seed):
         test = data.select_items(fold.test)
         rng = generator(fold.seed, 7, fold.number)
-        places = np.stack([_random_places(test, rng) for _ in range(N_DRAWS)], axis=1)
-        ranking = Ranking.from_positions(test, test.to_original(places))
-        values, summary, _ = measured(able, ranking)
-        for metric in able:
+        positions = np.stack([_random_positions(test, rng) for _ in range(N_DRAWS)], axis=1)
+        ranking = Ranking.from_positions(test, test.to_original(positions))
+        values, summary, _ = measured(scoreless, ranking)
+        for metric in scoreless:
             whole = unit == "folds" or type(metric).summarize is not Metric.summarize
             found = np.array([summary[metric.name]]) if whole else values[metric.name]
             means[metric.name].append(found[~np.isnan(found)])
@@ -58,12 +58,13 @@ def chance_values(
     return {name: float(each.mean()) for name, each in joined.items() if len(each)}
 
 
-def _random_places(data: RankingData, rng: np.random.Generator) -> np.ndarray:
-    """Return each stored row a place of its own in a random order of its list."""
+def _random_positions(data: RankingData, rng: np.random.Generator) -> np.ndarray:
+    """Return the position of each stored row in a random order of its list."""
     order = sort_within(rng.random(data.n_rows), data.offsets)
-    place = np.empty(data.n_rows, dtype=np.int32)
-    place[order] = np.arange(data.n_rows) - np.repeat(data.offsets[:-1], np.diff(data.offsets)) + 1
-    return place
+    position = np.empty(data.n_rows, dtype=np.int32)
+    starts = np.repeat(data.offsets[:-1], np.diff(data.offsets))
+    position[order] = np.arange(data.n_rows) - starts + 1
+    return position
 
 
 def compare(
@@ -82,41 +83,41 @@ def compare(
 ) -> Comparison:
     """Fit and evaluate several methods on the same folds of the same data.
 
-    Each method is cloned, its seeds are set, it is fitted on the train rows of a fold, ranks the
-    test rows and is evaluated. A method that raises leaves its error in the table, and the others
-    go on. The same seeds give the same numbers, whatever ``n_jobs``.
+    Each method is cloned, seeded and fitted on the train rows of a fold; it then ranks the test
+    rows and is evaluated. An exception of a method is recorded in the table, and the other methods
+    continue. The same seeds produce the same numbers, for any ``n_jobs``.
 
     Parameters
     ----------
     estimators : dict of str to estimator
-        Rankers, `Reranked`, scikit-learn pipelines ending in one, searches over one (their parts
-        get lists and groups by metadata routing, which is switched on for the call only), or plain
-        regressors and classifiers, whose predictions are taken as scores. None is changed.
+        Rankers, `Reranked`, scikit-learn pipelines that end in one, searches over one (their parts
+        receive lists and groups by metadata routing, which is enabled during the call only), or
+        regressors and classifiers, whose predictions are scores. None is modified.
     data : RankingData
-        With features and relevance.
+        Data with features and relevance.
     metrics : str, Metric, or list of them
-        What to evaluate; the first is the one that tables and pictures begin with.
+        The metrics to evaluate; tables and charts begin with the first.
     cv : int, float, splitter or list of (train, test)
-        Number of folds, cut anew by each seed; or a share held out, drawn anew by each seed; or a
-        splitter or rows, the same for every seed.
+        Number of folds, or share held out, redrawn for each seed; or a splitter or rows, equal for
+        every seed.
     by : {"query", "item"}
-        Whole queries; or, for data that is one list of people, its rows, stratified by group.
+        Split whole queries; or, for a single list of people, its rows, stratified by group.
     seeds : int or list of int
-        How many (3 is 0, 1 and 2), or which. Each cuts the folds anew and is set into every
-        ``random_state``, also those of parts.
+        Number of seeds (3 means 0, 1 and 2), or the seeds. Each redraws the folds and is set as
+        every ``random_state``, including those of parts.
     n_jobs : int, optional
-        Cells at the same time, by joblib: -1 for all cores. Its other backends are chosen with
-        ``joblib.parallel_config``, Dask among them.
+        Number of parallel cells in joblib; -1 for all cores. Other backends, such as Dask, are
+        chosen with ``joblib.parallel_config``.
     store : path, optional
-        A folder of finished cells. A run that was killed continues there; a changed method,
-        parameter, metric, fold or version, or changed data, is computed anew. Errors are not kept.
-        A change in the code of a class of your own is not seen.
+        A folder of finished cells, from which an interrupted run continues. A cell is recomputed if
+        the method, a parameter, metric, fold, version or the data changed. Errors are not stored.
+        Changes in the code of your own classes are not detected.
     fresh : bool
-        Compute every cell anew, and replace those in the store.
+        Recompute every cell, and replace those in the store.
     n_draws : int, optional
         Draws of stochastic rankers; without, they rank by their scores.
     level : float
-        Level of the intervals.
+        Level of the confidence intervals.
 
     Returns
     -------
@@ -124,13 +125,13 @@ def compare(
 
     Notes
     -----
-    **Unit of the tests.** Split by query, a method's values are averaged over the seeds query by
-    query, and the paired tests count queries: they ask whether the methods as fitted differ on new
-    queries. Split by item, each fold is one list, and folds share most of their training rows; the
-    corrected resampled t-test [1]_ counts folds and widens their variance by test over train size.
-    Metrics that are no mean over queries are counted by folds, too.
+    **Unit of the tests.** Split by query, values are averaged over the seeds for each query, and
+    the unit is the query: the tests compare the fitted methods on new queries. Split by item, each
+    fold is one list, and folds share most of their training rows; the corrected resampled t-test
+    [1]_ has folds as units and widens their variance by test over train size. Metrics that are not
+    a mean over queries also have folds as units.
 
-    An empty set of estimators is an error. Ties are left to the metrics.
+    An empty set of estimators is an error. Ties are handled by the metrics.
 
     References
     ----------
@@ -203,10 +204,10 @@ def _run(
     n_draws: int | None,
     n_jobs: int | None,
 ) -> Iterator[tuple[tuple[str, int], Cell]]:
-    """Compute cells in parallel and give each as soon as it is done."""
+    """Compute cells in parallel and yield each when it is done."""
 
     def start(some: Sequence[tuple[str, int]], workers: int | None) -> Any:
-        # Large arrays of the data go to the workers once, as memory maps, which joblib sees to.
+        # joblib sends large arrays of the data to the workers once, as memory maps.
         soon = getattr(get_active_backend()[0], "supports_return_generator", False)
         order = "generator_unordered" if soon else "list"
         return Parallel(n_jobs=workers, batch_size=1, return_as=order)(
@@ -220,13 +221,13 @@ def _run(
             yield at, cell
         return
     except BrokenExecutor:
-        pass  # a worker died (out of memory, say), and nobody knows of which cell
+        pass  # a worker died (for example out of memory); the cell is unknown
     for at in left:
         try:
             yield from start([at], 2)
         except BrokenExecutor as error:
-            said = f"{type(error).__name__}: the worker died"
-            yield at, Cell({}, {}, {}, float("nan"), float("nan"), said, str(error))
+            message = f"{type(error).__name__}: the worker died"
+            yield at, Cell({}, {}, {}, float("nan"), float("nan"), message, str(error))
 
 
 def _one(
@@ -242,7 +243,7 @@ def _one(
 
 def _checked(estimators: Any) -> dict[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
-        raise DataError("estimators must be a dict of names to estimators, at least one")
+        raise DataError("estimators must be a dict of names to estimators, with at least one")
     for name, estimator in estimators.items():
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"estimators must have names that are texts, got {name!r}")
@@ -255,13 +256,13 @@ def _checked(estimators: Any) -> dict[str, Any]:
 
 
 def _measurable(metrics: Any, data: Any) -> list[Metric]:
-    """Read the metrics and hold them against the data before any work is done."""
+    """Return the parsed metrics, checked against the data."""
     if not isinstance(data, RankingData):
         raise DataError(
-            f"data must be a RankingData (as_ranking_data makes one), got {type(data).__name__}"
+            f"data must be a RankingData (see as_ranking_data), got {type(data).__name__}"
         )
     if data.X is None or data.y is None:
-        raise DataError("data must have features (X) and relevance (y) to be fitted on")
+        raise DataError("data must have features (X) and relevance (y)")
     chosen = parse_metrics(metrics)
     scored = replace(data, score=np.zeros(data.n_rows))
     for metric in chosen:
@@ -276,7 +277,7 @@ def _keys(
     metrics: Sequence[Metric],
     n_draws: int | None,
 ) -> dict[tuple[str, int], tuple[str, dict[str, Any]]]:
-    """Return each cell's key, and what is written beside it; none for what cannot be cloned."""
+    """Return each cell's key and description; none for estimators that cannot be cloned."""
     digest, rows = data_digest(data), [fold.digest() for fold in folds]
     keys = {}
     for name, estimator in methods.items():
@@ -286,7 +287,7 @@ def _keys(
                 try:
                     model = seeded_clone(estimator, fold.seed)
                 except (TypeError, RuntimeError, ValueError, AttributeError):
-                    break  # the cell will say so
+                    break  # the cell will record the error
                 described[fold.seed] = describe(model, f"estimators[{name!r}]")
             method = described[fold.seed]
             about = {"method": method, "data": digest, "fold": fold.number, "seed": fold.seed}
@@ -297,7 +298,7 @@ def _keys(
 
 
 def _fits(cell: Cell, n_queries: int, metrics: Sequence[Metric]) -> bool:
-    """Return whether a stored cell holds what is asked for."""
+    """Return whether a stored cell contains all metrics."""
     return all(
         metric.name in cell.summary and len(cell.values.get(metric.name, ())) == n_queries
         for metric in metrics

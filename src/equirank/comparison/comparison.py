@@ -1,9 +1,11 @@
-"""Comparison: what `compare` found, as tables, tests, a front, a choice, pictures and a page."""
+"""Comparison: the result of `compare`, with tables, paired tests and a choice of method."""
 
 import csv
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,35 +14,47 @@ import numpy as np
 
 from ..core import inference
 from ..core.data import RankingData
-from ..core.errors import DataError, InfeasibleError
+from ..core.errors import DataError, InfeasibleError, suggest
 from ..core.metric import Metric
-from ..core.registry import suggest
+from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
 from ..io.files import replacing
 from .cell import Cell
-from .choice import on_front, read_rules
 from .folds import Fold
 from .paired import Sample, means_and_intervals, paired_tests, samples
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "Rule", "on_front", "read_rules"]
+
+
+FORM = '"NDCG@10 >= 0.99 * best" or "RND@50 <= 0.2"'
+NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+#: The word ``and`` outside quotes: an even number of quotes follows.
+AND = re.compile(r"""\s+and(?:\s+|$)(?=(?:[^"']*["'][^"']*["'])*[^"']*$)""")
+LIMITS = (
+    re.compile(rf"(?P<number>{NUMBER})"),
+    re.compile(rf"(?P<factor>{NUMBER})\s*\*\s*best"),
+    re.compile(rf"best\s*\*\s*(?P<factor>{NUMBER})"),
+    re.compile(rf"best\s*(?P<step>[+-])\s*(?P<number>{NUMBER})"),
+    re.compile(r"best"),
+)
 
 
 class Comparison:
-    """What several methods are worth on the same folds; made by `compare`.
+    """Evaluations of several methods on the same folds; the result of `compare`.
 
     Attributes
     ----------
     estimators : dict of str to estimator
-        The methods as given, not fitted.
+        The methods, not fitted.
     metrics : list of Metric
-        What was evaluated.
+        The metrics evaluated.
     unit : {"queries", "folds"}
-        What the intervals and paired tests count as independent.
+        The unit that intervals and paired tests treat as independent.
     chance : dict of str to float
-        What a random order of the same lists is worth.
+        The value of each metric for a random order of the same lists.
     table : Table
-        One row per method, fold, seed and metric: its value over the test, seconds, and the error
-        of a cell that failed.
+        One row per method, fold, seed and metric: value on the test rows, seconds, and the error of
+        a failed cell.
 
     Examples
     --------
@@ -96,7 +110,7 @@ class Comparison:
 
     @cached_property
     def errors(self) -> Table:
-        """One row per cell that failed, with the whole trace."""
+        """One row per failed cell, with its traceback."""
         rows = [
             (method, fold.number, fold.seed, cell.error, cell.trace)
             for method, cells in self._cells.items()
@@ -107,11 +121,10 @@ class Comparison:
         return Table({name: [row[i] for row in rows] for i, name in enumerate(names)}, self.backend)
 
     def summary(self) -> Table:
-        """Return one row per method and metric: its value, interval, seconds to fit, failed cells.
+        """Return one row per method and metric: value, interval, seconds to fit and failed cells.
 
-        Over queries a value is the mean of the queries, each averaged over the seeds; over folds
-        the mean of the cells. A method with failed cells has the value of the others, and cannot be
-        picked.
+        Over queries, a value is the mean over queries, each averaged over the seeds; over folds,
+        the mean over cells. Failed cells are excluded, and their method cannot be picked.
         """
         return self._summary
 
@@ -141,7 +154,7 @@ class Comparison:
         }
 
     def by_group(self) -> Table:
-        """Return each group's value of each metric that has groups, the mean over the cells."""
+        """Return each group's value of each group metric, as a mean over cells."""
         rows = []
         for method, cells in self._cells.items():
             for metric in self.metrics:
@@ -159,20 +172,20 @@ class Comparison:
         return _table(rows, self.backend, ("method", "metric", "group", "value"))
 
     def versus(self, baseline: str) -> Table:
-        """Test every other method against one, in pairs, on the same folds.
+        """Return paired tests of every other method against one, on the same folds.
 
         Parameters
         ----------
         baseline : str
-            Name of the method to hold the others against.
+            Name of the method to compare with.
 
         Returns
         -------
         Table
             Per method and metric: both values where both finished, the difference (method minus
             baseline) with its interval, the p-values of the paired randomisation test and of the
-            t-test, each also corrected by Holm over all rows, and how many queries (or folds) were
-            compared. Over folds only the corrected resampled t-test is given.
+            t-test, each also corrected by Holm over all rows, and the number of queries (or folds)
+            compared. Over folds only the corrected resampled t-test is computed.
         """
         _known("baseline", baseline, self.methods)
         asked = [
@@ -197,8 +210,8 @@ class Comparison:
     def pareto(self, x: str | Metric, y: str | Metric) -> Table:
         """Return the methods on the Pareto front of two metrics, the best y first.
 
-        On the front no other method is at least as good in both and better in one; which way is
-        better each metric knows. Of equal methods all are on it; methods that failed are not.
+        No other method is at least as good in both metrics and better in one. Equal methods are all
+        on the front; failed methods are not.
 
         Parameters
         ----------
@@ -216,7 +229,7 @@ class Comparison:
         return Table(columns, self.backend)
 
     def front(self, x: str | Metric, y: str | Metric) -> np.ndarray:
-        """Say of each method whether it is on the Pareto front of two metrics."""
+        """Return for each method whether it is on the Pareto front of two metrics."""
         chosen = [self.metric(each) for each in (x, y)]
         whole = np.array([self._whole(method) for method in self.methods])
         columns = {m.name: np.where(whole, self._values(m), np.nan) for m in chosen}
@@ -229,26 +242,26 @@ class Comparison:
         minimise: str | Metric | None = None,
         maximise: str | Metric | None = None,
     ) -> str:
-        """Choose the method that is best by one metric among those for which a rule holds.
+        """Return the method that is best by one metric among those that satisfy a rule.
 
         Parameters
         ----------
         rule : str, optional
             Such as ``"NDCG@10 >= 0.99 * best"``, ``"NDCG@10 >= best - 0.01"`` or ``"RND@50.high <=
             0.2"``; several are joined by ``and``. ``best`` is the best value of that metric among
-            the methods that finished. It is read, never run as code.
+            the methods that finished. The rule is parsed, never executed.
         minimise, maximise : str or Metric
-            One of the two: what the choice is made by. Of equal methods the first is taken.
+            Exactly one: the metric to optimise. Of equal methods the first is chosen.
 
         Returns
         -------
         str
-            The method's name; ``estimators`` holds it.
+            The method's name, a key of ``estimators``.
 
         Raises
         ------
         InfeasibleError
-            Where the rule holds for no method.
+            If no method satisfies the rule.
         """
         given = [each for each in (minimise, maximise) if each is not None]
         if len(given) != 1:
@@ -273,7 +286,7 @@ class Comparison:
     def plot(
         self, x: str | Metric | None = None, y: str | Metric | None = None, **options: Any
     ) -> Any:
-        """Draw the methods as points of two metrics, beside the line of mixtures with chance.
+        """Draw the methods as points of two metrics, with the line of random mixtures.
 
         The dashed line joins the method that is best by y to a random order of the same lists.
         Needs the extra ``report``.
@@ -283,7 +296,7 @@ class Comparison:
         x, y : str or Metric, optional
             By default the second and the first metric.
         **options
-            For `equirank.plots.tradeoff`, as ``title``.
+            Options of `equirank.plots.tradeoff`, such as ``title``.
         """
         from .comparison_page import tradeoff_chart
 
@@ -301,9 +314,9 @@ class Comparison:
         Parameters
         ----------
         path : path
-            It is written under another name and renamed when it is whole.
+            The file is written under another name and renamed when complete.
         baseline : str, optional
-            What the paired tests are against; by default the first method.
+            The method that paired tests compare with; by default the first.
         """
         from .comparison_page import render
 
@@ -317,9 +330,8 @@ class Comparison:
         Parameters
         ----------
         path : path
-            It is written under another name and renamed when it is whole. Undefined values are
-            empty. Texts are written as they are, for programs; the report's downloads are for
-            spreadsheets.
+            The file is written under another name and renamed when complete. Undefined values are
+            empty. Text is not escaped for spreadsheets, unlike in the report's downloads.
         """
         _write_csv(path, self.table)
 
@@ -329,9 +341,9 @@ class Comparison:
         Parameters
         ----------
         folder : path
-            Made where it does not exist; files of these names are replaced.
+            Created if missing; existing files of these names are replaced.
         baseline : str, optional
-            What the paired tests are against; by default the first method.
+            The method that paired tests compare with; by default the first.
         """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -341,7 +353,7 @@ class Comparison:
         self.to_html(target / "report.html", baseline=baseline)
 
     def metric(self, name: str | Metric) -> Metric:
-        """Find one of the metrics."""
+        """Return one of the metrics by name."""
         for metric in self.metrics:
             if metric == name or metric.name == str(name).strip():
                 return metric
@@ -353,7 +365,7 @@ class Comparison:
         return not any(cell.error for cell in self._cells[method])
 
     def _values(self, metric: Metric, part: str = "value") -> np.ndarray:
-        """Return one number per method, from the summary."""
+        """Return a column of the summary, one number per method."""
         table = self.summary()
         return table[part][table["metric"] == metric.name].astype(np.float64)
 
@@ -362,7 +374,7 @@ class Comparison:
         return values if metric.direction == "higher" else -values
 
     def wide(self) -> Table:
-        """Return one row per method: its value of each metric, seconds to fit, failed cells."""
+        """Return one row per method: value of each metric, seconds to fit and failed cells."""
         one = self.summary()
         first = one["metric"] == self.metrics[0].name
         columns: dict[str, Any] = {"method": self.methods}
@@ -371,7 +383,7 @@ class Comparison:
         return Table(columns, self.backend)
 
     def __repr__(self) -> str:
-        """Show one line per method, and what failed."""
+        """Return one line per method, and the errors."""
         lines = [self.wide().to_text()]
         for method, error in self.first_errors().items():
             lines.append(f"failed: {method}: {error}")
@@ -409,3 +421,71 @@ def _write_csv(path: str | os.PathLike[str], table: Table) -> None:
         writer.writerow(["" if v is None or v != v else v for v in row.values()])
     with replacing(path) as file:
         file.write(text.getvalue().encode("utf-8"))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A comparison of a metric, or an end of its interval, with ``factor * best + shift``."""
+
+    text: str
+    metric: str
+    part: str
+    sign: str
+    factor: float
+    shift: float
+
+    def holds(self, values: np.ndarray, best: float) -> np.ndarray:
+        """Return for each value whether the rule holds, up to rounding; False for NaN."""
+        limit = self.factor * best + self.shift if self.factor else self.shift
+        slack = 1e-12 * max(1.0, abs(limit))
+        slack = slack if self.sign in (">=", "<=") else 0.0
+        limit += -slack if self.sign[0] == ">" else slack
+        return np.array([v == v and SIGNS[self.sign](v, limit) for v in values.tolist()])
+
+
+def read_rules(text: str) -> list[Rule]:
+    """Return the parsed rules of a text, joined by ``and``.
+
+    Examples
+    --------
+    >>> read_rules("NDCG@10 >= 0.99 * best")[0].factor
+    0.99
+    >>> [rule.metric for rule in read_rules("NDCG@10 >= best - 0.01 and RND@50.high <= 0.2")]
+    ['NDCG@10', 'RND@50']
+    """
+    if not isinstance(text, str):
+        raise DataError(f"rule must be a text such as {FORM}, got {text!r}")
+    return [_read(part) for part in AND.split(text.strip())]
+
+
+def _read(text: str) -> Rule:
+    pieces = take_rule_apart(text, FORM)
+    for form in LIMITS:
+        found = form.fullmatch(pieces.limit)
+        if found is None or pieces.part == "p_value":
+            continue
+        given = found.groupdict()
+        shift = float(given.get("number") or 0.0)
+        shift = -shift if given.get("step") == "-" else shift
+        factor = 1.0 if "best" in pieces.limit else 0.0
+        factor = float(given["factor"]) if given.get("factor") else factor
+        return Rule(text.strip(), pieces.metric, pieces.part, pieces.sign, factor, shift)
+    raise DataError(f"expression {text!r} cannot be read; it looks like {FORM}")
+
+
+def on_front(columns: Mapping[str, np.ndarray], higher: Mapping[str, bool]) -> np.ndarray:
+    """Return for each point whether it is on the Pareto front of all columns.
+
+    No other point is at least as good in all columns and better in one. A point with an undefined
+    value is not on the front; equal points all are.
+
+    Examples
+    --------
+    >>> columns = {"a": np.array([1.0, 2.0, 1.0]), "b": np.array([1.0, 2.0, 3.0])}
+    >>> on_front(columns, {"a": True, "b": False})
+    array([ True,  True, False])
+    """
+    signed = np.stack([v if higher[name] else -v for name, v in columns.items()])
+    no_worse = np.all(signed[:, None, :] >= signed[:, :, None], axis=0)
+    better = np.any(signed[:, None, :] > signed[:, :, None], axis=0)
+    return np.asarray(~(no_worse & better).any(axis=1) & ~np.isnan(signed).any(axis=0))

@@ -1,28 +1,29 @@
-"""The trade-off picture of a comparison, and who lies behind the line of random mixtures."""
+"""The report of a comparison: verdict, trade-off charts and tables."""
 
 import reprlib
 from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from .. import plots
+from ..core.environment import library_version
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.table import Table
 from ..plots.theme import shorten
+from ..reports.number_words import joined, level_words
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 
 __all__ = ["behind_mixture", "how_it_was_done", "render", "tradeoff_chart", "verdict"]
 
 
-#: Longer names are cut in pictures, which have little room on a telephone.
+#: Longer names are cut in charts, for small screens.
 LONGEST = 22
 
 
 def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -> Any:
-    """Draw two metrics of all methods, with intervals, the front and the mixture line."""
+    """Draw two metrics of all methods, with intervals, the Pareto front and the mixture line."""
     ends = mixture_ends(result, x, y)
     rows = {metric.name: _rows(result, metric) for metric in (x, y)}
     points = {
@@ -41,10 +42,10 @@ def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -
 
 
 def mixture_ends(result: Any, x: Metric, y: Metric) -> tuple[float, float, float, float]:
-    """Return both ends of the line: a random order, and the method that is best by y."""
+    """Return both ends of the mixture line: a random order, and the best method by y."""
     for metric in (x, y):
         if metric.name not in result.chance:
-            raise DataError(f"{metric.name} has no value for a random order, which has no scores")
+            raise DataError(f"{metric.name} is undefined for a random order, which has no scores")
     values = {metric.name: _signed(result, metric) for metric in (x, y)}
     known = ~np.isnan(values[x.name]) & ~np.isnan(values[y.name])
     if not known.any():
@@ -56,16 +57,16 @@ def mixture_ends(result: Any, x: Metric, y: Metric) -> tuple[float, float, float
 
 
 def behind_mixture(result: Any, x: Metric, y: Metric) -> list[str]:
-    """Name the methods that some mixture of the best by y with chance beats in both metrics."""
+    """Return the methods that a mixture of the best by y with chance beats in both metrics."""
     x0, y0, x1, y1 = mixture_ends(result, x, y)
     signs = [1.0 if metric.direction == "higher" else -1.0 for metric in (x, y)]
     t = np.linspace(0.0, 1.0, 1001)
     line_x, line_y = signs[0] * (x0 + t * (x1 - x0)), signs[1] * (y0 + t * (y1 - y0))
     found = []
     for at, method in enumerate(result.methods):
-        mine = [_signed(result, metric)[at] for metric in (x, y)]
-        slack = 1e-9 * max(1.0, *map(abs, mine))
-        if ((line_x > mine[0] + slack) & (line_y > mine[1] + slack)).any():
+        point = [_signed(result, metric)[at] for metric in (x, y)]
+        slack = 1e-9 * max(1.0, *map(abs, point))
+        if ((line_x > point[0] + slack) & (line_y > point[1] + slack)).any():
             found.append(method)
     return found
 
@@ -79,28 +80,28 @@ def _signed(result: Any, metric: Metric) -> np.ndarray:
     return values if metric.direction == "higher" else -values
 
 
-#: Names listed in a sentence before "and so many more".
+#: Names in a sentence before "and n more".
 LISTED = 6
 
 
 def verdict(result: Any) -> list[str]:
-    """Say what was compared, who is best, who cannot be told from the best, and what failed."""
-    sentences = [_what(result)]
+    """Return sentences on the best method, those not distinguishable from it, and failures."""
+    sentences = [_scope(result)]
     main = result.metrics[0]
     whole = [method for method in result.methods if method not in result.first_errors()]
     if whole:
         sentences.append(_best(result, main, whole))
     else:
-        sentences.append("No method finished every fold, so none is best.")
+        sentences.append("No method finished every fold, so there is no best method.")
     for metric in result.metrics[1:]:
         if all(each.name in result.chance for each in (main, metric)) and whole:
             behind = behind_mixture(result, metric, main)
             if behind:
-                lie = "lies" if len(behind) == 1 else "lie"
+                be = "is" if len(behind) == 1 else "are"
                 sentences.append(
-                    f"{_listed(behind)} {lie} behind the line of random mixtures in {metric.name} "
-                    f"against {main.name}: mixing the best ranking with a random order is better "
-                    "in both, by the mean values."
+                    f"{_listed(behind)} {be} behind the line of random mixtures in {metric.name} "
+                    f"and {main.name}: a mixture of the best ranking with a random order has "
+                    "better mean values of both."
                 )
     for method, error in result.first_errors().items():
         failed = int((result.errors["method"] == method).sum())
@@ -109,7 +110,7 @@ def verdict(result: Any) -> list[str]:
     return sentences
 
 
-def _what(result: Any) -> str:
+def _scope(result: Any) -> str:
     seeds = len({fold.seed for fold in result.folds})
     folds = len(result.folds) // seeds
     lists = f"{result.n_queries:,} lists" if result.n_queries > 1 else "one list"
@@ -130,41 +131,40 @@ def _best(result: Any, metric: Metric, whole: list[str]) -> str:
     row = rows[best]
     interval = ""
     if row["low"] == row["low"]:
-        percent = f"{100 * result.level:g} %"
-        interval = f" ({percent} interval {row['low']:.3f} to {row['high']:.3f})"
-    said = f"By {metric.name}, {shorten(best)} is best with {row['value']:.3f}{interval}."
+        level = f"{level_words(result.level)} confidence interval"
+        interval = f" ({level} {row['low']:.3f} to {row['high']:.3f})"
+    sentence = f"By {metric.name}, {shorten(best)} is best with {row['value']:.3f}{interval}."
     others = [method for method in known if method != best]
     if not others:
-        return said
+        return sentence
     tests = [r for r in result.versus(best) if r["metric"] == metric.name]
     p = {r["method"]: r["p_t_holm" if r["unit"] == "folds" else "p_random_holm"] for r in tests}
     alike = [method for method in others if not p[method] <= 1 - result.level]
     if not alike:
-        return f"{said} It is told from every other method."
-    return f"{said} {_listed(alike)} cannot be told from it by the paired test."
+        return f"{sentence} The paired test distinguishes it from every other method."
+    return f"{sentence} The paired test does not distinguish it from {_listed(alike)}."
 
 
 def _listed(names: list[str]) -> str:
     shown = [shorten(name, 40) for name in names[:LISTED]]
     if len(names) > LISTED:
         shown.append(f"{len(names) - LISTED} more")
-    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + " and " + shown[-1]
+    return joined(shown)
 
 
 def how_it_was_done(result: Any) -> list[tuple[str, str]]:
-    """Say, for the page, what the numbers are and how the tests count."""
-    level = f"{100 * result.level:g} %"
+    """Return titles and texts on the split, intervals and tests, for the page."""
     train = np.mean([len(fold.train) for fold in result.folds])
     by_query = result.unit == "queries"
     split = (
-        "Whole lists go to one fold each; no list is torn."
+        "Each list is in one fold as a whole."
         if by_query
-        else "The rows of the list are spread over the folds, evenly by group; each fold is then a "
-        "shorter list of its own."
+        else "The rows of the list are split into folds, stratified by group; each fold is a "
+        "shorter list."
     )
     unit = (
-        "Queries. A method's values are averaged over the seeds query by query, and the tests look "
-        "at the differences per query. They ask whether the methods, as fitted here, differ on new "
+        "Queries. A method's values are averaged over the seeds for each query, and the tests "
+        "compare the differences per query. They test whether the fitted methods differ on new "
         "queries."
         if by_query
         else "Folds. Each fold is one list with one value. Folds share most of their training "
@@ -172,47 +172,34 @@ def how_it_was_done(result: Any) -> list[tuple[str, str]]:
         "variance by test size over train size (Nadeau and Bengio, 2003)."
     )
     return [
-        ("Split", f"{split} On average {train:,.0f} rows to fit on."),
+        ("Split", f"{split} On average {train:,.0f} rows are used for training."),
         ("Unit of intervals and tests", unit),
         (
             "Intervals",
-            f"{level}, by "
+            f"{level_words(result.level)} confidence intervals, by "
             + ("a bootstrap over queries." if by_query else "Student's t with that variance."),
         ),
         (
             "Paired tests",
             ("Random sign flips of the differences per query. " if by_query else "")
-            + "All rows of the table of tests are corrected together by Holm's method.",
+            + "P-values are corrected by Holm over all rows of the table.",
         ),
         (
             "Random mixture",
-            "The dashed line in each picture joins the best method by the vertical axis to a "
-            "random order of the same lists: what one gets by showing a random order now and "
-            "then. Mixing any ranking with noise closes every gap, so a method behind that line "
-            "buys nothing.",
+            "The dashed line in each chart joins the best method on the vertical axis to a random "
+            "order of the same lists: the values of showing a random order with some probability. "
+            "Mixing any ranking with noise closes every gap, so a method behind that line has no "
+            "advantage over random mixing.",
         ),
     ]
 
 
-#: Trade-off pictures on a page: the first metric against each of so many others.
-MOST_PICTURES = 6
+#: Trade-off charts on a page: the first metric against this many others.
+MOST_CHARTS = 6
 
 
 def render(result: Any, baseline: str | None = None) -> str:
-    """Write a comparison as one self-contained page.
-
-    Parameters
-    ----------
-    result : Comparison
-        Its tables are shown and offered for download.
-    baseline : str, optional
-        What the paired tests are against; by default the first method.
-
-    Returns
-    -------
-    str
-        The page, in HTML.
-    """
+    """Return the report of a `Comparison` as one self-contained HTML page."""
     against = result.methods[0] if baseline is None else baseline
     tests = result.versus(against)
     charts = dict(_charts(result))
@@ -227,7 +214,7 @@ def render(result: Any, baseline: str | None = None) -> str:
         kind="comparison of rankers",
         title=f"{len(result.methods)} methods, {_counted(result)}",
         first="verdict",
-        library_version=import_module("equirank").__version__,
+        library_version=library_version(),
         tables=tables,
         charts=charts,
         json_name="comparison.json",
@@ -254,18 +241,18 @@ def _counted(result: Any) -> str:
 
 
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Draw the first metric against each other, where chance and some method have values."""
+    """Draw the first metric against each other that has values for chance and a method."""
     first = result.metrics[0]
     known = [metric for metric in result.metrics if metric.name in result.chance]
     if first not in known or all(result.table["error"].tolist()):
         return
-    for metric in known[1 : MOST_PICTURES + 1]:
+    for metric in known[1 : MOST_CHARTS + 1]:
         chart = tradeoff_chart(result, metric, first, {})
         yield f"tradeoff-{metric.name}", chart_for_page(chart)
 
 
 def _methods(result: Any) -> Iterator[dict[str, Any]]:
-    """Return one row per method: its cells by metric, best ones marked."""
+    """Return one row per method: its cells by metric, with the best marked."""
     rows = table_rows(result.summary())
     best = {}
     for metric in result.metrics:
@@ -273,16 +260,16 @@ def _methods(result: Any) -> Iterator[dict[str, Any]]:
         known = known or [None]
         best[metric.name] = max(known) if metric.direction == "higher" else min(known)
     for method in result.methods:
-        mine = [row for row in rows if row["method"] == method]
-        cells = [row | {"best": row["value"] == best[row["metric"]]} for row in mine]
+        own = [row for row in rows if row["method"] == method]
+        cells = [row | {"best": row["value"] == best[row["metric"]]} for row in own]
         yield {
-            "name": method, "cells": cells, "seconds": mine[0]["fit_seconds"],
-            "failed": mine[0]["failed"],
+            "name": method, "cells": cells, "seconds": own[0]["fit_seconds"],
+            "failed": own[0]["failed"],
         }  # fmt: skip
 
 
 def _by_method(result: Any) -> list[dict[str, Any]]:
-    """Return one row per metric and method: the value in each group."""
+    """Return one row per metric and method: the value of each group."""
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in table_rows(result.by_group()):
         found.setdefault((row["metric"], row["method"]), []).append(row)
@@ -294,7 +281,7 @@ def _by_method(result: Any) -> list[dict[str, Any]]:
 
 
 def _parameters(result: Any) -> Table:
-    """Return each method's parameters that are no estimators themselves, nested names joined."""
+    """Return each method's parameters, except nested estimators, whose own are listed."""
     short = reprlib.Repr()
     short.maxstring = short.maxother = 200
     short.maxlist = short.maxdict = short.maxtuple = 20
@@ -310,7 +297,7 @@ def _parameters(result: Any) -> Table:
 
 
 def _is_part(value: Any) -> bool:
-    """Tell an estimator, or the list of a pipeline's steps, whose parameters are listed anyway."""
+    """Return whether a value is an estimator or the list of a pipeline's steps."""
     if hasattr(value, "get_params"):
         return True
     return isinstance(value, list) and any(

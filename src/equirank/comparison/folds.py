@@ -17,7 +17,7 @@ __all__ = ["Fold", "make_folds", "seed_numbers", "units"]
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One cut of the data: the stored rows to fit on, and those to rank and evaluate."""
+    """One split of the data: the stored rows to fit on, and those to rank and evaluate."""
 
     number: int
     seed: int
@@ -25,7 +25,7 @@ class Fold:
     test: np.ndarray
 
     def digest(self) -> str:
-        """Return a hash of the rows, for the key of a stored cell."""
+        """Return a hash of the rows, part of the key of a stored cell."""
         digest = blake2b(digest_size=16)
         for rows in (self.train, self.test):
             digest.update(f"|{len(rows)}|".encode() + np.ascontiguousarray(rows, "<i8").tobytes())
@@ -33,19 +33,19 @@ class Fold:
 
 
 def make_folds(data: RankingData, cv: Any, by: str, seeds: Sequence[int]) -> list[Fold]:
-    """Cut the data once per seed; every method gets the same cuts.
+    """Return the folds of each seed, which all methods share.
 
     Parameters
     ----------
     data : RankingData
-        What is compared on.
+        The data to split.
     cv : int, float, splitter or iterable
-        Folds, shuffled anew by each seed; a share held out, drawn by each seed; a scikit-learn
-        splitter, or train and test rows, which stay the same for every seed.
+        Number of folds, or share held out, shuffled by each seed; a scikit-learn splitter, or train
+        and test rows, equal for every seed.
     by : {"query", "item"}
         Whole queries, or rows of one list.
     seeds : sequence of int
-        One set of folds each.
+        The seeds; each has a set of folds.
     """
     if isinstance(cv, bool) or (isinstance(cv, float) and not 0 < cv < 1):
         raise DataError(f"cv must be a number of folds or a share between 0 and 1, got {cv}")
@@ -53,7 +53,7 @@ def make_folds(data: RankingData, cv: Any, by: str, seeds: Sequence[int]) -> lis
     if not isinstance(cv, (int, np.integer, float)):
         given = list(_given(data, cv))
         if not given:
-            raise DataError("cv must give at least one fold, and gives none")
+            raise DataError("cv must have at least one fold, got none")
     folds = []
     for seed in seeds:
         pairs = _drawn(data, cv, by, seed) if given is None else given
@@ -63,21 +63,23 @@ def make_folds(data: RankingData, cv: Any, by: str, seeds: Sequence[int]) -> lis
 
 
 def units(data: RankingData, folds: Sequence[Fold], cv: Any, by: str) -> str:
-    """Say what the paired tests count: ``"queries"``, or ``"folds"`` where lists are split by item.
+    """Return the unit of paired tests: ``"queries"``, or ``"folds"`` if lists are split by item.
 
-    A cut that tears lists although it was not asked to is an error.
+    A split within lists without ``by="item"`` is an error.
     """
     query = data.query_of_rows()
-    torn = by == "item" or getattr(cv, "by", None) == "item"
+    by_item = by == "item" or getattr(cv, "by", None) == "item"
     for fold in folds:
         if np.intersect1d(fold.train, fold.test).size:
-            raise DataError(f"cv must keep train and test apart, and fold {fold.number} does not")
-        if not torn and np.intersect1d(query[fold.train], query[fold.test]).size:
             raise DataError(
-                'cv must keep lists whole (QueryKFold does), or by must be "item": fold '
-                f"{fold.number} has rows of one list in train and in test"
+                f"cv must separate train and test, got shared rows in fold {fold.number}"
             )
-    return "folds" if torn else "queries"
+        if not by_item and np.intersect1d(query[fold.train], query[fold.test]).size:
+            raise DataError(
+                'cv must keep lists whole (as QueryKFold does), or by must be "item"; fold '
+                f"{fold.number} has rows of one list in train and test"
+            )
+    return "folds" if by_item else "queries"
 
 
 def _drawn(data: RankingData, cv: Any, by: str, seed: int) -> Iterable[tuple[Any, Any]]:
@@ -88,10 +90,10 @@ def _drawn(data: RankingData, cv: Any, by: str, seed: int) -> Iterable[tuple[Any
 
 
 def _callers(data: RankingData, part: RankingData) -> np.ndarray:
-    """Find where the rows of a part stand among the rows in the caller's order."""
+    """Return the indices of a part's rows in the caller's order."""
     known = np.arange(data.n_rows) if data.rows is None else data.rows
-    there = np.arange(part.n_rows) if part.rows is None else part.rows
-    return data.caller_rank[np.flatnonzero(np.isin(known, there))]
+    chosen = np.arange(part.n_rows) if part.rows is None else part.rows
+    return data.caller_rank[np.flatnonzero(np.isin(known, chosen))]
 
 
 def _given(data: RankingData, cv: Any) -> Iterable[tuple[Any, Any]]:
@@ -111,15 +113,15 @@ def _given(data: RankingData, cv: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def _rows(data: RankingData, given: Any, what: str) -> np.ndarray:
-    """Turn row numbers of the caller into stored rows, ascending."""
+    """Return the stored rows of the caller's row numbers, ascending."""
     rows = np.asarray(given)
     if rows.dtype == bool and rows.shape == (data.n_rows,):
         rows = np.flatnonzero(rows)
     if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows):
-        raise DataError(f"cv must give row numbers for {what}, got {given!r:.60}")
+        raise DataError(f"cv must contain row numbers for {what}, got {given!r:.60}")
     if rows.min() < 0 or rows.max() >= data.n_rows:
         raise DataError(
-            f"cv must give rows from 0 to {data.n_rows - 1} for {what}, got {given!r:.60}"
+            f"cv must contain rows from 0 to {data.n_rows - 1} for {what}, got {given!r:.60}"
         )
     chosen = np.zeros(data.n_rows, dtype=bool)
     chosen[rows] = True
@@ -127,7 +129,7 @@ def _rows(data: RankingData, given: Any, what: str) -> np.ndarray:
 
 
 def seed_numbers(seeds: Any) -> list[int]:
-    """Read how many seeds there are, or which.
+    """Return the seeds of a number or a list.
 
     Examples
     --------
@@ -144,5 +146,5 @@ def seed_numbers(seeds: Any) -> list[int]:
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise DataError(f"seeds must be a number of seeds or a list of integers, got {seeds!r}")
     if not listed or len(set(listed)) < len(listed):
-        raise DataError(f"seeds must be at least one and all different, got {seeds!r}")
+        raise DataError(f"seeds must contain at least one seed, all different, got {seeds!r}")
     return [int(seed) for seed in listed]

@@ -1,4 +1,4 @@
-"""Means and differences on shared folds: intervals and tests, by query or by fold."""
+"""Means, intervals and paired tests on shared folds, by query or by fold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,27 +20,27 @@ __all__ = ["Sample", "means_and_intervals", "paired_tests", "samples"]
 
 #: Replicates of the bootstrap over queries, and sign flips of the randomisation test.
 N_BOOT, N_PERMUTATIONS = 1000, 10_000
-#: Beyond so many queries Student's interval of a mean is as good as the bootstrap's, and quicker.
+#: Above this number of queries Student's interval replaces the bootstrap, which is slower.
 MANY = 2000
-#: Numbers drawn at once.
+#: Random numbers drawn at a time.
 BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """One method's values of one metric, cell after cell, in an order that all methods share.
+    """One method's values of one metric, in an order that all methods share.
 
     Attributes
     ----------
     values : ndarray
-        One per query and cell (unit ``"queries"``) or one per cell (unit ``"folds"``); NaN where
-        the metric is undefined or the cell failed.
+        One per query and cell (unit ``"queries"``) or one per cell (unit ``"folds"``); NaN if the
+        metric is undefined or the cell failed.
     owner : ndarray of int
-        Number of the query, or of the cell, that each value belongs to.
+        Index of the query or cell of each value.
     ratio : float
-        Mean of test size over train size, which corrects the variance between folds.
+        Mean ratio of test to train size, which corrects the variance between folds.
     unit : {"queries", "folds"}
-        What is counted as independent.
+        The independent unit.
     """
 
     values: np.ndarray
@@ -49,7 +49,7 @@ class Sample:
     unit: str
 
     def per_unit(self) -> np.ndarray:
-        """Return the mean per query (or cell) over the seeds where it is defined, else NaN."""
+        """Return the mean per query (or cell) over the seeds; NaN if undefined for all."""
         known = ~np.isnan(self.values)
         size = int(self.owner.max()) + 1
         count = np.bincount(self.owner[known], minlength=size)
@@ -57,7 +57,7 @@ class Sample:
         return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
     def where(self, chosen: np.ndarray, values: np.ndarray | None = None) -> "Sample":
-        """Keep some values, or others in their place; the rest is unknown."""
+        """Return a sample with the chosen values, or replacements for them; NaN elsewhere."""
         kept = np.where(chosen, self.values if values is None else values, np.nan)
         return Sample(kept, self.owner, self.ratio, self.unit)
 
@@ -69,16 +69,16 @@ def samples(
     metric: Metric,
     unit: str,
 ) -> Sample:
-    """Line up one method's values of a metric.
+    """Return one method's sample of a metric.
 
     Parameters
     ----------
     cells, folds, queries
-        Per fold: what the method found, the fold, and the numbers of its test queries.
+        Per fold: the method's cell, the fold, and the indices of its test queries.
     metric : Metric
-        One whose summary is not a mean over queries is counted by folds.
+        If its summary is not a mean over queries, the unit is the fold.
     unit : {"queries", "folds"}
-        What the cut allows.
+        The unit that the split allows.
     """
     ratio = float(np.mean([len(fold.test) / len(fold.train) for fold in folds]))
     if unit == "folds" or type(metric).summarize is not Metric.summarize:
@@ -94,9 +94,9 @@ def samples(
 def means_and_intervals(found: Sequence[Sample], level: float) -> list[dict[str, Any]]:
     """Return each sample's mean (``value``), its interval (``low``, ``high``) and ``n``.
 
-    Over queries the interval is a bootstrap's (Student's beyond 2000), whose replicates all samples
-    share; over folds Student's, with the variance that Nadeau and Bengio correct for the overlap of
-    the folds. One query or fold leaves it undefined, and without one the mean, too.
+    Over queries the interval is a bootstrap with replicates shared by all samples (Student's above
+    2000 queries); over folds Student's, with Nadeau and Bengio's correction of the variance for
+    overlapping folds. The interval is undefined for fewer than two units, the mean for none.
     """
     columns = [sample.per_unit() for sample in found]
     rows = []
@@ -126,11 +126,11 @@ def means_and_intervals(found: Sequence[Sample], level: float) -> list[dict[str,
 
 
 def paired_tests(pairs: Sequence[tuple[Sample, Sample]], level: float) -> list[dict[str, Any]]:
-    """Test that two methods do equally well, pair by pair, where both finished and are defined.
+    """Return paired tests of equal means, where both methods finished and are defined.
 
-    Over queries: random sign flips of the differences per query, which all pairs share, and
-    Student's t. Over folds: the corrected resampled t-test alone, since flips would take
-    overlapping folds for independent.
+    Over queries: random sign flips of the differences per query, shared by all pairs, and
+    Student's t. Over folds: only the corrected resampled t-test, since sign flips would treat
+    overlapping folds as independent.
     """
     known = [~(np.isnan(a.values) | np.isnan(b.values)) for a, b in pairs]
     gaps = [a.where(both, a.values - b.values) for (a, b), both in zip(pairs, known, strict=True)]
@@ -141,22 +141,22 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]], level: float) -> list[d
     ]
     flipped = _by_flips([gap.per_unit() for gap in gaps if gap.unit == "queries"])
     found = []
-    for gap, row, (mine, theirs) in zip(gaps, rows, sides, strict=True):
+    for gap, row, (value, other) in zip(gaps, rows, sides, strict=True):
         difference = gap.per_unit()
         folds = gap.unit == "folds"
         p_random = float("nan") if folds else next(flipped)
         p_t = _t_test(difference[~np.isnan(difference)], gap.ratio if folds else 0.0)
         found.append(
-            {"value": mine, "other": theirs, "difference": row["value"], "low": row["low"],
+            {"value": value, "other": other, "difference": row["value"], "low": row["low"],
              "high": row["high"], "p_random": p_random, "p_t": p_t, "unit": gap.unit, "n": row["n"]}
         )  # fmt: skip
     return found
 
 
 def _by_flips(differences: Sequence[np.ndarray]) -> Iterator[float]:
-    """Return the p-value of each column of differences under random signs; all are tried if few.
+    """Yield the p-value of each column of differences under random signs, or all signs if few.
 
-    A query where a difference is unknown counts as 0, which no sign changes.
+    An undefined difference counts as 0, which no sign changes.
     """
     if not differences:
         return
@@ -186,13 +186,12 @@ def _random_signs(n: int) -> Iterator[np.ndarray]:
 
 
 def _error(values: np.ndarray, ratio: float) -> float:
-    """Return the standard error of a mean; between folds the variance is times (1/n + test/train).
-    """
+    """Return the standard error of a mean: ``sqrt((1/n + ratio) * variance)``."""
     return sqrt((1.0 / len(values) + ratio) * float(values.var(ddof=1)))
 
 
 def _t_test(difference: np.ndarray, ratio: float) -> float:
-    """Return Student's p-value; 1 where nothing differs, 0 where all differ alike."""
+    """Return Student's p-value; 1 if all differences are 0, 0 if all are equal otherwise."""
     from scipy.special import stdtr
 
     if len(difference) < 2:

@@ -1,4 +1,4 @@
-"""Finished cells in a folder, one file each: a killed run continues where it was."""
+"""A folder of finished cells, from which an interrupted comparison continues."""
 
 import json
 import os
@@ -24,12 +24,12 @@ __all__ = ["Store", "cell_key", "data_digest", "describe", "versions"]
 
 
 FORMAT_VERSION = 1
-#: Seconds after which a file that was never finished is swept away.
+#: Seconds after which an unfinished file is removed.
 OLD = 3600.0
 
 
 def cell_key(parts: dict[str, Any]) -> str:
-    """Hash what a cell depends on: method, parameters, data, fold, seed, metrics, versions.
+    """Return a hash of method, parameters, data, fold, seed, metrics and versions.
 
     Examples
     --------
@@ -43,15 +43,14 @@ def cell_key(parts: dict[str, Any]) -> str:
 
 
 class Store:
-    """A folder of cells. Files are written under another name and renamed when they are whole.
+    """A folder of cells; files are written under another name and renamed when complete.
 
-    Errors are not kept, so a method that failed is tried again. A file that is damaged or was
-    written by hand (its checksum is wrong) counts as not there.
+    Errors are not stored, so a failed method is run again. A file with a wrong checksum is ignored.
 
     Parameters
     ----------
     folder : path
-        Made where it does not exist.
+        Created if missing.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -59,7 +58,7 @@ class Store:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except FileExistsError:
-            raise DataError(f"store must be a folder, and {str(folder)!r} is a file") from None
+            raise DataError(f"store must be a folder, got the file {str(folder)!r}") from None
         for left in self.folder.glob(".*.partial"):
             if time.time() - left.stat().st_mtime > OLD:
                 left.unlink(missing_ok=True)
@@ -82,7 +81,7 @@ class Store:
             return None
 
     def write(self, key: str, cell: Cell, about: dict[str, Any]) -> None:
-        """Keep a finished cell; ``about`` is for a reader of the file."""
+        """Store a finished cell; ``about`` describes it for readers of the file."""
         if cell.error:
             return
         body = {
@@ -104,7 +103,7 @@ def _digest(body: Any) -> str:
 
 
 def _listed(values: Any) -> list[Any]:
-    """Return plain numbers, None for NaN; infinite ones as words."""
+    """Return numbers for JSON: None for NaN, text for infinity."""
     numbers = np.asarray(values, dtype=np.float64).tolist()
     return [None if v != v else str(v) if v in (np.inf, -np.inf) else v for v in numbers]
 
@@ -118,15 +117,15 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
 def describe(value: Any, name: str = "estimator") -> Any:
-    """Describe an estimator or one of its parameters as plain JSON.
+    """Return a description of an estimator or a parameter for JSON.
 
-    Estimators become their class and their parameters, arrays and data a hash, functions their
-    code. What an estimator has learned is not looked at.
+    Estimators are described by class and parameters, arrays and data by a hash, functions by their
+    code. Fitted attributes are ignored.
 
     Raises
     ------
     DataError
-        Naming the parameter, where a value has no stable form.
+        If a value has no stable form; the message names the parameter.
 
     Examples
     --------
@@ -159,7 +158,7 @@ def describe(value: Any, name: str = "estimator") -> Any:
 
 
 def _other(value: Any, name: str) -> Any:
-    """Describe functions, dataclasses, frames, and plain objects by what they hold."""
+    """Return a description of a function, dataclass, frame or other object."""
     if isinstance(value, types.FunctionType):
         closed = [cell.cell_contents for cell in value.__closure__ or ()]
         inner = [describe(each, name) for each in (value.__defaults__, closed)]
@@ -182,8 +181,7 @@ def _other(value: Any, name: str) -> Any:
         parts = {key: describe(v, f"{name}.{key}") for key, v in sorted(held.items())}
         return {"class": _path(type(value)), "fields": parts}
     raise DataError(
-        f"{name} must have a stable form to be stored, and {type(value).__name__} has none: "
-        "leave store out"
+        f"{name} must have a stable form to be stored, got {type(value).__name__}; omit store"
     )
 
 
@@ -201,7 +199,7 @@ def _code(code: types.CodeType) -> str:
 
 
 def _array_digest(values: Any) -> str:
-    """Hash a whole array, whichever kind."""
+    """Return a hash of all values of a dense or sparse array."""
     if hasattr(values, "tocsr"):
         csr = values.tocsr()
         return "".join(_array_digest(part) for part in (csr.data, csr.indices, csr.indptr))
@@ -216,7 +214,7 @@ def _array_digest(values: Any) -> str:
 
 
 def data_digest(data: RankingData) -> str:
-    """Hash all of the data; unlike `RankingData.fingerprint`, every value of X counts."""
+    """Return a hash of all data; unlike `RankingData.fingerprint`, of every value of X."""
     parts = [data.fingerprint(), repr((data.feature_names, data.max_grade))]
     parts.append("" if data.X is None else _array_digest(data.X))
     parts.append("" if data.rows is None else _array_digest(data.rows))
@@ -224,7 +222,7 @@ def data_digest(data: RankingData) -> str:
 
 
 def versions(description: Any) -> dict[str, str]:
-    """Return the version of each package that a description names a class of."""
+    """Return the version of each package whose classes or functions a description names."""
     found = {"equirank"}
 
     def walk(part: Any) -> None:

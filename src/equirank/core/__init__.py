@@ -1,1 +1,1 @@
-"""The nouns and verbs of the house, and the one door through which data comes in."""
+"""The base classes, data structures and services that all other packages share."""

@@ -1,4 +1,4 @@
-"""RankingData, what is known about lists of items, and the door `as_ranking_data` into it."""
+"""RankingData, the validated input data, and `as_ranking_data`, which creates it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from ..kernels.segments import sort_within, tie_blocks
-from . import inputs as door
-from .errors import DataError
+from . import inputs
+from .errors import DataError, suggest
 from .labels import encode, group_rows, query_weights
-from .registry import suggest
 
 if TYPE_CHECKING:
     from .ranking import Ranking
@@ -26,17 +25,17 @@ BLOCK = 1 << 18
 
 @dataclass(frozen=True, eq=False)
 class Attribute:
-    """One sensitive attribute: a code per row and the categories the codes stand for.
+    """One sensitive attribute: a code per row and the category of each code.
 
-    The categories stay the same through every selection, so code 2 means the same group in a fold
-    as in the whole data, even where a fold holds nobody of it.
+    Selections keep the categories, so a code means the same group in a fold as in the whole data,
+    even if the fold contains nobody of that group.
     """
 
     codes: np.ndarray
     categories: tuple[Any, ...]
 
     def code(self, category: Any, argument: str = "protected") -> int:
-        """Find the code of a category, or say which categories there are."""
+        """Return the code of a category, or raise an error that lists the categories."""
         alike = [type(known) is type(category) and known == category for known in self.categories]
         alike = alike if any(alike) else [str(known) == str(category) for known in self.categories]
         if any(alike):
@@ -50,9 +49,9 @@ class Attribute:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingData:
-    """What is known: rows sorted by query, read-only.
+    """Input data for ranking: rows sorted by query, read-only.
 
-    Made by `as_ranking_data`, which checks everything once; nothing behind it checks again.
+    `as_ranking_data` creates and validates it; the rest of the library relies on that.
 
     Attributes
     ----------
@@ -61,21 +60,21 @@ class RankingData:
     y : ndarray or None
         Relevance, >= 0.
     offsets : ndarray of int64
-        Query ``q`` holds the rows ``offsets[q]:offsets[q + 1]``.
+        Query ``q`` consists of the rows ``offsets[q]:offsets[q + 1]``.
     qids : ndarray
         The label of each query, in the order of first appearance.
     sensitive : dict of str to Attribute
-        The sensitive attributes, side by side.
+        The sensitive attributes by name.
     cost, score, position, ids : ndarray or None
-        Per row: what a mistake costs, a given score, a given position (0: not shown), a name.
+        Per row: the cost of a mistake, a given score, a given position (0: not shown), an id.
     query_weight : ndarray or None
         Per query.
     rows : ndarray or None
-        The caller's row number of each row; None where the order is the caller's.
+        Input row number of each stored row; None if the rows are stored in input order.
     feature_names : tuple of str or None
-        Names of the columns of X, where they have names.
+        Names of the columns of X, if any.
     max_grade : float
-        The largest relevance of the whole data set, kept through selections.
+        The largest relevance of the whole data set; selections keep it.
 
     Examples
     --------
@@ -120,11 +119,11 @@ class RankingData:
         return 0 if self.X is None else int(self.X.shape[1])
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return self.n_rows
 
     def __repr__(self) -> str:
-        """Say what is there."""
+        """Return a summary of the contents."""
         parts = [f"{self.n_rows} rows", f"{self.n_queries} {self.queries_word}"]
         parts += [f"{self.n_features} features"] if self.X is not None else []
         parts += [n for n in ("y", "cost", "score", "position") if getattr(self, n) is not None]
@@ -133,11 +132,11 @@ class RankingData:
 
     @property
     def queries_word(self) -> str:
-        """The word after the number of queries."""
+        """``"query"`` or ``"queries"``, to follow their number."""
         return "query" if self.n_queries == 1 else "queries"
 
     def to_original(self, values: np.ndarray) -> np.ndarray:
-        """Put values given per stored row back into the caller's row order."""
+        """Return values given per stored row in input order."""
         if self.rows is None:
             return values
         result = np.empty_like(values)
@@ -146,23 +145,23 @@ class RankingData:
 
     @cached_property
     def caller_rank(self) -> np.ndarray:
-        """Where each stored row stands among the rows in the caller's order."""
+        """Index of each stored row in input order."""
         if self.rows is None:
             return np.arange(self.n_rows)
         whole = int(self.rows.max()) == self.n_rows - 1 and np.bincount(self.rows).min() == 1
         return self.rows if whole else np.argsort(np.argsort(self.rows))
 
     def query_of_rows(self) -> np.ndarray:
-        """Return the query's index of each stored row."""
+        """Return the index of the query of each stored row."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.offsets))
 
     def place(self, row: int) -> tuple[Any, int]:
-        """Return the query's label and the caller's row number of a stored row, for messages."""
+        """Return the query label and the input row number of a stored row, for messages."""
         at = int(np.searchsorted(self.offsets, row, side="right")) - 1
         return self.qids[at : at + 1].tolist()[0], int(row if self.rows is None else self.rows[row])
 
     def query_index(self, query: Any) -> int:
-        """Find a query by its label."""
+        """Return the index of a query by its label."""
         found = np.flatnonzero(self.qids == query)
         if len(found) == 0:
             hint = suggest(str(query), [str(q) for q in self.qids[:1000]])
@@ -170,7 +169,7 @@ class RankingData:
         return int(found[0])
 
     def query_blocks(self, rows: int = BLOCK) -> Iterator[slice]:
-        """Cut the queries into runs of about so many rows."""
+        """Yield runs of whole queries with about this many rows each."""
         begin = 0
         while begin < self.n_queries:
             target = self.offsets[begin] + rows
@@ -180,7 +179,7 @@ class RankingData:
             begin = end
 
     def attribute(self, by: str | tuple[str, ...] | list[str] | None = None) -> Attribute:
-        """Return an attribute by name, the crossing of several, or the only one there is.
+        """Return an attribute by name, the intersection of several, or the only one.
 
         Examples
         --------
@@ -208,7 +207,7 @@ class RankingData:
         return self.sensitive[by]
 
     def cross(self, *names: str) -> Attribute:
-        """Cross attributes into intersectional groups, all combinations that occur.
+        """Return the intersection of attributes: all combinations of groups that occur.
 
         Examples
         --------
@@ -223,10 +222,10 @@ class RankingData:
         return known[names]
 
     def keep_crossing(self, names: tuple[str, ...], categories: tuple[Any, ...]) -> None:
-        """Let a crossing have these categories, in their order, also where some are not there.
+        """Fix the categories of an intersection and their order, including those without rows.
 
-        For a part of more data, so that codes mean the same in every part; a selection of the part
-        forgets it.
+        A part of a larger data set needs this, so that codes mean the same in every part. A
+        selection does not keep it.
 
         Examples
         --------
@@ -260,7 +259,7 @@ class RankingData:
         return Attribute(codes.astype(np.int32), tuple(labels))
 
     def select(self, queries: Any) -> "RankingData":
-        """Keep whole queries: a boolean mask, a slice or indices into `qids`.
+        """Return the data of some queries: a boolean mask, a slice or indices into `qids`.
 
         Examples
         --------
@@ -276,9 +275,9 @@ class RankingData:
         return self._take(starts + np.arange(offsets[-1]), offsets, self.qids[chosen], weight)
 
     def select_items(self, items: np.ndarray) -> "RankingData":
-        """Keep some rows of each query (indices of stored rows, ascending): shorter lists.
+        """Return the data of some stored rows, given by index.
 
-        For data that is one list of people; queries left without a row disappear.
+        Queries without a remaining row are dropped. For data that is one list of people.
         """
         items = np.sort(np.asarray(items))
         query = self.query_of_rows()[items]
@@ -298,29 +297,29 @@ class RankingData:
             raise DataError("a selection must keep at least one row, and this one keeps none")
 
         def cut(values: Any) -> Any:
-            return None if values is None else door.frozen(values[rows])
+            return None if values is None else inputs.frozen(values[rows])
 
         return replace(
             self,
-            X=None if self.X is None else door.frozen_matrix(self.X[rows]),
+            X=None if self.X is None else inputs.frozen_matrix(self.X[rows]),
             y=cut(self.y),
-            offsets=door.frozen(offsets.astype(np.int64)),
-            qids=door.frozen(qids),
+            offsets=inputs.frozen(offsets.astype(np.int64)),
+            qids=inputs.frozen(qids),
             sensitive={
                 name: Attribute(cut(a.codes), a.categories) for name, a in self.sensitive.items()
             },
             cost=cut(self.cost),
-            query_weight=None if weight is None else door.frozen(weight),
+            query_weight=None if weight is None else inputs.frozen(weight),
             ids=cut(self.ids),
             score=cut(self.score),
             position=cut(self.position),
-            rows=door.frozen(rows if self.rows is None else self.rows[rows]),
+            rows=inputs.frozen(rows if self.rows is None else self.rows[rows]),
         )
 
     def fingerprint(self) -> str:
         """Return a short hash of the data: lists, relevance, groups, costs, and a sample of X.
 
-        Of a large X up to a million evenly spaced values are taken, so that it costs little.
+        Of a large X, about a million evenly spaced values are hashed.
         """
         digest = blake2b(digest_size=16)
         parts: list[Any] = [self.offsets, self.y, self.cost, self.query_weight, self.score]
@@ -337,9 +336,9 @@ class RankingData:
         return digest.hexdigest()
 
     def ranking(self, ties: Literal["average", "stable"] = "average") -> "Ranking":
-        """Return the order the data states: its position column, else its scores.
+        """Return the ranking given by the positions, or else by the scores.
 
-        Where both are given the positions count: they are what was decided.
+        If both are given, the positions decide.
         """
         from .ranking import Ranking
 
@@ -366,34 +365,32 @@ def as_ranking_data(
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
 ) -> RankingData:
-    """Check data once and sort it by query: the one door into the library.
+    """Validate data and sort it by query: the entry point for data.
 
     Parameters
     ----------
     X : array-like, scipy sparse array, data frame, RankingData or None
-        Features. A `RankingData` is returned untouched. Rows that are already grouped by query are
-        not copied, float32 stays float32, CSR stays CSR; None where there are no features (an
-        audit).
+        Features, or None (an audit needs none). A `RankingData` is returned as it is. Rows that are
+        already grouped by query are not copied, and float32 and CSR are kept.
     y : array-like, optional
         Relevance, >= 0, higher is better.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list. Rows of a list need not be
-        adjacent.
+        Query of each row; None makes all rows one list. Rows of a query need not be adjacent.
     sensitive_features : array-like, data frame or dict, optional
         One or several attributes of people: 1-D, 2-D, a frame with one column each, or a dict. A
         numeric attribute with more than 20 values is an error that asks for bins.
     cost : array-like, optional
-        What a mistake about an item costs, > 0.
+        Cost of a mistake about the item, > 0.
     query_weight : array-like or dict, optional
         Per row (equal within a query) or a dict from query to weight.
     ids : array-like, optional
-        A name per row, carried along.
+        An id per row.
     score, position : array-like, optional
         A given score (higher first) or a given 1-based position (0: not shown).
     missing_sensitive : {"error", "category"}
-        What a missing group value is: an error, or the category ``"(missing)"``.
+        Treatment of a missing group: an error, or the category ``"(missing)"``.
     missing_relevance : {"error", "irrelevant"}
-        What a missing relevance is: an error, or 0.
+        Treatment of a missing relevance: an error, or 0.
 
     Returns
     -------
@@ -402,7 +399,8 @@ def as_ranking_data(
     Raises
     ------
     DataError
-        Naming the argument, the first offending row and what was expected.
+        If an argument is invalid; the message names the argument, the first invalid row and what
+        was expected.
 
     Examples
     --------
@@ -415,50 +413,50 @@ def as_ranking_data(
         beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
         refuse_beside(beside)
         return X
-    door.choose("missing_sensitive", missing_sensitive, ("error", "category"))
-    door.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
-    features, names, backend = door.features(X)
-    relevance = door.numbers("y", y, missing=np.nan if missing_relevance == "error" else 0.0)
-    door.refuse("y", relevance, relevance is not None and ~(relevance >= 0), "a relevance >= 0")
-    costs = door.numbers("cost", cost)
-    door.refuse("cost", costs, costs is not None and ~(costs > 0), "a number > 0")
-    scores = door.numbers("score", score)
-    places = door.positions(position)
-    people = door.attributes(sensitive_features)
-    labels = door.vector("ids", ids)
-    queries = door.vector("qid", qid)
+    inputs.choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
+    features, names, backend = inputs.features(X)
+    relevance = inputs.numbers("y", y, missing=np.nan if missing_relevance == "error" else 0.0)
+    inputs.refuse("y", relevance, relevance is not None and ~(relevance >= 0), "a relevance >= 0")
+    costs = inputs.numbers("cost", cost)
+    inputs.refuse("cost", costs, costs is not None and ~(costs > 0), "a number > 0")
+    scores = inputs.numbers("score", score)
+    places = inputs.positions(position)
+    people = inputs.attributes(sensitive_features)
+    labels = inputs.vector("ids", ids)
+    queries = inputs.vector("qid", qid)
     given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
     given |= {"score": scores, "position": places}
     given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
-    n_rows = door.same_length(given)
+    n_rows = inputs.same_length(given)
     order, offsets, qids = group_rows(queries, n_rows)
 
     def sort(values: Any) -> Any:
         if values is None:
             return None
-        return door.frozen(values if order is None else values[order])
+        return inputs.frozen(values if order is None else values[order])
 
     coded = {n: encode(n, v, missing_sensitive == "category") for n, v in people.items()}
     return RankingData(
-        X=features if order is None or features is None else door.frozen_matrix(features[order]),
+        X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
         y=sort(relevance),
-        offsets=door.frozen(offsets),
-        qids=door.frozen(qids),
+        offsets=inputs.frozen(offsets),
+        qids=inputs.frozen(qids),
         sensitive={name: Attribute(sort(codes), seen) for name, (codes, seen) in coded.items()},
         cost=sort(costs),
         query_weight=query_weights(query_weight, qids, offsets, order, n_rows),
         ids=sort(labels),
         score=sort(scores),
         position=sort(places),
-        rows=None if order is None else door.frozen(order),
+        rows=None if order is None else inputs.frozen(order),
         feature_names=names,
         max_grade=float(relevance.max()) if relevance is not None else 0.0,
-        backend=backend or door.backend_of(sensitive_features, y, score, position, qid),
+        backend=backend or inputs.backend_of(sensitive_features, y, score, position, qid),
     )
 
 
 def _counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Close the gaps in the places of each list; shared places stay shared, 0 stays 0."""
+    """Renumber the positions of each list without gaps; ties stay tied and 0 stays 0."""
     hidden = position == 0
     key = np.where(hidden, np.iinfo(np.int32).max, position)
     order = sort_within(-key.astype(np.float64), offsets)
@@ -468,11 +466,11 @@ def _counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     )
     place = np.empty(len(order), dtype=np.int32)
     place[order] = first + 1
-    return door.frozen(np.where(hidden, 0, place).astype(np.int32))
+    return inputs.frozen(np.where(hidden, 0, place).astype(np.int32))
 
 
 def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
-    """Raise for what is given beside a RankingData or Ranking: it would be dropped in silence."""
+    """Raise if arguments are given beside a RankingData or Ranking, which would be ignored."""
     for name, value in given.items():
         if value is not None:
             raise DataError(f"{name} must be None beside a {what}, which brings its own")
@@ -486,18 +484,18 @@ def as_scored_data(
     sensitive_features: Any = None,
     **given: Any,
 ) -> RankingData:
-    """Come through the door with plain arrays, errors speaking of ``y_score`` and ``y_true``."""
-    score = door.numbers("y_score", y_score)
-    truth = door.numbers("y_true", y_true)
-    door.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
-    door.same_length({"y_score": score, "y_true": truth, "qid": door.vector("qid", qid)})
+    """Create RankingData from plain arrays, with errors that name ``y_score`` and ``y_true``."""
+    score = inputs.numbers("y_score", y_score)
+    truth = inputs.numbers("y_true", y_true)
+    inputs.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
+    inputs.same_length({"y_score": score, "y_true": truth, "qid": inputs.vector("qid", qid)})
     return as_ranking_data(
         y=truth, qid=qid, sensitive_features=sensitive_features, score=score, **given
     )
 
 
 def _sampled(X: Any) -> list[np.ndarray]:
-    """Return up to about a million evenly spaced values of X; of a sparse one also their places."""
+    """Return at most about a million evenly spaced values of X, with indices if X is sparse."""
     if X is None:
         return []
     parts = [X.data, X.indices, X.indptr] if hasattr(X, "tocsr") else [np.asarray(X).reshape(-1)]

@@ -1,18 +1,37 @@
 """Parameters of estimators as annotated fields: signature, default, constraint and description."""
 
 import inspect
-import re
-import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 
+from .docstrings import docstring_sections, join_sections, parameters
 from .params import Constraint
 
-__all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring", "documented"]
+__all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring"]
 
 #: Descriptions of parameters that many classes share: what follows the colon, and the text.
 SHARED_PARAMETERS: dict[str, tuple[str, str]] = {
+    "by": (
+        "str or sequence of str, optional",
+        "The sensitive attribute, or several to cross; may be omitted if there is only one.",
+    ),
+    "cost_combination": (
+        '{"product", "sum", "mean"}',
+        "How the item costs given to `fit` are combined into the cost of a pair.",
+    ),
+    "early_stopping": (
+        "int, optional",
+        "Stop after this many rounds without improvement on the validation data.",
+    ),
+    "max_bins": (
+        "int or None",
+        "Features with more distinct values are cut at their quantiles; None: every threshold.",
+    ),
     "n_jobs": ("int", "Number of threads, -1 for all cores. It does not change the result."),
+    "pair_cost": (
+        "PairCost, optional",
+        "Costs of pairs, multiplied by the item costs if both are given.",
+    ),
     "random_state": ("int, Generator, RandomState or None", "Seed."),
 }
 
@@ -66,7 +85,7 @@ class Declared:
             **{name: constraint for name, (_, constraint) in own.items() if constraint is not None},
         }
         if fields and not _writes_constructor(cls):
-            cls.__init__ = _constructor(cls, fields)  # type: ignore[misc]
+            cls.__init__ = _constructor(cls, fields)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
 
 
@@ -138,22 +157,6 @@ def _constructor(cls: type, fields: Mapping[str, inspect.Parameter]) -> Any:
     return __init__
 
 
-_ENTRY = re.compile(r"^(\S[^\n]*?)(?: : ([^\n]*))?\n((?:[ \t]+[^\n]*\n|\n(?=[ \t]))*)", re.M)
-_SECTION = re.compile(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n---|\Z)", re.M | re.S)
-
-
-def documented(docstring: str | None) -> dict[str, tuple[str, str]]:
-    """Return the parameters that a numpydoc docstring describes: name to type and text."""
-    section = _SECTION.search(inspect.cleandoc(docstring or ""))
-    if section is None:
-        return {}
-    return {
-        name.strip(): (kind or "", textwrap.dedent(text).strip())
-        for names, kind, text in _ENTRY.findall(section[1].rstrip() + "\n")
-        for name in names.split(",")
-    }
-
-
 def complete_docstring(cls: type) -> str | None:
     """Return the docstring of a class with a description of each of its fields.
 
@@ -161,29 +164,18 @@ def complete_docstring(cls: type) -> str | None:
     `SHARED_PARAMETERS`. The order is that of the signature.
     """
     doc = cls.__dict__.get("__doc__")
-    fields: Mapping[str, inspect.Parameter] = getattr(cls, "__fields__", {})
-    if doc is None or not fields:
+    if doc is None or not getattr(cls, "__fields__", {}):
         return doc
-    known = dict(SHARED_PARAMETERS)
+    known = {
+        name: f"{name} : {kind}\n    {text}" for name, (kind, text) in SHARED_PARAMETERS.items()
+    }
     for each in reversed(cls.__mro__):
-        known |= documented(each.__dict__.get("__doc__"))
+        known |= parameters(each.__dict__.get("__doc__"))
     names = [
         f"**{each.name}" if each.kind is inspect.Parameter.VAR_KEYWORD else each.name
         for each in inspect.signature(cls).parameters.values()
     ]
-    names += [name for name in documented(doc) if name not in names]
-    entries = [
-        f"{name}{' : ' if known[name][0] else ''}{known[name][0]}\n"
-        + textwrap.indent(known[name][1], "    ")
-        for name in names
-        if name in known
-    ]
-    if not entries:
-        return doc
-    text = inspect.cleandoc(doc)
-    section = "Parameters\n----------\n" + "\n".join(entries) + "\n\n"
-    if _SECTION.search(text):
-        return _SECTION.sub(lambda _: section, text, count=1).rstrip() + "\n"
-    following = re.search(r"^(?:Attributes|See Also|Notes|References|Examples)\n-+$", text, re.M)
-    at = following.start() if following else len(text)
-    return (text[:at].rstrip() + "\n\n" + section + text[at:]).rstrip() + "\n"
+    entries = [known[name] for name in dict.fromkeys([*names, *parameters(doc)]) if name in known]
+    sections = docstring_sections(doc)
+    sections = {"": sections.pop(""), "Parameters": []} | sections
+    return join_sections(sections | {"Parameters": entries})

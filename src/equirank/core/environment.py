@@ -1,4 +1,4 @@
-"""The folder for what can be had again: downloads and tables that took long to compute."""
+"""The machine the library runs on: optional packages, progress bars, the cache folder."""
 
 import importlib
 import os
@@ -6,15 +6,20 @@ import sys
 from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .errors import MissingExtraError
 
-__all__ = ["cache_folder", "progress", "require"]
+__all__ = ["cache_folder", "library_version", "load_object", "progress", "require"]
+
+T = TypeVar("T")
 
 
 def cache_folder() -> Path:
-    """Return the cache folder: ``EQUIRANK_CACHE``, else the platform's place for caches."""
+    """Return the folder for downloads and long computations.
+
+    It is ``EQUIRANK_CACHE``, or else the platform's folder for caches.
+    """
     given = os.environ.get("EQUIRANK_CACHE")
     if given:
         return Path(given)
@@ -25,11 +30,8 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equirank"
 
 
-T = TypeVar("T")
-
-
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional package, or say which extra brings it.
+    """Import an optional package, or raise an error that names the extra to install.
 
     Examples
     --------
@@ -51,17 +53,33 @@ def require(module: str, extra: str) -> ModuleType:
         ) from None
 
 
+def load_object(path: str) -> Any:
+    """Import a user's object from ``module:name``; modules of the current folder are found, too."""
+    module, _, name = path.partition(":")
+    folder = os.getcwd()
+    sys.path.insert(0, folder)
+    try:
+        return getattr(importlib.import_module(module), name)
+    finally:
+        sys.path.remove(folder)
+
+
+def library_version() -> str:
+    """Return the version of equirank."""
+    return str(importlib.import_module("equirank").__version__)
+
+
 def progress(
     steps: Iterable[T], description: str, total: int | None = None, *, after: float = 1.0
 ) -> Iterator[T]:
-    """Pass on the steps of long work and show a bar, on a terminal only.
+    """Yield the steps of a long computation and show a progress bar, on a terminal only.
 
     Parameters
     ----------
     steps : iterable
-        What is worked through.
+        The steps.
     description : str
-        A few words beside the bar.
+        Text beside the bar.
     total : int, optional
         The number of steps, where ``steps`` has no length.
     after : float, default=1.0

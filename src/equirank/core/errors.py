@@ -1,6 +1,8 @@
-"""What goes wrong, said in four errors and one warning; and the library's logger."""
+"""Errors, the warning class, the logger, and the suggestion for a misspelt word."""
 
+import difflib
 import logging
+from collections.abc import Sequence
 
 __all__ = [
     "DataError",
@@ -9,6 +11,7 @@ __all__ = [
     "InfeasibleError",
     "MissingExtraError",
     "logger",
+    "suggest",
 ]
 
 logger = logging.getLogger("equirank")
@@ -41,3 +44,18 @@ class MissingExtraError(ImportError):
 
 class EquirankWarning(UserWarning):
     """Something is legal but likely not what was meant."""
+
+
+def suggest(word: str, choices: Sequence[str]) -> str:
+    """Return the end of an error message that suggests the nearest known word, or nothing.
+
+    Examples
+    --------
+    >>> suggest("NDGC", ["NDCG", "RND"])
+    "; did you mean 'NDCG'?"
+    >>> suggest("zzz", ["NDCG", "RND"])
+    ''
+    """
+    lowered = {choice.lower(): choice for choice in reversed(choices)}
+    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
+    return f"; did you mean {lowered[near[0]]!r}?" if near else ""

@@ -1,4 +1,4 @@
-"""evaluate: several metrics of one ranking in one pass, with intervals and tests."""
+"""evaluate: several metrics of one ranking, with confidence intervals and tests."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -114,7 +114,7 @@ def evaluate_blocks(
     random_state: Any = 0,
     backend: str | None = None,
 ) -> Evaluation:
-    """Make the evaluation of several queries that were measured block by block.
+    """Return the evaluation of queries that were measured block by block.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _bootstrap(
     n_boot: int,
     random_state: Any,
 ) -> list[Replicates]:
-    """Return per metric the replicates of its value and of its groups' values."""
+    """Return the bootstrap replicates of each metric and of its values by group."""
     if ranking.data.n_queries > 1 or n_boot == 0:
         return _query_bootstrap(metrics, values, n_boot, random_state)
     parts: list[list[Replicate]] = [[] for _ in metrics]
@@ -233,7 +233,7 @@ def _stacked(part: list[Replicate]) -> Replicates:
 
 
 def _strata(data: RankingData, metrics: list[Metric]) -> np.ndarray:
-    """Cross the groups that any of the metrics looks at, so that resampling keeps their sizes."""
+    """Return the intersection of all groups compared; resampling keeps its sizes."""
     code = np.zeros(data.n_rows, dtype=np.int64)
     keys = [getattr(metric, name, None) for metric in metrics for name in ("by", "control")]
     if any(isinstance(metric, GroupMetric) and metric.by is None for metric in metrics):

@@ -1,4 +1,4 @@
-"""Evaluation, what a ranking was worth: values per query and group, summaries, intervals, tests."""
+"""Evaluation: metric values per query and group, summaries, intervals and tests."""
 
 import html
 import json
@@ -11,11 +11,10 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import inference
-from .errors import DataError
+from .errors import DataError, suggest
 from .metric import Metric, Values
 from .query_blocks import Split, difference, nan_extreme, ratio
 from .random import generator
-from .registry import suggest
 from .table import Table
 
 __all__ = ["Evaluation", "Result"]
@@ -25,9 +24,9 @@ __all__ = ["Evaluation", "Result"]
 class Result:
     """One metric of an evaluation: its values per query, replicates and permutation p-value.
 
-    ``group_p_values`` are those of the groups of a signed metric, and ``null`` the draws of the
-    tested statistic under permuted groups (larger is stronger; of a signed metric the largest size
-    of a difference, then that of each group).
+    ``group_p_values`` are the p-values by group of a signed metric. ``null`` contains the draws of
+    the test statistic under permuted groups (larger is stronger); for a signed metric these are the
+    largest absolute difference, then that of each group.
     """
 
     metric: Metric
@@ -41,7 +40,7 @@ class Result:
 
     @cached_property
     def summary(self) -> tuple[float, np.ndarray | None]:
-        """The value over all queries, and each group's."""
+        """The value over all queries and the value of each group."""
         value, groups = self.metric.summarize(self.values)
         return float(value), groups
 
@@ -54,7 +53,7 @@ class Result:
 class Evaluation:
     """Metric values per query, with summaries and intervals.
 
-    Made by `evaluate`.
+    `evaluate` returns it.
 
     Attributes
     ----------
@@ -65,7 +64,7 @@ class Evaluation:
     level : float
         Level of the intervals.
     notes : list of str
-        What a reader should know: skipped queries, undefined results.
+        Remarks for the reader: skipped queries, undefined results.
 
     Examples
     --------
@@ -105,11 +104,11 @@ class Evaluation:
 
     @property
     def metrics(self) -> list[str]:
-        """The metrics' strings."""
+        """Names of the metrics."""
         return [result.metric.name for result in self.results]
 
     def result(self, metric: str | Metric) -> Result:
-        """Find one metric's result."""
+        """Return the result of one metric."""
         for result in self.results:
             if result.metric.name == str(metric) or result.metric == metric:
                 return result
@@ -119,11 +118,11 @@ class Evaluation:
         )
 
     def __getitem__(self, metric: str | Metric) -> float:
-        """Return one metric's value over all queries."""
+        """Return the value of one metric over all queries."""
         return self.result(metric).summary[0]
 
     def per_query(self, metric: str | Metric) -> np.ndarray:
-        """Return one metric's values, one per query in `qids`, NaN where undefined."""
+        """Return the values of one metric per query in `qids`; NaN if undefined."""
         return self.result(metric).values.value
 
     def to_table(self) -> Table:
@@ -142,8 +141,7 @@ class Evaluation:
         return Table(columns, self.backend)
 
     def summary(self) -> Table:
-        """Return one row per metric and group: value, interval, permutation p-value, queries used.
-        """
+        """Return one row per metric and group: value, interval, permutation p-value, queries."""
         rows: list[dict[str, Any]] = []
         for result in self.results:
             value, groups = result.summary
@@ -348,7 +346,7 @@ class Evaluation:
         return "".join(parts + [f"<p>{html.escape(note)}</p>" for note in self.notes])
 
     def _shown_summary(self) -> Table:
-        """Leave out summary columns that hold nothing."""
+        """Return the summary without empty columns."""
         table = self.summary()
         hidden = {"group", "low", "high", "p_value"}
         kept = {n: v for n, v in table.columns.items() if n not in hidden or not _empty(v)}

@@ -1,4 +1,4 @@
-"""Explaining a pair: each feature's part in the difference of two scores, whatever the ranker."""
+"""Explanation of a pair: the contribution of each feature to the difference of two scores."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import inputs as door
+from . import inputs
 from .data import Attribute, RankingData
 from .errors import DataError
 from .pair_explanation import PairExplanation, PairFacts
@@ -54,36 +54,35 @@ def shapley_values(worth: np.ndarray) -> np.ndarray:
 def first_players(place: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Return the coalitions of the first players of some orders (coalitions x players).
 
-    ``place`` is the place of each player in the order (coalitions x players), from 0; ``size`` how
-    many players each coalition has.
+    ``place`` is the index of each player in the order (coalitions x players); ``size`` is the
+    number of players of each coalition.
     """
     return place < size[:, None]
 
 
 def marginals(order: np.ndarray, worth: np.ndarray) -> np.ndarray:
-    """Return what each player brought when players joined in some orders (orders x players).
+    """Return the marginal contribution of each player in some orders (orders x players).
 
-    ``order`` lists the players of each order, ``worth`` what its first 0, 1, ... players are worth.
+    ``order`` lists the players of each order, ``worth`` the value of its first 0, 1, ... players.
     """
     brought = np.empty(order.shape)
     np.put_along_axis(brought, order, np.diff(worth, axis=1), axis=1)
     return brought
 
 
-#: Up to so many players all coalitions are looked at, and nothing is drawn.
+#: Largest number of players for which all coalitions are evaluated.
 MOST_EXACT = 10
 #: Numbers in the features of the mixed rows that are scored at once.
 BLOCK = 1 << 22
 
 
 class PairGame:
-    """The game whose players are what differs between two rows of a list.
+    """Cooperative game whose players are the features in which two rows of a list differ.
 
-    A coalition stays where it is while all other players change sides: one row has the coalition's
-    features from a and the rest from b, the other row the reverse. The coalition is worth half the
-    difference of their scores. Leaving it out instead turns the sign, so half the coalitions tell
-    of all. Where a score depends on its own row only, the Shapley values are those of the simpler
-    game that mixes one row and scores it.
+    One row takes the features of the coalition from a and the rest from b, the other row the
+    reverse. The value of the coalition is half the difference of their scores. The complement of a
+    coalition has the negative value, so half the coalitions suffice. If a score depends on its own
+    row only, the Shapley values are those of the simpler game that mixes one row.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ class PairGame:
     data : RankingData
         One list that holds both rows; its other rows stay as they are.
     at : tuple of int
-        Where a and b stand in it.
+        Indices of a and b in it.
     difference : float
         The score of a less that of b.
     groups : bool
@@ -134,7 +133,7 @@ class PairGame:
         return whole[0], whole[1], drawn
 
     def _exact(self) -> np.ndarray:
-        """Look at all coalitions; the worth of the players left out is the negative."""
+        """Compute Shapley values from all coalitions; a complement has the negative value."""
         half = 1 << (self.n_players - 1)
         worth = np.empty(2 * half)
         worth[0] = -0.5 * self.difference
@@ -145,7 +144,7 @@ class PairGame:
         return shapley_values(worth)
 
     def _sampled(self, n_draws: int, random_state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Let the players join in random orders; every order's gains add up to the difference."""
+        """Estimate Shapley values from random orders; each order sums to the difference."""
         seed, count = as_seed(random_state), self.n_players
         order = np.stack([generator(seed, draw).permutation(count) for draw in range(n_draws)])
         place = np.argsort(order, axis=1)
@@ -159,7 +158,7 @@ class PairGame:
         return brought.mean(axis=0), brought.std(axis=0, ddof=1) / np.sqrt(n_draws)
 
     def _worth(self, count: int, coalitions: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Return the worth of coalitions 0 to count, some lists at a time."""
+        """Return the values of coalitions 0 to count, some lists at a time."""
         step = max(1, BLOCK // max(1, self.X.size))
         worth = np.empty(count)
         for begin in range(0, count, step):
@@ -171,7 +170,7 @@ class PairGame:
         return worth
 
     def _mixed(self, inside: np.ndarray) -> RankingData:
-        """Return a list for each coalition, in which the others have changed sides."""
+        """Return one list per coalition, with the features of its complement exchanged."""
         (a, b), (count, n) = self.at, (len(inside), len(self.X))
         X = np.repeat(self.X[None], count, axis=0)
         own = inside[:, : len(self.features)]
@@ -190,12 +189,12 @@ class PairGame:
                 codes[:, a] = np.where(stays, attribute.codes[a], attribute.codes[b])
                 codes[:, b] = np.where(stays, attribute.codes[b], attribute.codes[a])
                 player += 1
-            sensitive[name] = Attribute(door.frozen(codes.reshape(-1)), attribute.categories)
+            sensitive[name] = Attribute(inputs.frozen(codes.reshape(-1)), attribute.categories)
         return RankingData(
-            X=door.frozen_matrix(X),
+            X=inputs.frozen_matrix(X),
             y=None,
-            offsets=door.frozen(np.arange(count + 1, dtype=np.int64) * n),
-            qids=door.frozen(np.arange(count)),
+            offsets=inputs.frozen(np.arange(count + 1, dtype=np.int64) * n),
+            qids=inputs.frozen(np.arange(count)),
             sensitive=sensitive,
             feature_names=self.data.feature_names,
             max_grade=self.data.max_grade,
@@ -209,16 +208,16 @@ def as_dense(X: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What each feature adds to the score of each row, where the score is such a sum.
+    """Contribution of each feature to the score of each row, for scores that are sums.
 
     Attributes
     ----------
     values : ndarray of shape (n_rows, n_features + n_others)
-        A row adds up to its score, up to a number that is the same for all rows.
+        Each row sums to its score, up to a constant that is the same for all rows.
     method : {"exact", "shap"}
         Whether these are terms of the score itself, or SHAP values of it.
     others : tuple of str
-        Names of what adds to the score beside the features.
+        Names of further terms of the score.
     """
 
     values: np.ndarray
@@ -239,7 +238,7 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """What an explanation asks of a fitted model.
+    """The parts of a fitted model that an explanation needs.
 
     Attributes
     ----------
@@ -250,12 +249,12 @@ class Scored:
     score : function of RankingData
         Scores of the stored rows.
     parts : function of RankingData
-        Their `Parts`, or None where the score is no such sum.
+        Their `Parts`, or None if the score is not such a sum.
     needs : frozenset of str
-        What the score depends on beside the features: ``"qid"``, the other rows of the list;
-        ``"sensitive_features"``, people's groups.
+        Other inputs of the score: ``"qid"`` (the other rows of the list),
+        ``"sensitive_features"`` (groups).
     shown : function of a list of values
-        The values of the features as people know them.
+        The original values of the features.
     """
 
     model: str
@@ -271,11 +270,11 @@ def explain_pair(
 ) -> PairExplanation:
     """Explain the difference of two rows' scores.
 
-    A score that is a sum over features is taken apart along it. For any other the features are
-    players of a game: a coalition S trades places, so that one row has S from a and the rest from
-    b, the other row the reverse, and S is worth half the difference of their scores. All features
-    are worth ``(score_a - score_b) / 2``, none the negative of it, so Shapley values add up to the
-    difference. A feature that is equal in both rows gets 0, and exchanging a and b turns all signs.
+    If the score is a sum over features, its terms are compared. Otherwise the features are players
+    of a game: for a coalition S, one row takes S from a and the rest from b, the other row the
+    reverse, and the value of S is half the difference of their scores. The Shapley values sum to
+    the difference of the scores. A feature that is equal in both rows gets 0, and exchanging a and
+    b changes all signs.
 
     Parameters
     ----------
@@ -322,7 +321,7 @@ def explain_pair(
 
 
 def two_rows(data: RankingData, a: Any, b: Any) -> tuple[int, int]:
-    """Find the stored rows of two row numbers, which must be different rows of one list."""
+    """Return the stored rows of two row numbers, which must be different rows of one list."""
     for name, row in (("a", a), ("b", b)):
         whole = isinstance(row, (int, np.integer)) and not isinstance(row, bool)
         if not whole or not 0 <= row < data.n_rows:
@@ -341,7 +340,7 @@ def two_rows(data: RankingData, a: Any, b: Any) -> tuple[int, int]:
 def _chosen(
     data: RankingData, stored: tuple[int, int], whole: bool
 ) -> tuple[RankingData, tuple[int, int]]:
-    """Return the rows to score, the two or their whole list, and where the two stand in them."""
+    """Return the rows to score (the two, or their whole list) and the indices of the two."""
     begin = 0
     if whole:
         query = int(np.searchsorted(data.offsets, stored[0], side="right")) - 1

@@ -1,4 +1,4 @@
-"""How sure a value is: bootstrap intervals, permutation tests, paired tests of two rankings."""
+"""Bootstrap intervals, permutation tests and paired tests."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ def pool_generator(random_state: Any) -> np.random.Generator:
 
 @dataclass(frozen=True)
 class Whole:
-    """What a run of queries is part of: its size, and the number of the run's first query."""
+    """The data that a run of queries belongs to: its size and the index of its first query."""
 
     n_rows: int
     n_queries: int
@@ -110,9 +110,9 @@ class Whole:
 
 
 class PermutationPlan:
-    """How group labels are permuted within queries (and strata), and what that says.
+    """Permutations of group labels within queries (and strata).
 
-    All arrangements are tried where they are at most ``n_permutations``. Otherwise a single list is
+    All arrangements are tried if there are at most ``n_permutations``. Otherwise a single list is
     permuted ``n_permutations`` times; with several queries each gets a smaller pool of permutations
     of its own, and a draw picks for every query one value from its pool or the observed one. Under
     the hypothesis the observed value is one of its pool like any other, so the test keeps its level
@@ -178,7 +178,7 @@ class PermutationPlan:
         return int(self.data.offsets[queries.stop] - self.data.offsets[queries.start])
 
     def pool(self, parts: list[tuple[slice, np.ndarray]]) -> np.ndarray:
-        """Join what was found for the draws: draws first, then queries in order, then columns."""
+        """Concatenate the values of the draws (draws x queries x columns)."""
         runs = dict.fromkeys(queries.start for queries, _ in parts)
         return np.concatenate(
             [np.concatenate([p for q, p in parts if q.start == run]) for run in runs], axis=1
@@ -186,7 +186,7 @@ class PermutationPlan:
 
 
 def _arrangements(cells: np.ndarray, codes: np.ndarray, most: int) -> np.ndarray | None:
-    """List all distinct label rows, if there are at most so many."""
+    """Return all distinct label rows, if there are at most this many."""
     if len(cells) > 200:
         return None
     rows = [np.flatnonzero(cells == cell) for cell in np.unique(cells)]
@@ -210,7 +210,7 @@ def permutation_p(
     rng: np.random.Generator,
     n_permutations: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return p-value of group labels being exchangeable within queries, and the draws behind it.
+    """Return the p-value of exchangeable group labels within queries, and the draws.
 
     Parameters
     ----------
@@ -239,10 +239,10 @@ def permutation_p(
 def paired_tests(
     difference: np.ndarray, rng: np.random.Generator, n_permutations: int = 10_000
 ) -> tuple[float, float]:
-    """Test that per-query differences centre on 0: by random sign flips and by Student's t.
+    """Test whether per-query differences have mean 0, by random sign flips and by Student's t.
 
-    All sign flips are tried where there are at most ``n_permutations``. NaN for fewer than two
-    queries; 1 where no query differs.
+    All sign flips are tried if there are at most ``n_permutations``. The p-values are NaN for fewer
+    than two queries, and 1 if no query differs.
     """
     n = len(difference)
     if n < 2:
@@ -270,7 +270,7 @@ def paired_tests(
 
 
 def holm(p_values: Any) -> np.ndarray:
-    """Correct p-values for being several (Holm's step-down); NaN stays out.
+    """Return p-values corrected by Holm's step-down method; NaN values are left out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns of any origin to clean arrays, or one clear error: the checks behind the door."""
+"""Validation of arrays and data frames passed by the caller."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,12 +47,12 @@ def choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
 
 
 def _is_frame(values: Any) -> bool:
-    """Tell data frames from everything else without importing any library of them."""
+    """Return whether a value is a data frame, without importing a data frame library."""
     return hasattr(values, "columns") and not isinstance(values, (np.ndarray, Mapping))
 
 
 def backend_of(*values: Any) -> str | None:
-    """Name the data-frame library the first frame or series among the values comes from."""
+    """Return the name of the data frame library of the first frame or series, or None."""
     for value in values:
         root = type(value).__module__.split(".")[0]
         if root in ("pandas", "polars", "pyarrow"):
@@ -61,14 +61,14 @@ def backend_of(*values: Any) -> str | None:
 
 
 def shown(value: Any) -> str:
-    """Write a value for a message: as Python would, without NumPy's type around it."""
+    """Return a value as text for a message, without the NumPy type."""
     if isinstance(value, np.datetime64 | np.timedelta64):
         return str(value)
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def _to_numpy(values: Any) -> np.ndarray:
-    """Return an array in which what is missing stays missing."""
+    """Return an array; missing values stay missing."""
     if isinstance(values, np.ma.MaskedArray):
         objects = np.array(values.data, dtype=object)
         objects[np.ma.getmaskarray(values)] = None
@@ -103,7 +103,7 @@ def _as_objects(values: Any) -> np.ndarray:
 
 
 def vector(name: str, values: Any) -> np.ndarray | None:
-    """Return a 1-D array; a column of shape (n, 1) is taken as one."""
+    """Return a 1-D array; shape (n, 1) is allowed."""
     if values is None:
         return None
     array = _to_numpy(values)
@@ -158,7 +158,7 @@ def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> Non
 
 
 def positions(values: Any) -> np.ndarray | None:
-    """Return 1-based positions as int32; 0 is a row that is not shown."""
+    """Return 1-based positions as int32; 0 means not shown."""
     array = numbers("position", values)
     if array is None:
         return None
@@ -192,7 +192,7 @@ def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
 
 
 def _refuse_ragged(rows: np.ndarray) -> None:
-    """Name the first row that is longer or shorter than the row before it."""
+    """Raise for the first row whose length differs from the row before it."""
     sizes = [
         len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1 for row in rows
     ]
@@ -202,7 +202,7 @@ def _refuse_ragged(rows: np.ndarray) -> None:
 
 
 def _number_rows(array: np.ndarray) -> np.ndarray:
-    """Return the array as numbers, or name the first row that does not hold numbers."""
+    """Return the array as numbers, or raise for the first row that does not contain numbers."""
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -266,7 +266,7 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
 
 
 def same_length(given: Mapping[str, Any]) -> int:
-    """Check that everything given has one length and give it."""
+    """Check that all arrays have the same length and return it."""
     lengths = {name: int(v.shape[0]) for name, v in given.items() if v is not None}
     if not lengths:
         raise DataError("X, y, qid, score or position must be given, got nothing")
@@ -283,7 +283,7 @@ def same_length(given: Mapping[str, Any]) -> int:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell None, NaN and the missing values of data-frame libraries from everything else."""
+    """Return whether each value is None, NaN or a missing value of a data frame library."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float) and value != value

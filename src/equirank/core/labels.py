@@ -1,4 +1,4 @@
-"""Labels of queries and groups to codes: rows grouped by query, categories coded once."""
+"""Encoding of query labels and groups as integer codes."""
 
 from collections.abc import Mapping
 from numbers import Real
@@ -19,7 +19,7 @@ MAX_NUMERIC_GROUPS = 20
 def group_rows(
     queries: np.ndarray | None, n_rows: int
 ) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """Sort rows by query, queries by first appearance; the order is None where nothing moves."""
+    """Return the order of rows by query (None if already grouped), queries by first appearance."""
     if queries is None:
         return None, np.array([0, n_rows]), np.array([0])
     refuse("qid", queries, _missing_mask(queries), "the label of a query")
@@ -35,7 +35,7 @@ def group_rows(
 
 
 def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Code values by the order of their first appearance."""
+    """Return codes in order of first appearance."""
     if values.dtype.kind == "O":
         seen: dict[Any, int] = {}
         codes = np.array([seen.setdefault(value, len(seen)) for value in values.tolist()])
@@ -51,7 +51,7 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def encode(
     name: str, values: np.ndarray, missing_category: bool
 ) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Code one attribute: codes follow the sorted categories, a missing one comes last."""
+    """Return codes in order of the sorted categories; a category for missing values is last."""
     bad = _missing_mask(values)
     if bad.any() and not missing_category:
         row = int(np.flatnonzero(bad)[0])
@@ -77,7 +77,7 @@ def encode(
 
 
 def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Code values by sorted category, in a few passes while the categories are few."""
+    """Return codes by sorted category, in a few passes if there are few categories."""
     codes = np.full(len(values), -1, dtype=np.int32)
     seen: list[Any] = []
     row = 0
@@ -143,7 +143,7 @@ def query_weights(
 
 
 def _weight_of(values: Mapping[Any, Any], query: Any) -> Any:
-    """Look a query's weight up by its label, dates in any of their forms."""
+    """Return the weight of a query by its label, with dates in any form."""
     keys = [query, query.item() if isinstance(query, np.generic) else query]
     if isinstance(query, np.datetime64):
         keys += [query.astype(f"datetime64[{unit}]") for unit in ("D", "s", "us", "ns")]

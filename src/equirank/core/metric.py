@@ -1,4 +1,4 @@
-"""Metric: a small frozen value object that turns a Ranking into values per query and a summary."""
+"""Metric: an immutable object that computes values per query of a Ranking and their summary."""
 
 import json
 import warnings
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ..kernels.resampling import weighted_means
-from . import inputs as door
+from . import inputs
 from .data import RankingData, as_scored_data, refuse_beside
+from .docstrings import inherit_parameters
 from .errors import DataError, EquirankWarning
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
 from .ranking import Ranking
@@ -31,12 +32,20 @@ __all__ = [
 ]
 
 
-#: What the word ``discount`` may be, for every metric that weighs positions.
+#: Constraint of the parameter ``discount`` of all metrics.
 DISCOUNT: Constraint = AnyOf(Choice("log2", "zipf"), Vector(low=0.0))
 
 
 class Values(NamedTuple):
-    """Values of one metric: per query, and per query and group where it has groups."""
+    """Values of one metric per query, and per query and group if it compares groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import Values
+    >>> Values(np.array([0.5, np.nan])).value
+    array([0.5, nan])
+    """
 
     value: np.ndarray
     groups: np.ndarray | None = None
@@ -44,50 +53,52 @@ class Values(NamedTuple):
 
 
 class MetricType(type):
-    """Lets a class take a cutoff: ``NDCG @ 10`` is ``NDCG(k=10)``."""
+    """Metaclass for cutoffs: ``NDCG @ 10`` is ``NDCG(k=10)``."""
 
     def __matmul__(cls, k: int) -> Any:
-        """Make the metric with this cutoff."""
+        """Return the metric with this cutoff."""
         return cls(k=k)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Metric(metaclass=MetricType):
-    """Base of all metrics.
+    """Base class of all metrics.
 
-    A metric writes `values` (slots to values) and says what it needs. Its string is its repr, its
-    key, the word on the command line and the column head, and parses back to it.
+    A subclass defines `values` and declares what it needs. The string of a metric is its repr, its
+    key, its name on the command line and its column name, and it parses back to the metric.
 
     Attributes
     ----------
     needs : frozenset of str
         Of ``"relevance", "sensitive", "cost", "score", "features"``.
     direction : {"higher", "lower"}
-        Which is better.
+        Whether higher or lower values are better.
     bounds : tuple of float
-        Between which two numbers values lie.
+        Smallest and largest possible value.
     additive : bool
-        Whether it is a sum over items, which `split` gives by group.
+        Whether it is a sum over items, which `split` computes by group.
     of_expectation : bool
-        Whether draws are averaged before it is computed (exposure), not after.
+        Whether exposure is averaged over draws before the metric is computed, not after.
     individual : bool
-        Whether it tells two copies of one item apart.
+        Whether it distinguishes two copies of one item.
     exact_ties : bool
-        Whether tied items are worth the mean over their orders.
+        Whether ties receive the mean over all orders of the tied items.
     signed : bool
-        Whether its group columns are differences that may lie on either side of 0; the permutation
-        test then looks at both sides, for each group and for the largest of them.
+        Whether its group columns are differences of either sign; the permutation test is then
+        two-sided, for each group and for the largest difference.
     takes_k : bool
         Whether it has a cutoff.
     why_undefined : str
-        When it is not defined, for messages.
+        Why it can be undefined, for messages.
+    leading_arguments : tuple of str
+        Keyword arguments that its function lists first.
 
     Parameters
     ----------
     k : int, optional
-        Cutoff; also written ``NDCG@10``.
+        Cutoff: only positions 1 to k count; ``NDCG@10`` is ``NDCG(k=10)``.
     undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is not defined: nothing, 0, 1, or an error.
+        Treatment of queries where the metric is undefined: skip, 0, 1, or an error.
 
     Examples
     --------
@@ -108,10 +119,15 @@ class Metric(metaclass=MetricType):
     signed: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
+    leading_arguments: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
 
     k: int | None = None
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
+
+    def __init_subclass__(cls) -> None:
+        """Document the parameters of the base classes."""
+        inherit_parameters(cls, without=() if cls.takes_k else ("k",))
 
     def __post_init__(self) -> None:
         """Check the options and make sequences hashable."""
@@ -132,7 +148,7 @@ class Metric(metaclass=MetricType):
         return replace(self, k=k)
 
     def __repr__(self) -> str:
-        """Write the metric so that it parses back."""
+        """Return the string of the metric, which parses back."""
         shown = [
             f"{f.name}={_literal(getattr(self, f.name))}"
             for f in sorted(fields(self), key=lambda f: f.name)
@@ -143,13 +159,28 @@ class Metric(metaclass=MetricType):
 
     @property
     def name(self) -> str:
-        """The metric's string."""
+        """String of the metric."""
         return repr(self)
 
     @classmethod
     def options(cls) -> list[str]:
-        """List the names of the options."""
+        """Return the names of the options."""
         return [f.name for f in fields(cls) if f.name != "k" or cls.takes_k]
+
+    @classmethod
+    def from_arrays(cls, *args: Any, **arguments: Any) -> tuple["Metric", dict[str, Any]]:
+        """Split the arguments of the metric function into the metric and what it measures.
+
+        A metric whose function has other arguments overrides this. Positional parameters replace
+        the arrays that ``needs`` implies; a new keyword follows the one declared before it.
+
+        Returns
+        -------
+        metric, arguments : Metric, dict
+            The arguments are those of `score_arrays`.
+        """
+        options = {name: arguments.pop(name) for name in cls.options() if name in arguments}
+        return cls(**options), arguments
 
     @classmethod
     def summary(cls) -> str:
@@ -157,7 +188,7 @@ class Metric(metaclass=MetricType):
         return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())
 
     def check(self, data: RankingData) -> None:
-        """Raise where the data lacks what the metric needs."""
+        """Raise if the data lack what the metric needs."""
         known = {
             "relevance": (data.y, "relevance (y)"),
             "sensitive": (data.sensitive or None, "groups (sensitive_features)"),
@@ -170,12 +201,12 @@ class Metric(metaclass=MetricType):
                 raise DataError(f"{self} needs {known[need][1]}, which the data lacks")
 
     def per_query(self, ranking: Ranking) -> Values:
-        """Return the value of each query; where undefined NaN, or what ``undefined`` says."""
+        """Return the value of each query; undefined values are NaN or set by ``undefined``."""
         self.check(ranking.data)
         return self.refuse_undefined(ranking.data, measure([self], ranking)[0])
 
     def refuse_undefined(self, data: RankingData, values: Values) -> Values:
-        """Raise for the first undefined query, where ``undefined`` says so."""
+        """Raise for the first undefined query if ``undefined="raise"``."""
         missing = np.isnan(values.value)
         if self.undefined == "raise" and missing.any():
             query, row = data.place(int(data.offsets[np.flatnonzero(missing)[0]]))
@@ -185,7 +216,7 @@ class Metric(metaclass=MetricType):
         return values
 
     def fill(self, values: Values) -> Values:
-        """Put 0 or 1 for undefined queries, where ``undefined`` says so."""
+        """Replace undefined values by 0 or 1 as ``undefined`` states."""
         if self.undefined not in ("zero", "one"):
             return values
         fill = 0.0 if self.undefined == "zero" else 1.0
@@ -194,7 +225,7 @@ class Metric(metaclass=MetricType):
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Summarise over queries: the mean over those where the metric is defined.
+        """Return the mean over the queries where the metric is defined.
 
         Parameters
         ----------
@@ -212,40 +243,61 @@ class Metric(metaclass=MetricType):
         return value, None if values.groups is None else weighted_means(values.groups, counts)
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return the metric of each group's items at their places in the full list (query x group).
+        """Return the metric of each group at the positions of the full list (query x group).
 
         Only for metrics that are sums over items (``additive``).
         """
         raise DataError(f"{self} is not a sum over items, so it has no values by group")
 
     def scorer(self) -> "MetricScorer":
-        """Make a scikit-learn scorer: higher is better, and it asks for the metadata it needs."""
+        """Return a scikit-learn scorer; higher is better."""
         from .scorer import MetricScorer
 
         return MetricScorer(self)
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query of the slots, NaN where undefined: what a metric writes.
-        """
+        """Return the value of each query of the slots; NaN if undefined."""
         raise TypeError(f"{type(self).__name__} must define values; Metric is abstract")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupMetric(Metric):
-    """Base of metrics that compare groups of people.
+    """Base class of metrics that compare groups.
+
+    A subclass defines `by_group`, the value of each group against everyone else.
 
     Parameters
     ----------
     by : str or tuple of str, optional
-        The attribute, or several to cross; may be left out where the data has only one.
+        The attribute, or several for their intersection; optional if the data have only one.
     protected : label, optional
-        The group that is looked at against the rest; without it every group is, and the worst
-        counts.
+        The group to compare with everyone else; without it, the worst value over all groups.
+
+    Examples
+    --------
+    The difference in mean position between a group and everyone else:
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from equirank import GroupMetric, as_ranking_data, evaluate
+    >>> @dataclass(frozen=True, repr=False, kw_only=True)
+    ... class PositionGap(GroupMetric):
+    ...     bounds = (0.0, np.inf)
+    ...
+    ...     def by_group(self, slots, codes, wanted):
+    ...         n_groups = len(slots.groups(self.by)[1])
+    ...         count = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+    ...         total = slots.sum_by_group(slots.position, codes, n_groups)
+    ...         rest = (total.sum(1, keepdims=True) - total) / (count.sum(1, keepdims=True) - count)
+    ...         return np.abs(total / count - rest)[:, wanted]
+    >>> data = as_ranking_data(None, score=[4, 3, 2, 1], sensitive_features=list("mmff"))
+    >>> evaluate(data, PositionGap(), n_boot=0, n_permutations=0)["PositionGap"]
+    2.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
-    why_undefined: ClassVar[str] = "it holds one group only"
+    why_undefined: ClassVar[str] = "it contains only one group"
 
     by: str | tuple[str, ...] | None = None
     protected: Any = None
@@ -260,7 +312,7 @@ class GroupMetric(Metric):
         super().__post_init__()
 
     def check(self, data: RankingData) -> None:
-        """Raise where the data lacks the attribute or the protected group."""
+        """Raise if the data lack the attribute or the protected group."""
         super().check(data)
         attribute = data.attribute(self.by)
         if self.protected is not None:
@@ -272,11 +324,11 @@ class GroupMetric(Metric):
                 )
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the value of each wanted group against the rest (query x wanted group)."""
+        """Return the value of each wanted group against everyone else (query x wanted group)."""
         raise TypeError(f"{type(self).__name__} must define by_group; GroupMetric is abstract")
 
     def values(self, slots: Slots) -> Values:
-        """Compare every group, or the protected one, with the rest; the worst counts."""
+        """Compare every group, or the protected one, with everyone else; return the worst value."""
         codes, labels = slots.groups(self.by)
         if self.protected is None:
             wanted = np.arange(len(labels))
@@ -288,7 +340,7 @@ class GroupMetric(Metric):
 
 
 def _worst(groups: np.ndarray, direction: str) -> np.ndarray:
-    """Take the worst group of each query, leaving out groups it does not hold."""
+    """Return the worst value of each query, without absent groups."""
     fill = -np.inf if direction == "lower" else np.inf
     filled = np.where(np.isnan(groups), fill, groups)
     worst = filled.max(axis=1) if direction == "lower" else filled.min(axis=1)
@@ -307,7 +359,7 @@ def score_arrays(
     return_groups: bool = False,
     **given: Any,
 ) -> Any:
-    """Evaluate one metric on plain arrays: what every metric function is made of.
+    """Evaluate one metric on plain arrays; all metric functions call this.
 
     Further arrays (``cost``, ``X``) go to `as_ranking_data` as they are.
 
@@ -315,7 +367,7 @@ def score_arrays(
     -------
     float, or ndarray with ``per_query``; with ``return_groups`` also a dict of group to value.
     """
-    door.choose("ties", ties, ("average", "stable"))
+    inputs.choose("ties", ties, ("average", "stable"))
     if isinstance(y_score, Ranking):
         beside = {"y_true": y_true, "sensitive_features": sensitive_features, "qid": qid, **given}
         refuse_beside(beside, "Ranking")
@@ -352,7 +404,7 @@ def _literal(value: Any) -> str:
 
 
 def measure(metrics: Sequence[Metric], ranking: Ranking) -> list[Values]:
-    """Return the values per query of several metrics, which share sorting and gathered columns."""
+    """Return the values per query of several metrics, with shared sorting."""
     found: list[list[Values]] = [[] for _ in metrics]
     for queries in ranking.data.query_blocks():
         shared: dict[bool, list[tuple[np.ndarray, Slots]]] = {}
@@ -386,7 +438,7 @@ def permuted(
 
 
 def resampled(metrics: Sequence[Metric], ranking: Ranking, counts: np.ndarray) -> list[Values]:
-    """Return the values of replicates of a single list, each row repeated as counted."""
+    """Return the values of bootstrap replicates of a single list."""
     shared: dict[tuple[bool, bool], list[tuple[np.ndarray, Slots]]] = {}
     found = []
     for metric in metrics:
@@ -399,7 +451,7 @@ def resampled(metrics: Sequence[Metric], ranking: Ranking, counts: np.ndarray) -
 
 
 def _draws(ranking: Ranking, queries: slice, expected: bool) -> Iterator[tuple[np.ndarray, Slots]]:
-    """Return a block's slots of every draw with the draw's weight in each query."""
+    """Yield the weight of each draw per query, and the slots of the block."""
     expected = expected and ranking.n_draws > 1
     if expected or ranking.n_draws == 1:
         n_queries = queries.stop - queries.start

@@ -1,4 +1,4 @@
-"""PairCost: what it costs to put the worse item of a pair above the better one."""
+"""PairCost: the cost of ranking the worse item of a pair above the better one."""
 
 import warnings
 from dataclasses import dataclass, fields
@@ -11,34 +11,34 @@ from .errors import DataError, EquirankWarning
 
 __all__ = ["PairCost", "warn_uneven_costs"]
 
-#: Costs that differ by more than this factor let a few items rule the discounted cost metrics.
+#: Ratio of costs above which a few items dominate cost-sensitive results.
 UNEVEN = 10.0
 
 
 @dataclass(frozen=True, eq=False)
 class PairCost:
-    """Base of pair costs: rules that give each pair of items of one query its cost.
+    """Base class of pair costs, which assign a cost to each pair of items of one query.
 
-    The cost of a pair (a, b) is what it costs to rank ``b`` above ``a`` where ``a`` has the higher
-    relevance. A negative cost stands for the reversed pair: it costs that much, without the sign,
-    to rank ``a`` above ``b``. A cost of 0 leaves the pair out.
+    The cost of a pair (a, b) is the cost of ranking ``b`` above ``a`` if ``a`` has the higher
+    relevance. A negative cost applies to the reversed pair: its absolute value is the cost of
+    ranking ``a`` above ``b``. Pairs of cost 0 are ignored.
 
-    A pair cost holds parameters and no data, so that rankers take it as a constructor parameter
-    ``pair_cost=`` and cloning, cross-validation and metadata routing work as ever. A new one writes
-    `blocks` where the cost depends only on the cells of the two items (rankers then never list the
-    pairs), and `pairs` where it does not.
+    A pair cost has parameters and no data, so rankers accept it as the parameter ``pair_cost=``,
+    and cloning, cross-validation and metadata routing work as usual. A subclass defines `blocks` if
+    the cost depends only on the cells of the two items (rankers then do not list the pairs), and
+    `pairs` otherwise.
 
     Attributes
     ----------
     needs : frozenset of str
-        Of ``"sensitive_features", "cost"``: what must be given to `fit` beside the relevance.
+        Of ``"sensitive_features", "cost"``: what `fit` requires in addition to the relevance.
     equal_grades : bool
-        Whether pairs of equal relevance count as well, where their items lie in different cells.
-        Both orders of such a pair then have a cost of their own.
+        Whether pairs of equal relevance count as well, if their items are in different cells. Both
+        orders of such a pair then have their own cost.
 
     Examples
     --------
-    Pairs in which a group's member is the better item cost twice as much:
+    Pairs whose better item is in one group cost twice as much:
 
     >>> from dataclasses import dataclass
     >>> import numpy as np
@@ -62,15 +62,15 @@ class PairCost:
     equal_grades: ClassVar[bool] = False
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return each stored row's cell (int32) and the cost of each pair of cells (float64).
+        """Return the cell of each stored row (int32) and the cost of each pair of cells (float64).
 
-        ``matrix[cell(a), cell(b)]`` is the cost of the pair (a, b), ``a`` being the better item.
-        None where the cost is no function of a few cells.
+        ``matrix[cell(a), cell(b)]`` is the cost of the pair (a, b), where ``a`` is the better item.
+        None if the cost is not a function of a few cells.
         """
         return None
 
     def pairs(self, data: RankingData, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the costs of pairs of stored rows, ``first`` holding the better items."""
+        """Return the costs of pairs of stored rows; ``first`` are the better items."""
         found = self.blocks(data)
         if found is None:
             raise TypeError(f"{type(self).__name__} must define blocks or pairs")
@@ -78,11 +78,11 @@ class PairCost:
         return matrix[cells[first], cells[second]]
 
     def __eq__(self, other: object) -> bool:
-        """Compare kind and parameters, arrays value by value."""
+        """Compare class and parameters, arrays value by value."""
         return type(self) is type(other) and self._key() == other._key()
 
     def __hash__(self) -> int:
-        """Hash kind and parameters."""
+        """Hash class and parameters."""
         return hash((type(self), self._key()))
 
     def _key(self) -> tuple[Any, ...]:
@@ -96,7 +96,7 @@ def _hashable(value: Any) -> Any:
 
 
 def warn_uneven_costs(owner: str, cost: np.ndarray | None) -> None:
-    """Warn where the largest item cost is more than ten times the smallest.
+    """Warn if the largest item cost is more than ten times the smallest.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def warn_uneven_costs(owner: str, cost: np.ndarray | None) -> None:
     ...     warnings.simplefilter("always")
     ...     warn_uneven_costs("RankBoost", np.array([1.0, 2.0, 25.0]))
     >>> print(caught[0].message)
-    cost of RankBoost differs by a factor of 25, more than 10: a few items rule the result
+    cost of RankBoost differs by a factor of 25, more than 10: a few items dominate the result
     """
     if cost is None or len(cost) == 0:
         return
@@ -117,7 +117,7 @@ def warn_uneven_costs(owner: str, cost: np.ndarray | None) -> None:
     if high > UNEVEN * low * (1.0 + 1e-9):
         warnings.warn(
             f"cost of {owner} differs by a factor of {high / low:.3g}, more than {UNEVEN:g}: "
-            "a few items rule the result",
+            "a few items dominate the result",
             EquirankWarning,
             stacklevel=3,
         )

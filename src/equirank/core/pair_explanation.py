@@ -1,9 +1,8 @@
-"""PairExplanation: why one item stands above another, as a table, in words and as a picture."""
+"""PairExplanation: why one item ranks above another, as a table and in sentences."""
 
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,20 +11,20 @@ from .table import Table
 
 __all__ = ["PairExplanation", "PairFacts"]
 
-#: What the words say of how the contributions were found.
+#: Sentences about the method.
 METHODS = {
     "exact": "The contributions are exact.",
     "shap": "The contributions are differences of SHAP values.",
 }
-#: The row of what a re-ranker changed, and the columns that SHAP values add.
+#: The row of a re-ranker, and the additional columns of SHAP values.
 RERANKER, SHAP = "(re-ranker)", ("shap_a", "shap_b", "difference")
-#: Features that the words name on either side.
+#: Number of features named on either side.
 NAMED = 4
 
 
 @dataclass(frozen=True)
 class PairFacts:
-    """What is known of an explained pair beside its table; see `PairExplanation`."""
+    """Facts about an explained pair; see `PairExplanation`."""
 
     a: Any
     b: Any
@@ -39,29 +38,29 @@ class PairFacts:
 
 
 class PairExplanation(Table):
-    """Why item a stands above (or below) item b: each feature's part in the difference of scores.
+    """Why item a ranks above (or below) item b: the contribution of each feature.
 
     A table with one row per feature, the largest contribution first: ``feature``, ``value_a``,
-    ``value_b``, ``contribution`` (above 0 where the feature lifts a over b) and ``standard_error``
-    (0 where nothing was drawn). The contributions add up to ``score_a - score_b``. What is no
-    feature has a row in brackets: ``(base)`` the model that trees started from, ``(re-ranker)``
-    what a re-ranker changed. SHAP values of trees add ``shap_a``, ``shap_b`` and ``difference``.
+    ``value_b``, ``contribution`` (positive in favour of a) and ``standard_error`` (0 if nothing was
+    drawn). The contributions sum to ``score_a - score_b``. Terms other than features are in
+    brackets: ``(base)`` is the initial model of trees, ``(re-ranker)`` the change of a re-ranker.
+    SHAP values of trees add ``shap_a``, ``shap_b`` and ``difference``.
 
     Attributes
     ----------
     a, b : int or label
-        The rows, or their ids where the data has ids.
+        The rows, or their ids if the data have ids.
     score_a, score_b, difference : float
-        The two scores, and a's less b's.
+        The two scores and their difference.
     method : {"exact", "shap", "sampled"}
-        Exact Shapley values between the two rows, which for a sum over features are its terms; the
-        difference of the rows' SHAP values; or Shapley values estimated from ``n_draws`` orders.
+        Exact Shapley values between the two rows (the terms, if the score is a sum over features);
+        the difference of SHAP values; or Shapley values estimated from ``n_draws`` orders.
     n_draws : int
-        How many orders of the features were drawn; 0 where none were.
+        Number of orders of the features that were drawn.
     model : str
         The class of the ranker.
     reasons : tuple of Explanation
-        After a re-ranker: why a and b stand where they stand.
+        After a re-ranker: explanations of the positions of a and b.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class PairExplanation(Table):
     >>> bool(abs(explanation["contribution"].sum() - explanation.difference) < 1e-9)
     True
     >>> print(str(explanation).split(":")[0])
-    Row 2 stands above row 0
+    Row 2 ranks above row 0
     """
 
     def __init__(
@@ -98,22 +97,22 @@ class PairExplanation(Table):
         more: Mapping[str, np.ndarray] | None = None,
         backend: str | None = None,
     ) -> "PairExplanation":
-        """Make one, the largest contribution first.
+        """Create an explanation, the largest contribution first.
 
         Parameters
         ----------
         names : sequence of str
-            The features, and what else contributes.
+            The features and other terms.
         values : sequence of two sequences
-            What a and b have of each.
+            Values of a and of b.
         contribution, standard_error : ndarray
-            Of each.
+            One per term.
         facts : PairFacts
-            All else.
+            The pair.
         more : mapping, optional
             Further columns.
         backend : str, optional
-            The library of the input.
+            Name of the data frame library.
         """
         order = np.argsort(-np.abs(contribution), kind="stable")
 
@@ -134,12 +133,12 @@ class PairExplanation(Table):
 
     @property
     def difference(self) -> float:
-        """The score of a less that of b."""
+        """Score of a minus score of b."""
         return self.score_a - self.score_b
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The explanation in plain words."""
+        """The explanation as sentences."""
         first, second = self.name("a", first=True), self.name("b")
         gap, said = self.difference, []
         scores = f"{self.score_a:.4g} against {self.score_b:.4g}"
@@ -147,18 +146,18 @@ class PairExplanation(Table):
             said.append(f"{first} and {second} have the same score, {self.score_a:.4g}.")
         else:
             where = "above" if gap > 0 else "below"
-            said.append(f"{first} stands {where} {second}: its score is {scores} ({gap:+.4g}).")
+            said.append(f"{first} ranks {where} {second}: its score is {scores} ({gap:+.4g}).")
         said += self._sides()
         said.append(self._how())
         return (*said, *(line for reason in self.reasons for line in reason.sentences))
 
     def name(self, which: str, first: bool = False) -> str:
-        """Name item ``"a"`` or ``"b"`` by its id, else by its row; ``first`` in a sentence."""
+        """Return the id of item ``"a"`` or ``"b"``, or its row; ``first`` starts a sentence."""
         item = getattr(self.facts, which)
         return str(item) if self.facts.ids else f"{'Row' if first else 'row'} {item}"
 
     def words(self, row: int) -> str:
-        """Name the feature of a row of the table, with both items' values of it."""
+        """Return the feature of a row of the table with the values of both items."""
         feature = str(self["feature"][row])
         if feature.startswith("("):
             return feature
@@ -169,27 +168,19 @@ class PairExplanation(Table):
         """Return the sentences, one per line."""
         return "\n".join(self.sentences)
 
-    def plot(self, **options: Any) -> Any:
-        """Draw the contributions as bars.
-
-        Needs the extra ``report``; options go to `equirank.plots.pair_explanation`.
-        """
-        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
-        return plots.pair_explanation(self, **options)
-
     def reranked(
         self, score_a: float, score_b: float, model: str, reasons: Sequence[Any]
     ) -> "PairExplanation":
-        """Add what a re-ranker did: a row for the scores it handed out, and its reasons.
+        """Return the explanation with a row for the change of a re-ranker, and its reasons.
 
         Parameters
         ----------
         score_a, score_b : float
-            The scores after it.
+            The scores after re-ranking.
         model : str
-            The class of what ranks now.
+            The class of the re-ranked model.
         reasons : sequence of Explanation
-            Why a and b stand where they stand.
+            Explanations of the positions of a and b.
         """
         given = {name: list(column) for name, column in self.columns.items()}
         moved = score_a - self.score_a, score_b - self.score_b
@@ -214,7 +205,7 @@ class PairExplanation(Table):
         return f"<p>{said}</p>{super()._repr_html_()}"
 
     def _sides(self) -> list[str]:
-        """Say which features speak for a and which for b."""
+        """Return sentences on the features in favour of a and of b."""
         part = self["contribution"]
         said, left = [], part != 0
         for word, side in ((self.name("a"), part > 0), (self.name("b"), part < 0)):
@@ -238,7 +229,7 @@ class PairExplanation(Table):
 
 
 def _one_kind(values: Sequence[Any]) -> Sequence[Any]:
-    """Write numbers as text where some values are text: frames want columns of one kind."""
+    """Return values as text if some are text, since a frame column has one type."""
     if not any(isinstance(value, str) for value in values):
         return values
     return [None if value is None else _short(value) for value in values]

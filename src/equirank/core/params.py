@@ -1,4 +1,4 @@
-"""Parameters: declared once per class, checked here, spoken of in one sentence."""
+"""Parameter constraints and the error messages for values that violate them."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -27,13 +27,13 @@ __all__ = [
 
 
 class Constraint(Protocol):
-    """What a parameter may be: a test and the words for it."""
+    """A condition on a parameter and its description."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value is allowed."""
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Integer:
         return above and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         if self.low is not None and self.high is not None:
             return f"an integer from {self.low} to {self.high}"
         if self.high is not None:
@@ -79,7 +79,7 @@ class Number:
         return math.isfinite(number) and above and below
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         if math.isinf(self.low) and math.isinf(self.high):
             return "a finite number"
         if math.isinf(self.high):
@@ -97,7 +97,7 @@ class Flag:
         return isinstance(value, (bool, np.bool_))
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return "True or False"
 
 
@@ -112,13 +112,13 @@ class Choice:
         return isinstance(value, str) and value in self.words
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return "one of " + ", ".join(repr(word) for word in self.words)
 
 
 @dataclass(frozen=True)
 class Label:
-    """The name of a group or of an attribute; with ``many``, also a tuple or list of names."""
+    """The name of a group or attribute; with ``many`` also a tuple or list of names."""
 
     many: bool = False
 
@@ -132,7 +132,7 @@ class Label:
         return isinstance(value, (str, int, bool, np.generic))
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return "a name or a list of names" if self.many else "a group's name"
 
 
@@ -154,7 +154,7 @@ class Vector:
         return bool(good and (array >= self.low).all())
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return "a sequence of finite numbers" + (
             f" >= {self.low:g}" if self.low > -math.inf else ""
         )
@@ -162,7 +162,7 @@ class Vector:
 
 @dataclass(frozen=True)
 class Instance:
-    """An object of a class, which messages call by ``words``."""
+    """An instance of a class, described by ``words`` in messages."""
 
     kind: type
     words: str
@@ -172,53 +172,53 @@ class Instance:
         return isinstance(value, self.kind)
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return self.words
 
 
 @dataclass(frozen=True)
 class Check:
-    """A value for which ``predicate`` is true; messages describe it by ``words``."""
+    """A value for which a function returns True, described by ``words`` in messages."""
 
     predicate: Callable[[Any], bool]
     words: str
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the predicate holds."""
+        """Return whether the value satisfies the predicate."""
         return bool(self.predicate(value))
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return self.words
 
 
 class AnyOf:
-    """Whatever one of several constraints allows."""
+    """A value that satisfies one of several constraints."""
 
     def __init__(self, *parts: Constraint) -> None:
         self.parts = parts
 
     def accepts(self, value: Any) -> bool:
-        """Return whether one of the parts allows the value."""
+        """Return whether the value satisfies one of the constraints."""
         return any(part.accepts(value) for part in self.parts)
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return ", or ".join(str(part) for part in self.parts)
 
 
 class Optional:
-    """None, or what another constraint allows."""
+    """None, or a value that satisfies another constraint."""
 
     def __init__(self, part: Constraint) -> None:
         self.part = part
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value is None or allowed by the part."""
+        """Return whether the value is None or satisfies the constraint."""
         return value is None or self.part.accepts(value)
 
     def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
+        """Return the words that follow 'must be' in messages."""
         return f"{self.part}, or None"
 
 
@@ -228,7 +228,8 @@ def check_params(owner: str, values: Mapping[str, Any], declared: Mapping[str, C
     Raises
     ------
     DataError
-        In the one sentence of the house: which parameter, of whom, must be what, got what.
+        If a value violates its constraint; the message names the parameter, its owner, the
+        constraint and the value.
 
     Examples
     --------

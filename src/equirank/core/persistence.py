@@ -1,4 +1,4 @@
-"""save and load: a folder with ``model.json`` beside plain arrays; nothing is ever unpickled."""
+"""Saving and loading: a folder with ``model.json`` and plain arrays, without pickle."""
 
 import json
 import os
@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from zipfile import BadZipFile
 
 import numpy as np
 
 from .data import RankingData
+from .environment import library_version
 from .errors import DataError, FormatError
 from .metric import Metric
 from .pair_cost import PairCost
@@ -26,6 +27,19 @@ __all__ = ["FORMAT_VERSION", "load", "save", "saved_extra"]
 FORMAT_VERSION = 1
 
 
+class OwnFiles(Protocol):
+    """A model with files of its own format.
+
+    Parameters named in ``file_params`` are loaded as None unless these files restore them. With
+    ``files_hold_classes`` the files are loaded by ``_load_files(folder, classes)``, where the
+    classes are those passed to `load`.
+    """
+
+    def _save_files(self, folder: Path) -> None: ...
+
+    def _load_files(self, folder: Path) -> None: ...
+
+
 def save(
     model: Any,
     folder: str | Path,
@@ -35,24 +49,21 @@ def save(
 ) -> None:
     """Write a model's parameters and learned attributes into a folder.
 
-    Everything is written to a temporary folder beside it and renamed at the end, so that an
-    interrupted save leaves nothing half-written and an existing folder stays whole until then.
+    Files are written to a temporary folder, which is renamed at the end. An interrupted save leaves
+    an existing folder as it was.
 
     Parameters
     ----------
     model : Ranker or Reranker
-        `load` finds its class by name in the public list, or among the ones it is given. A class
-        with files of its own format defines ``_save_files(folder)`` and ``_load_files(folder)``;
-        parameters it names in ``file_params`` come back as None unless those files restore them.
-        With ``files_hold_classes`` it reads them as ``_load_files(folder, classes)``, the classes
-        being those that `load` was given.
-        Fitted models among its attributes get folders of their own inside.
+        `load` finds its class by name in the public lists, or among the classes passed to it. A
+        class with its own file format is an `OwnFiles`. Fitted models among its attributes are
+        saved in subfolders.
     folder : path
-        Where to; an existing model folder is replaced, any other existing folder is refused.
+        Target folder. An existing model folder is replaced; any other existing folder is an error.
     extra : dict, optional
-        Further JSON values to keep; `saved_extra` gives them back.
+        Additional JSON values; `saved_extra` returns them.
     files : mapping of str to str, optional
-        Further text files to put beside the model, by name: a card, measured values.
+        Additional text files by name, such as a model card.
     """
     target = Path(folder)
     if target.exists() and not (target / "model.json").is_file():
@@ -72,7 +83,7 @@ def save(
             attributes[name] = {"value": _plain(name, value)}
     document = {
         "format_version": FORMAT_VERSION,
-        "equirank": _version(),
+        "equirank": library_version(),
         "class": type(model).__name__,
         "params": {
             k: None if k in getattr(model, "file_params", ()) else _plain(k, v)
@@ -104,20 +115,20 @@ def save(
 
 
 def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
-    """Read what ``save`` wrote: a ranker, a re-ranker or a policy, ready to use.
+    """Load a saved ranker, re-ranker or policy.
 
     Parameters
     ----------
     folder : path
         A folder written by ``save``, by this version or an older one.
     classes : iterable of classes, optional
-        Classes of your own that the folder may name (rankers, pair costs); all others are looked
-        up in the public list. Data that was a parameter is not kept, and comes back as None.
+        Your own classes that the folder may name (rankers, pair costs); others are looked up in
+        the public lists. Data that was a parameter is not saved and becomes None.
 
     Raises
     ------
     FormatError
-        Where the folder is not a model, is damaged, or was written by a newer version.
+        If the folder is not a model, is damaged, or was written by a newer version.
 
     Examples
     --------
@@ -154,12 +165,12 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
 
 
 def saved_extra(folder: str | Path) -> dict[str, Any]:
-    """Return the further values that ``save`` was told to keep with a model.
+    """Return the additional values that were saved with a model.
 
     Raises
     ------
     FormatError
-        Where the folder is not a model, or was written by a newer version.
+        If the folder is not a model, or was written by a newer version.
     """
     extra = _document(Path(folder)).get("extra")
     if not isinstance(extra, dict):
@@ -168,19 +179,19 @@ def saved_extra(folder: str | Path) -> dict[str, Any]:
 
 
 def _is_model(value: Any) -> bool:
-    """Tell a model that saves itself from everything else."""
+    """Return whether a value is a model with its own ``save``."""
     return hasattr(value, "get_params") and hasattr(value, "save") and not isinstance(value, type)
 
 
 def _part(folder: str | Path, name: str, classes: Iterable[type]) -> Any:
-    """Read a model inside a model, which has the name of the parameter or attribute."""
+    """Load a nested model, saved under the name of the parameter or attribute."""
     if not name.isidentifier():
         raise DataError(f"{name!r} is not the name of a part")
     return load(Path(folder) / "models" / name, classes=classes)
 
 
 def _document(folder: Path) -> dict[str, Any]:
-    """Read model.json and check that this version can."""
+    """Read model.json and check its format version."""
     path = folder / "model.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -194,13 +205,14 @@ def _document(folder: Path) -> dict[str, Any]:
     if version > FORMAT_VERSION:
         raise FormatError(
             f"{str(folder)!r} was saved by a newer equirank ({document.get('equirank')}, format "
-            f"{version}); this one ({_version()}) reads formats up to {FORMAT_VERSION}: upgrade it"
+            f"{version}); this one ({library_version()}) reads formats up to "
+            f"{FORMAT_VERSION}: upgrade it"
         )
     return dict(document)
 
 
 def _arrays(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
-    """Read the arrays that model.json names, each of which must be there."""
+    """Read the arrays that model.json names, all of which must exist."""
     if not names:
         return {}
     with (
@@ -217,7 +229,7 @@ def _attribute(value: dict[str, Any], own: dict[str, type]) -> Any:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """Make a value JSON can hold and `_lively` gives back unchanged."""
+    """Return a value for JSON, which `_lively` converts back."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.datetime64):
@@ -280,7 +292,7 @@ def _lively(value: Any, own: dict[str, type]) -> Any:
 
 
 def _model_class(name: str, own: dict[str, type]) -> Any:
-    """Find a class of models by its name, among the caller's own or in the public list."""
+    """Return a model class by name, from the caller's classes or the public lists."""
     kind = own[name] if name in own else public_class(name)
     if not (hasattr(kind, "get_params") and hasattr(kind, "save")):
         raise DataError(f"{name} is not a class of models")
@@ -307,9 +319,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _version() -> str:
-    import importlib
-
-    return str(importlib.import_module("equirank").__version__)

@@ -1,9 +1,8 @@
-"""Blocks of whole queries: what each adds to an evaluation, and how blocks become one.
+"""Blocks of whole queries: their metric values, and how blocks are joined to one evaluation.
 
-Values per query concatenate, and so do the pools of permuted values behind the tests. A block that
-is one of the runs `RankingData.query_blocks` cuts the whole data into draws the same permutations
-as the whole does there, so the parts of a large data set, wherever they were measured, add up to
-the very numbers of the whole.
+Values per query are concatenated, and so are the pools of permuted values for the tests. A block
+that is one of the runs of `RankingData.query_blocks` draws the same permutations as the whole data
+does for these queries, so the parts of a large data set give the same numbers as the whole.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +38,7 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A metric by group: per query (query x strata x groups + 1, the whole last)."""
+    """A metric by group: values per query, stratum and group, the whole stratum last."""
 
     per_query: np.ndarray
     replicates: np.ndarray | None
@@ -54,9 +53,9 @@ class Split:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ByGroup(Metric):
-    """The values of a metric in each group, at the places of the full list.
+    """Values of a metric by group, at the positions of the full list.
 
-    The group columns hold, stratum by stratum, each group's value and last the whole stratum's.
+    For each stratum, the columns are the groups, then the whole stratum.
 
     Parameters
     ----------
@@ -72,11 +71,11 @@ class ByGroup(Metric):
 
     @property
     def of_expectation(self) -> bool:  # type: ignore[override]
-        """As of the metric that is split."""
+        """Same as for the metric that is split."""
         return self.metric.of_expectation
 
     def values(self, slots: Slots) -> Values:
-        """Return a row of group values per query; its own value is the largest difference."""
+        """Return the group values of each query; the value is their largest difference."""
         codes, labels = slots.groups(self.by)
         if self.control is None:
             stratum, n_strata = np.zeros(len(codes), dtype=np.int64), 1
@@ -127,7 +126,7 @@ def ratio(table: np.ndarray, method: str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """What is measured: metrics, their splits by group, and the groups and strata of these."""
+    """The metrics to compute, their splits by group, and the groups and strata of the splits."""
 
     chosen: tuple[Metric, ...]
     split: Mapping[Metric, ByGroup]
@@ -146,7 +145,7 @@ class Measures:
 
     @classmethod
     def of(cls, chosen: Sequence[Metric], data: RankingData, by: Any, control: Any) -> "Measures":
-        """Check that the data has what the metrics need, and pair them with their splits."""
+        """Check that the data contain what the metrics need, and return metrics and splits."""
         for metric in chosen:
             metric.check(data)
         by, control = _key(by), _key(control)
@@ -173,7 +172,7 @@ def _key(names: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class QueryBlock:
-    """The values of some whole queries, and the pools of their values under permuted groups.
+    """Values of some whole queries, and pools of their values under permuted groups.
 
     Attributes
     ----------
@@ -184,7 +183,7 @@ class QueryBlock:
     pools : list of ndarray or None
         Of each metric that compares groups (draws x queries x tested columns).
     exact : bool
-        Whether the pools hold every arrangement of the whole data.
+        Whether the pools contain every arrangement of the whole data.
     """
 
     qids: np.ndarray
@@ -201,7 +200,7 @@ def measure_block(
     *,
     whole: inference.Whole | None = None,
 ) -> QueryBlock:
-    """Measure a ranking of some queries: all of them, or a run of ``whole``."""
+    """Compute the values of a ranking of some queries: all of them, or a run of ``whole``."""
     metrics, data = measures.everything, ranking.data
     values = measure(metrics, ranking)
     for metric, value in zip(measures.chosen, values, strict=False):
@@ -230,7 +229,7 @@ def measure_block(
 
 
 def join_blocks(blocks: Sequence[QueryBlock]) -> QueryBlock:
-    """Put blocks one behind the other, in the order of their queries in the whole data."""
+    """Concatenate blocks in the order of their queries in the whole data."""
     if len(blocks) == 1:
         return blocks[0]
     values = []
@@ -250,7 +249,7 @@ def join_blocks(blocks: Sequence[QueryBlock]) -> QueryBlock:
 def permutation_test(
     measures: Measures, block: QueryBlock, at: int, n_permutations: int, random_state: Any
 ) -> Any:
-    """Return p-value and draws of the test of a metric that compares groups; else NaN and None."""
+    """Return the p-value and the draws of the permutation test; NaN and None without groups."""
     pool, metric = block.pools[at], measures.everything[at]
     if pool is None:
         return float("nan"), None
@@ -263,7 +262,7 @@ def permutation_test(
 
 
 def tested_columns(metric: Metric, values: Values) -> np.ndarray:
-    """Return the columns a permutation test looks at, larger being stronger (last axis)."""
+    """Return the columns of a permutation test (last axis); larger is stronger."""
     if isinstance(metric, ByGroup) or metric.signed:
         return np.asarray(values.groups)
     return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
@@ -274,7 +273,7 @@ def _only_column(means: np.ndarray) -> np.ndarray:
 
 
 def _both_sides(means: np.ndarray) -> np.ndarray:
-    """Return the size of each group's difference, the largest first."""
+    """Return the largest absolute difference, then that of each group."""
     size = np.abs(means)
     return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
 

@@ -1,4 +1,4 @@
-"""Randomness: one seed in, generators out, so that the number of threads cannot change a result."""
+"""Random generators from one seed; results do not depend on the number of threads."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -12,7 +12,7 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 def as_seed(random_state: Any) -> int:
-    """Turn what users pass as ``random_state`` into one integer seed.
+    """Return one integer seed for any kind of ``random_state``.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def as_seed(random_state: Any) -> int:
 
 
 def generator(random_state: Any, *key: int) -> np.random.Generator:
-    """Make the generator that belongs to a seed and a key, such as a query's index.
+    """Return the generator of a seed and a key, such as the index of a query.
 
-    The same seed and key give the same numbers, whatever was drawn before and in whichever thread.
+    The same seed and key give the same numbers in any order of calls and in any thread.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def generator(random_state: Any, *key: int) -> np.random.Generator:
 
 
 def label_keys(random_state: Any, labels: Iterable[Any]) -> np.ndarray:
-    """Return one 64-bit key per label, made of the seed and the label, not of its place.
+    """Return one 64-bit key per label, derived from the seed and the label, not from its index.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Ranker: the base of everything that learns to rank, a scikit-learn estimator."""
+"""Ranker: base class of all rankers, a scikit-learn estimator."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from . import inputs as door
+from . import inputs
 from .data import RankingData, as_ranking_data, refuse_beside
 from .declared import Declared
 from .errors import DataError
@@ -28,22 +28,22 @@ METADATA = ("qid", "sensitive_features", "cost", "query_weight")
 
 
 class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
-    """Base of all rankers: ``fit`` on data, ``predict`` scores, ``rank`` a Ranking.
+    """Base class of rankers: ``fit`` on data, ``predict`` scores, ``rank`` to a Ranking.
 
-    A ranker writes ``_fit(data)`` and ``_scores(data)``, a stochastic one also
-    ``_draw(data, n_draws, rng)``, and declares below what it needs. Whatever it does not declare is
-    hidden from it: a ranker is blind to the sensitive attribute at prediction unless its class says
-    otherwise, and scikit-learn's metadata routing follows the same lines.
+    A subclass defines ``_fit(data)`` and ``_scores(data)``; a stochastic one also defines
+    ``_draw(data, n_draws, rng)``. It declares what it needs, and everything else is hidden from it:
+    a ranker does not receive the sensitive attribute at prediction unless its class declares it.
+    scikit-learn's metadata routing is derived from the same declarations.
 
     Attributes
     ----------
     fit_needs : frozenset of str
-        Of ``"qid", "sensitive_features", "cost", "query_weight"``: what `fit` uses. A parameter
-        ``pair_cost`` adds what it needs itself.
+        Of ``"qid", "sensitive_features", "cost", "query_weight"``: inputs that `fit` requires. A
+        parameter ``pair_cost`` adds its own needs.
     fit_takes : frozenset of str
-        Of the same: what `fit` uses where it is given, and does without where it is not.
+        Of the same: the inputs that `fit` uses if they are given.
     predict_needs : frozenset of str
-        Of ``"qid", "sensitive_features"``: what `predict` and `rank` use.
+        Of ``"qid", "sensitive_features"``: the inputs of `predict` and `rank`.
     params : mapping of str to Constraint
         The constraint of each parameter, made from the annotated fields; checked in `fit`.
 
@@ -93,12 +93,12 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         cost: Any = None,
         query_weight: Any = None,
     ) -> Self:
-        """Learn to rank.
+        """Fit the ranker.
 
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` brings everything else with it.
+            Features; a `RankingData` contains all other inputs.
         y : array-like
             Relevance, >= 0.
         qid, sensitive_features, cost, query_weight : array-like, optional
@@ -109,9 +109,9 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
-        """Return scores in the caller's row order, higher is ranked earlier."""
+        """Return one score per row, in input order; higher scores rank first."""
         data = self._prediction_data(X, None, qid, sensitive_features)
-        return data.to_original(np.asarray(self._scores(self._blind(data)), dtype=np.float64))
+        return data.to_original(np.asarray(self._scores(self.visible(data)), dtype=np.float64))
 
     def rank(
         self,
@@ -128,9 +128,9 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+            Features. The other inputs are stored in ``ranking.data`` for evaluation.
         y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`; the ranker sees only what its class declares.
+            As in `as_ranking_data`; the ranker uses only what its class declares.
         n_draws : int, optional
             Number of draws of a stochastic ranker.
         random_state : int, Generator, RandomState or None
@@ -144,7 +144,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             needs = self.predict_needs | {"qid"}
             position = self._draw(self._hide(data, needs, predicting=True), n_draws, random_state)
             return Ranking.from_positions(data, data.to_original(position))
-        scores = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+        scores = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         return Ranking.from_scores(data, data.to_original(scores))
 
     def score(
@@ -158,8 +158,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the mean NDCG@10 over queries.
 
-        ``sample_weight`` is not used; scikit-learn's Pipeline passes it on with routing switched
-        on.
+        ``sample_weight`` is ignored; scikit-learn's Pipeline passes it if routing is enabled.
         """
         ranking = self.rank(X, y, qid=qid, sensitive_features=sensitive_features)
         metric = parse_metric("NDCG@10")
@@ -176,30 +175,30 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> PairExplanation:
-        """Say why row a stands above (or below) row b: each feature's part in the difference.
+        """Explain why row a ranks above (or below) row b by the contribution of each feature.
 
-        Where the score is a sum over features its terms are compared; tree rankers compare SHAP
-        values. For all others the features are players of a game between the two rows, and their
-        Shapley values are exact where at most ten features differ, else estimated. In each case the
-        contributions add up to the difference of the scores `predict` gives.
+        If the score is a sum over features, its terms are compared; tree rankers compare SHAP
+        values. Otherwise the contributions are Shapley values of a game between the two rows, exact
+        if at most ten features differ and estimated if more do. In each case they sum to the
+        difference of the scores of `predict`.
 
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features of all rows: a ranker that looks at whole lists needs those of the list.
+            Features of all rows; a ranker that scores whole lists needs all rows of the list.
         a, b : int
             Row numbers in X, of two rows of one list.
         qid, sensitive_features : array-like, optional
             As in `predict`.
         n_draws : int
-            Orders of the features that are drawn where more than ten differ.
+            Number of orders to draw if more than ten features differ.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
 
         Returns
         -------
         PairExplanation
-            A table with the words and the picture to it.
+            A table of contributions, with sentences; `equirank.plots.pair_explanation` draws it.
         """
         data = self._prediction_data(X, None, qid, sensitive_features)
         names = self._feature_names(data)
@@ -210,7 +209,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         return explain_pair(model, data, a, b, n_draws=n_draws, random_state=random_state)
 
     def save(self, folder: str | Path) -> None:
-        """Save the fitted model into a folder that `equirank.load` reads; no pickle is involved."""
+        """Save the fitted model to a folder for `equirank.load`, without pickle."""
         check_is_fitted(self)
         save(self, folder)
 
@@ -221,22 +220,22 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         raise TypeError(f"{type(self).__name__} must define _scores; Ranker is abstract")
 
     def _parts(self, data: RankingData) -> Parts | None:
-        """Return each feature's part in each row's score, where the score is such a sum.
+        """Return the contribution of each feature to each score, or None.
 
-        A ranker that is linear in its features, or a sum of functions of one feature each, gives
-        its terms here, and explanations of it are exact and free.
+        A ranker whose score is a sum of functions of single features returns its terms here, which
+        makes its explanations exact.
         """
         return None
 
     def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
-        """Return a row's features as people know them: the words of encoded categories."""
+        """Return the original feature values of a row, with encoded categories as words."""
         return values.tolist()
 
     def _own_scores(self, data: RankingData) -> np.ndarray:
-        return self._scores(self._blind(data))
+        return self._scores(self.visible(data))
 
     def _own_parts(self, data: RankingData) -> Parts | None:
-        return self._parts(self._blind(data))
+        return self._parts(self.visible(data))
 
     def _feature_names(self, data: RankingData) -> list[str]:
         names = getattr(self, "feature_names_in_", data.feature_names)
@@ -246,11 +245,11 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def _begin(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
-        """Check parameters and data, remember what was seen, and give the data to learn from."""
+        """Check parameters and data, store their properties, and return the training data."""
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
         for need, there in _present(data).items():
-            if need in self._needs() and not there:
+            if need in self.current_needs() and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
         self.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         self.data_fingerprint_ = data.fingerprint()
@@ -272,7 +271,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             self._check_finite(X)
             return self._hide(X, self._taken())
         if y is not None:
-            door.numbers("y", y)  # names the row, which scikit-learn does not
+            inputs.numbers("y", y)  # names the row, which scikit-learn does not
         tags = self.__sklearn_tags__()
         finite = "allow-nan" if tags.input_tags.allow_nan else True
         checked, relevance = validate_data(
@@ -295,23 +294,23 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         )
         return self._hide(data, self._taken())
 
-    def _needs(self) -> frozenset[str]:
-        """Return what this very ranker needs to fit: its class's needs and its pair cost's."""
+    def current_needs(self) -> frozenset[str]:
+        """Return the inputs that `fit` requires, including those of the pair cost."""
         pair_cost = getattr(self, "pair_cost", None)
         return self.fit_needs | (
             pair_cost.needs if isinstance(pair_cost, PairCost) else frozenset()
         )
 
     def _taken(self) -> frozenset[str]:
-        return self._needs() | self.fit_takes
+        return self.current_needs() | self.fit_takes
 
     def _wanted(self, name: str, values: Any) -> Any:
         return values if name in self._taken() else None
 
     def get_metadata_routing(self) -> Any:
-        """Say which metadata each method asks for; `fit` also for what the pair cost needs."""
+        """Return the metadata requests; those of `fit` include the needs of the pair cost."""
         routing = super().get_metadata_routing()
-        for name in sorted(self._needs() - self.fit_needs):
+        for name in sorted(self.current_needs() - self.fit_needs):
             if routing.fit.requests.get(name) is False:
                 routing.fit.add_request(param=name, alias=True)
         return routing
@@ -350,7 +349,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         return as_ranking_data(checked, y, qid=qid, sensitive_features=sensitive_features)
 
     def _check_finite(self, data: RankingData) -> None:
-        """Refuse infinite features, and missing ones where the class does not allow them."""
+        """Raise if features are infinite, or missing and not allowed."""
         sparse = hasattr(data.X, "tocsr")
         values = data.X.data if sparse else data.X
         missing = self.__sklearn_tags__().input_tags.allow_nan
@@ -362,8 +361,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             row = data.place(stored)[1]
             raise DataError(f"X must hold finite numbers, got NaN or infinity in row {row}")
 
-    def _blind(self, data: RankingData) -> RankingData:
-        """Hide from the ranker what it does not declare to need when predicting."""
+    def visible(self, data: RankingData) -> RankingData:
+        """Return the data without what the class does not declare for prediction."""
         missing = "sensitive_features" in self.predict_needs and not data.sensitive
         if missing:
             raise DataError(
@@ -387,7 +386,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         )
 
     def __sklearn_tags__(self) -> Any:
-        """Say that relevance is >= 0 and needed."""
+        """Return tags that require a relevance >= 0."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.positive_only = True

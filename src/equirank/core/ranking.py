@@ -1,4 +1,4 @@
-"""Ranking, what was decided: a position per row and draw over one RankingData."""
+"""Ranking: a position per row and draw over one RankingData."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 
 from ..kernels.discounts import block_means
 from ..kernels.segments import segment_sum, sort_within, tie_blocks
-from . import inputs as door
+from . import inputs
 from .data import RankingData
 from .errors import DataError
 from .params import Integer, check_params
@@ -26,14 +26,14 @@ class Ranking:
     Attributes
     ----------
     data : RankingData
-        What is ranked.
+        The ranked data.
     position : ndarray of int32
         Per stored row (and draw): the 1-based position, or the first of its tie block; 0 = not
         shown.
     last : ndarray of int32 or None
-        The last position of the tie block; None where nothing is tied.
+        The last position of the tie block; None without ties.
     weights : ndarray or None
-        Per query and draw, summing to 1 over the draws; None where all draws count the same.
+        Per query and draw, summing to 1 over the draws; None if all draws have equal weight.
 
     Examples
     --------
@@ -64,21 +64,21 @@ class Ranking:
         Parameters
         ----------
         data : RankingData
-            What is ranked.
+            The ranked data.
         score : array-like, optional
             Scores in the caller's row order; defaults to the data's own, and replaces them in
             ``ranking.data``.
         ties : {"average", "stable"}
             Equal scores share their block of positions, or are ordered as the caller gave them.
         """
-        door.choose("ties", ties, ("average", "stable"))
+        inputs.choose("ties", ties, ("average", "stable"))
         if score is None:
             if data.score is None:
                 raise DataError("score must be given, and the data has none")
             values = data.score
         else:
-            values = _stored(data, "score", door.numbers("score", score))
-            data = replace(data, score=door.frozen(values))
+            values = _stored(data, "score", inputs.numbers("score", score))
+            data = replace(data, score=inputs.frozen(values))
         order = sort_within(values, data.offsets)
         lo = hi = None
         if ties == "average":
@@ -87,14 +87,14 @@ class Ranking:
 
     @classmethod
     def from_positions(cls, data: RankingData, position: Any, *, weights: Any = None) -> "Ranking":
-        """Take given positions, one column per draw.
+        """Create a ranking from positions, one column per draw.
 
         Parameters
         ----------
         data : RankingData
-            What is ranked.
+            The ranked data.
         position : array-like of shape (n_rows,) or (n_rows, n_draws)
-            1-based, in the caller's row order; 0 = not shown. Rows that share a place share its
+            1-based, in input order; 0 = not shown. Tied rows have the same
             number and the next number skips (1, 1, 3).
         weights : array-like of shape (n_draws,) or (n_queries, n_draws), optional
             How much each draw counts; >= 0, scaled to sum 1.
@@ -103,7 +103,7 @@ class Ranking:
         table = table[:, None] if table.ndim == 1 else table
         if table.ndim != 2 or table.shape[1] == 0:
             raise DataError(f"position must be one column per draw, got shape {table.shape}")
-        columns = [door.positions(column) for column in table.T]
+        columns = [inputs.positions(column) for column in table.T]
         draws = [
             _check_places(data, _stored(data, "position", column), column)  # type: ignore[arg-type]
             for column in columns
@@ -114,7 +114,7 @@ class Ranking:
         share = None if weights is None else _check_weights(data, weights, table.shape[1])
         if table.shape[1] == 1:
             firsts, lasts, share = firsts[:, 0], lasts[:, 0], None
-        return cls(data, door.frozen(firsts), door.frozen(lasts) if tied else None, share)
+        return cls(data, inputs.frozen(firsts), inputs.frozen(lasts) if tied else None, share)
 
     @classmethod
     def _from_slots(cls, slots: Slots) -> "Ranking":
@@ -125,7 +125,7 @@ class Ranking:
             last = np.empty(len(slots.order), dtype=np.int32)
             last[slots.order] = slots.hi - slots.start
         ranking = cls(
-            slots.data, door.frozen(position), None if last is None else door.frozen(last)
+            slots.data, inputs.frozen(position), None if last is None else inputs.frozen(last)
         )
         ranking.__dict__["_slots"] = slots
         return ranking
@@ -136,7 +136,7 @@ class Ranking:
         return 1 if self.position.ndim == 1 else int(self.position.shape[1])
 
     def __repr__(self) -> str:
-        """Say what was ranked."""
+        """Return a summary of the contents."""
         draws = f", {self.n_draws} draws" if self.n_draws > 1 else ""
         ties = ", ties" if self.last is not None else ""
         size = f"{self.data.n_rows} rows, {self.data.n_queries} {self.data.queries_word}"
@@ -159,14 +159,14 @@ class Ranking:
         return Slots(self.data, order, offsets, lo, hi, shown)
 
     def slots(self, expected: bool = False) -> Slots:
-        """Return the rows best first; ``expected`` averages exposure over the draws instead."""
+        """Return the rows in ranked order; ``expected`` averages exposure over draws instead."""
         if not expected or self.n_draws == 1:
             return self._slots
         n = self.data.n_rows
         return Slots(self.data, np.arange(n), self.data.offsets, exposure=self._expected_weights)
 
     def draws(self) -> Iterator[tuple[np.ndarray, "Ranking"]]:
-        """Go through the draws: the weight of the draw in each query, and the draw as a Ranking."""
+        """Yield the weight of each draw in each query, and the draw as a Ranking."""
         if self.n_draws == 1:
             yield np.ones(self.data.n_queries), self
             return
@@ -217,7 +217,7 @@ class Ranking:
         return total
 
     def order(self, query: Any = None, draw: int = 0) -> np.ndarray:
-        """List the caller's rows of one query, best first, only those shown.
+        """Return the input rows of one query in ranked order, without those not shown.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Ranking:
         return rows[best[place[best] > 0]]
 
     def top(self, k: int, draw: int = 0) -> Table:
-        """List the first k rows of every query: query, row, position (id and score if known)."""
+        """Return the top k rows of every query: query, row, position (id and score if known)."""
         check_params("top", {"k": k}, {"k": Integer(1)})
         check_params("top", {"draw": draw}, {"draw": Integer(0, self.n_draws - 1)})
         chosen = next(ranking for at, (_, ranking) in enumerate(self.draws()) if at == draw)
@@ -251,7 +251,7 @@ class Ranking:
         return self.to_table().to_frame(backend)
 
     def to_table(self) -> Table:
-        """Return query, row and position (and id and score if known), in the caller's row order."""
+        """Return query, row and position (and id and score if known), in input order."""
         order = np.arange(self.data.n_rows) if self.data.rows is None else np.sort(self.data.rows)
         return self._table(order, None)
 
@@ -286,7 +286,7 @@ def _stored(data: RankingData, name: str, values: Any) -> np.ndarray:
 def _check_places(
     data: RankingData, place: np.ndarray, given: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Check that each query's places are 1, 2, ... with shared places; give first and last."""
+    """Check that the positions of each query are 1, 2, ... with ties; return first and last."""
     hidden = place == 0
     key = np.where(hidden, np.iinfo(np.int32).max, place)
     order = sort_within(-key.astype(np.float64), data.offsets)
@@ -302,7 +302,7 @@ def _check_places(
         at = int(np.flatnonzero(wrong)[0])
         query, row = data.place(int(order[at]))
         raise DataError(
-            "position must count 1, 2, 3, ... within a query (shared places skip: 1, 1, 3; "
+            "position must count 1, 2, 3, ... within a query (ties skip: 1, 1, 3; "
             f"0 = not shown), got {int(ranked[at])} in row {row} of query {query!r} where "
             f"{int(expected[at])} was expected"
         )
@@ -324,4 +324,4 @@ def _check_weights(data: RankingData, weights: Any, n_draws: int) -> np.ndarray:
     total = share.sum(axis=1, keepdims=True)
     if not np.isfinite(share).all() or (share < 0).any() or (total <= 0).any():
         raise DataError("weights must be numbers >= 0 with a positive sum in every query")
-    return door.frozen(share / total)
+    return inputs.frozen(share / total)

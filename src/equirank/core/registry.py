@@ -1,73 +1,114 @@
-"""Names: metric strings that parse back, and the nearest word for one that is unknown."""
+"""Late lookup of public names: classes and metrics, found in the stubs and imported one by one."""
 
 import ast
-import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import DataError
+from .errors import DataError, suggest
 
 if TYPE_CHECKING:
     from .metric import Metric
 
-__all__ = ["metric_names", "parse_metric", "parse_metrics", "public_class", "suggest"]
+__all__ = [
+    "PACKAGES",
+    "find",
+    "metric_names",
+    "parse_metric",
+    "parse_metrics",
+    "public_class",
+    "public_classes",
+    "public_names",
+]
 
-
-ROOMS = (
+#: Where public classes are looked up by name.
+PACKAGES = (
     "equirank",
     "equirank.metrics",
     "equirank.policies",
     "equirank.preprocess",
     "equirank.rankers",
     "equirank.rerankers",
+    "equirank.allocation",
+    "equirank.costs",
+    "equirank.search",
 )
+T = TypeVar("T")
+_SOURCE = Path(__file__).parents[1]
 
 
-def suggest(word: str, choices: Sequence[str]) -> str:
-    """Finish an error sentence with the nearest known word, if one is near.
+@cache
+def public_names(package: str) -> dict[str, str]:
+    """Return the public names of a package and the module that defines each.
+
+    They are read from the package's stub, or from ``__all__`` of a single module. Nothing is
+    imported.
 
     Examples
     --------
-    >>> suggest("NDGC", ["NDCG", "RND"])
-    "; did you mean 'NDCG'?"
-    >>> suggest("zzz", ["NDCG", "RND"])
-    ''
+    >>> public_names("equirank.metrics")["NDCG"]
+    'equirank.metrics.relevance.gain'
     """
-    lowered = {choice.lower(): choice for choice in reversed(choices)}
-    near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
-    return f"; did you mean {lowered[near[0]]!r}?" if near else ""
+    folder = _SOURCE.joinpath(*package.split(".")[1:])
+    stub = folder / "__init__.pyi"
+    if not stub.is_file():
+        module = import_module(package)
+        return dict.fromkeys(module.__all__, package)
+    found: dict[str, str] = {}
+    for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            module_name = f"{package}.{node.module}" if node.module else package
+            found |= {alias.name: module_name for alias in node.names}
+    return found
+
+
+def find(name: str, packages: Iterable[str] = PACKAGES) -> Any:
+    """Return the object of this public name, or None; only the module that defines it is loaded.
+
+    Examples
+    --------
+    >>> find("NDCG").__name__
+    'NDCG'
+    >>> find("os.system") is None
+    True
+    """
+    for package in packages:
+        module = public_names(package).get(name)
+        if module is not None:
+            return getattr(import_module(module), name)
+    return None
+
+
+def public_class(name: str) -> type:
+    """Return a class by its name in the public lists, never by a path."""
+    found = find(name)
+    if not isinstance(found, type):
+        raise DataError(f"class must be a public class of equirank, got {name!r}")
+    return found
+
+
+def public_classes(base: type[T], packages: Iterable[str] = PACKAGES) -> dict[str, type[T]]:
+    """Return the public subclasses of a class by name, sorted; all of the packages is loaded."""
+    found: dict[str, type[T]] = {}
+    for package in packages:
+        for name in public_names(package):
+            thing = find(name, [package]) if name[0].isupper() else None
+            if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
+                found.setdefault(name, thing)
+    return dict(sorted(found.items()))
 
 
 def metric_names() -> list[str]:
-    """List the names of all public metric objects, sorted.
+    """Return the names of all public metric objects, sorted.
 
     Examples
     --------
     >>> "NDCG" in metric_names()
     True
     """
-    from .metric import Metric
-
-    room = import_module("equirank.metrics")
-    named = ((name, getattr(room, name)) for name in room.__all__)
-    return sorted(
-        name for name, thing in named if isinstance(thing, type) and issubclass(thing, Metric)
-    )
-
-
-def public_class(name: str) -> type:
-    """Find a class by its name in the public lists, never by a path."""
-    for room in ROOMS:
-        try:
-            module = import_module(room)
-        except ModuleNotFoundError:
-            continue
-        if name in getattr(module, "__all__", ()):
-            found = getattr(module, name)
-            if isinstance(found, type):
-                return found
-    raise DataError(f"class must be a public class of equirank, got {name!r}")
+    return sorted(name for name in public_names("equirank.metrics") if name[0].isupper())
 
 
 def parse_metric(text: str) -> "Metric":
@@ -86,7 +127,7 @@ def parse_metric(text: str) -> "Metric":
     names = metric_names()
     if name not in names:
         raise DataError(f"metric {text!r} is not known{suggest(name, names)}")
-    kind = getattr(import_module("equirank.metrics"), name)
+    kind = find(name, ["equirank.metrics"])
     unknown = [option for option in options if option not in kind.options()]
     if unknown:
         raise DataError(

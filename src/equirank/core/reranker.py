@@ -1,35 +1,36 @@
-"""Reranker: the base of everything that turns one ranking into another."""
+"""Reranker: the base class of everything that maps a ranking to a ranking."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
 from .data import as_scored_data
+from .declared import Declared
 from .errors import DataError
-from .params import Constraint, check_params
+from .params import check_params
 from .persistence import save
 from .ranking import Ranking
 
 __all__ = ["Reranker"]
 
 
-class Reranker(BaseEstimator):  # type: ignore[misc]
-    """Base of all re-rankers: ``reranker(ranking)`` gives a Ranking of the same rows.
+class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
+    """Base class of re-rankers: ``reranker(ranking)`` returns a Ranking of the same rows.
 
-    A re-ranker writes ``_rerank(ranking)`` and declares what it needs.
+    A subclass writes ``_rerank(ranking)`` and declares its needs. Its parameters are annotated
+    fields with a default, ``strength: Annotated[float, Number(0, 1)] = 0.5``.
 
     Attributes
     ----------
     needs : frozenset of str
-        Of ``"sensitive", "relevance", "score"``: what the ranking's data must hold.
+        Those of ``"sensitive", "relevance", "score"`` that the ranking's data must contain.
     params : mapping of str to Constraint
-        What each parameter may be; checked on every call.
+        The constraint of each parameter, made from the fields; checked on every call.
 
     Examples
     --------
-    A re-ranker that turns every list upside down:
+    A re-ranker that reverses every list:
 
     >>> from equirank import Ranking, Reranker
     >>> class Reverse(Reranker):
@@ -41,7 +42,6 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
-    params: ClassVar[Mapping[str, Constraint]] = {}
 
     def __call__(self, ranking: Ranking) -> Ranking:
         """Re-rank a ranking."""
@@ -50,12 +50,15 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         if not isinstance(ranking, Ranking):
             raise DataError(f"ranking of {name} must be a Ranking, got {type(ranking).__name__}")
         data = ranking.data
-        known = {"sensitive": bool(data.sensitive), "relevance": data.y is not None}
-        known["score"] = data.score is not None
-        words = {"sensitive": "sensitive_features", "relevance": "y_true", "score": "scores"}
-        for need in sorted(self._needs()):
-            if not known[need]:
-                raise DataError(f"{name} needs {words[need]}, which the ranking's data lacks")
+        known = {
+            "sensitive": ("sensitive_features", bool(data.sensitive)),
+            "relevance": ("y_true", data.y is not None),
+            "score": ("scores", data.score is not None),
+        }
+        for need in sorted(self.current_needs()):
+            argument, given = known[need]
+            if not given:
+                raise DataError(f"{name} needs {argument}, which the ranking's data lacks")
         return self._rerank(ranking)
 
     def rerank(
@@ -66,12 +69,12 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         qid: Any = None,
         y_true: Any = None,
     ) -> Ranking:
-        """Re-rank plain arrays, rows as given.
+        """Re-rank lists given as arrays.
 
         Parameters
         ----------
         y_score : array-like
-            Scores, higher is ranked earlier.
+            Scores; higher scores rank first.
         sensitive_features, qid, y_true : array-like, optional
             As in `as_ranking_data`.
         """
@@ -79,11 +82,11 @@ class Reranker(BaseEstimator):  # type: ignore[misc]
         return self(data.ranking())
 
     def save(self, folder: str | Path) -> None:
-        """Save parameters (and what was learned) into a folder that `equirank.load` reads."""
+        """Save the re-ranker to a folder that `equirank.load` reads."""
         save(self, folder)
 
-    def _needs(self) -> frozenset[str]:
-        """Return what this very re-ranker needs, which its parameters may add to."""
+    def current_needs(self) -> frozenset[str]:
+        """Return the needs of this instance; parameters may add to those of the class."""
         return self.needs
 
     def _rerank(self, ranking: Ranking) -> Ranking:

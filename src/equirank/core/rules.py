@@ -1,4 +1,4 @@
-"""Rules written as text, such as ``RND@50.low > 0.3``, taken apart without evaluating anything."""
+"""Parsing of rules such as ``RND@50.low > 0.3``."""
 
 import operator
 import re
@@ -23,7 +23,7 @@ LEFT = re.compile(rf"(?P<metric>.+?)(?:\.(?P<part>{'|'.join(PARTS)}))?\s*$", re.
 
 
 class RuleText(NamedTuple):
-    """The pieces of a rule: a metric's name, what of it, a sign, and the text of the limit."""
+    """Parts of a rule: the metric, its column, the comparison and the text of the limit."""
 
     metric: str
     part: str
@@ -32,7 +32,7 @@ class RuleText(NamedTuple):
 
 
 def take_rule_apart(text: str, looks_like: str) -> RuleText:
-    """Find metric, sign and limit, or say how a rule looks.
+    """Return the parts of a rule, or raise an error that shows the syntax.
 
     Examples
     --------

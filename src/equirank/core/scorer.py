@@ -10,11 +10,11 @@ __all__ = ["MetricScorer"]
 
 
 class MetricScorer:
-    """Call a ranker on data and give the metric, signed so that higher is better.
+    """scikit-learn scorer of a metric; higher is better.
 
-    Made by `Metric.scorer`. With metadata routing on it asks for ``qid``, for groups and for what
-    its metric needs. A search hands it the groups without handing them to the ranker, unless the
-    ranker's class says that it needs them to predict.
+    `Metric.scorer` creates it. With metadata routing it requests ``qid``, groups and what the
+    metric needs. A search passes the groups to the scorer but not to the ranker, unless the
+    class of the ranker needs them to predict.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class MetricScorer:
         return value if self.metric.direction == "higher" else -value
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """State what to pass on to the scorer."""
+        """Return the metadata requests of the scorer."""
         request = MetadataRequest(owner=repr(self))
         # A ranker that re-ranks needs the groups to predict, whatever the metric.
         wanted = {"qid", "sensitive_features", *({"cost"} & self.metric.needs)}
@@ -63,13 +63,12 @@ class MetricScorer:
         return request
 
     def __repr__(self) -> str:
-        """Say which metric it is."""
+        """Return the name of the metric."""
         return f"{self.metric}.scorer()"
 
 
 def _to_predict(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return what the ranker, or the ranker at the end of a pipeline, declares to need to predict.
-    """
+    """Return the declared prediction needs of a ranker or of the last step of a pipeline."""
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
     return {name: value for name, value in given.items() if name in needs}

@@ -1,4 +1,4 @@
-"""Slots: the rows of one draw, best first, query by query: what the arithmetic of metrics reads."""
+"""Slots: the rows of one draw in ranked order, the input of all metrics."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,20 +21,28 @@ class Slots:
     Attributes
     ----------
     data : RankingData
-        Where relevance and groups are read from.
+        Source of relevance and groups.
     order : ndarray
         The stored row in each slot.
     offsets : ndarray
-        Query ``q`` fills the slots ``offsets[q]:offsets[q + 1]``, rows not shown last.
+        Query ``q`` has the slots ``offsets[q]:offsets[q + 1]``, rows not shown last.
     lo, hi : ndarray or None
-        Each slot's tie block is ``lo:hi``; None where nothing is tied.
+        The tie block of each slot is ``lo:hi``; None without ties.
     shown : ndarray or None
-        How many rows of each query are shown; None where all are.
+        Number of shown rows of each query; None if all are shown.
     codes : dict
-        Group codes in each slot, where they differ from the data's (permuted groups).
+        Group codes in each slot, if they differ from those of the data (permuted groups).
     exposure : callable or None
-        For slots that stand for all draws: maps weights of positions and a run of stored rows to
-        the expected weight of each.
+        For slots that represent all draws: maps weights of positions and a run of stored rows to
+        expected weights.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> data = as_ranking_data(None, [0, 2, 1], qid=[1, 1, 1], score=[0.3, 0.9, 0.5])
+    >>> slots = data.ranking().slots()
+    >>> slots.y, slots.position
+    (array([2., 1., 0.]), array([1, 2, 3]))
     """
 
     data: RankingData
@@ -99,12 +107,11 @@ class Slots:
         return np.arange(len(self.order)) if self.lo is None else self.lo
 
     def end(self) -> np.ndarray:
-        """One behind the last slot of each slot's tie block."""
+        """End (exclusive) of the tie block of each slot."""
         return np.arange(1, len(self.order) + 1) if self.hi is None else self.hi
 
     def expect(self, weights: np.ndarray) -> np.ndarray:
-        """Return each slot's expected weight, for weights of positions 1, 2, ...; 0 if not shown.
-        """
+        """Return the expected weight of each slot for weights of positions; 0 if not shown."""
         if self.exposure is not None:
             first, last = int(self.order.min()), int(self.order.max()) + 1
             return self.exposure(weights, first, last)[self.order - first]
@@ -118,13 +125,13 @@ class Slots:
         return value
 
     def sum_by_group(self, values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Add values up per query and group (query x group)."""
+        """Sum values per query and group (query x group)."""
         cell = self.query * n_groups + codes
         flat = np.bincount(cell, weights=values, minlength=self.n_queries * n_groups)
         return flat.reshape(-1, n_groups)
 
     def head(self, k: int | None = None) -> "Slots":
-        """Keep the shown slots of the tie blocks that begin within the first k positions."""
+        """Return the shown slots of the tie blocks that begin in the top k."""
         if k is None and self.shown is None:
             return self
         if k not in self._heads:
@@ -152,7 +159,7 @@ class Slots:
         )
 
     def block(self, queries: slice) -> "Slots":
-        """Keep a run of queries."""
+        """Return the slots of a run of queries."""
         if queries.start == 0 and queries.stop == self.n_queries:
             return self
         first, last = self.offsets[queries.start], self.offsets[queries.stop]
@@ -188,8 +195,8 @@ class Slots:
     def resampled(self, counts: np.ndarray, copies_tied: bool = False) -> "Slots":
         """Repeat one list once per row of ``counts`` (draws x stored rows), each row so many times.
 
-        Copies of a row are equal in relevance and group, so their order matters only to metrics
-        that look at individuals: those ask for ``copies_tied``.
+        Copies of a row have equal relevance and group, so their order matters only to metrics that
+        compare individuals, which use ``copies_tied``.
         """
         draws = len(counts)
         times = counts[:, self.order]

@@ -1,4 +1,4 @@
-"""Splits that never tear a list: by whole queries, or by person where there is one list."""
+"""Train-test splits by whole queries, or by row if the data are one list."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar, Literal
@@ -15,7 +15,7 @@ __all__ = ["QueryKFold", "query_train_test_split"]
 
 
 class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
-    """Cut the queries into folds, whole queries to one fold each.
+    """K-fold cross-validation over whole queries.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         qid: Any = None,
         sensitive_features: Any = None,
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Return the row numbers of train and test of each fold.
+        """Yield the row numbers of train and test of each fold.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ def query_train_test_split(
     random_state: Any = None,
     **given: Any,
 ) -> tuple[RankingData, RankingData]:
-    """Split data into train and test without tearing a list.
+    """Split data into train and test by whole queries.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A table of named columns: what every result is given back as, with or without a frame library."""
+"""Table: named columns of equal length, which convert to frames and JSON."""
 
 import html
 import importlib.util
@@ -48,7 +48,7 @@ class Table:
             raise DataError(f"columns of a table must have one length, got {lengths}")
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -58,7 +58,7 @@ class Table:
         return self.columns[name]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Go through the rows, each as a dict."""
+        """Yield the rows as dicts."""
         lists = self.to_dict()
         return (dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True))
 
@@ -93,7 +93,7 @@ class Table:
         return self.to_text()
 
     def to_text(self, max_rows: int = 60, digits: int = 4) -> str:
-        """Lay the table out in plain text, numbers to the right."""
+        """Return the table as plain text, numbers aligned right."""
         cells = self._cells(max_rows, digits)
         widths = [max(map(len, column)) for column in cells]
         right = [v.dtype.kind in "fiu" for v in self.columns.values()]
@@ -209,7 +209,7 @@ def _column(kind: Any, values: list[Any]) -> np.ndarray:
 
 
 def as_label(value: Any) -> Any:
-    """Return a query's label as a whole number or text."""
+    """Return a query label as an integer or text."""
     if isinstance(value, (bool, np.bool_)):
         return str(bool(value))
     if isinstance(value, (int, np.integer)):

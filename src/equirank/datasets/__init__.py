@@ -1,4 +1,4 @@
-"""Reading files, made-up data, and the data sets of the field."""
+"""Public data sets and generators of synthetic data."""
 
 import lazy_loader as _lazy
 

@@ -37,31 +37,31 @@ def load_adult(
     encoding: Encoding = "onehot",
     as_frame: bool = False,
 ) -> Any:
-    """Load the Adult data as one list of people, relevant where their income is above 50K.
+    """Load Adult as one list of people; relevant: income above 50K.
 
     Parameters
     ----------
     path : path, optional
-        A folder that holds ``adult.data`` and ``adult.test``. None: the data folder, the cache,
-        else they are downloaded.
+        A folder with ``adult.data`` and ``adult.test``. None: the data folder, the cache, or else
+        a download.
     part : {"all", "train", "test"}
-        Both files, or one. Categories are those of both in any case.
+        Both files, or one. Categories are always those of both.
     drop_missing : bool, default=True
-        Whether rows with an unknown value are dropped; else ``"?"`` is a category.
+        Whether rows with a missing value are dropped; otherwise ``"?"`` is a category.
     sensitive : str or sequence of str, optional
-        Among ``"sex"`` and ``"race"``. None: both.
+        Sensitive attributes: ``"sex"`` and ``"race"``. None: both.
     keep_sensitive : bool, default=False
-        Whether X also has the sensitive attributes.
+        Whether X includes the columns of the sensitive attributes.
     encoding : {"onehot", "ordinal"}
         Categories in X as indicators or as integers.
     as_frame : bool, default=False
-        Give the columns of the files as a native data frame instead.
+        Return the columns of the files as a native data frame.
 
     Returns
     -------
     RankingData or data frame
-        45,222 rows. X lacks ``fnlwgt``, a weight of the survey, and ``education``, of which
-        ``education_num`` is the rank.
+        45,222 rows. X lacks ``fnlwgt``, a survey weight, and ``education``, which
+        ``education_num`` encodes.
 
     References
     ----------
@@ -104,7 +104,7 @@ def _column(sheet: Sheet, name: str) -> Column:
 
 
 def _read(file: Path, drop_missing: bool) -> Sheet:
-    """Read one of the two files; the test begins with a comment."""
+    """Read one of the two files; the test file begins with a comment."""
 
     def keep(line: str) -> bool:
         return not (line.startswith("|") or (drop_missing and _MISSING in line))
@@ -113,5 +113,5 @@ def _read(file: Path, drop_missing: bool) -> Sheet:
 
 
 def _folder(path: AnyPath | None) -> AnyPath | None:
-    """Return the folder where one of the two files was given."""
+    """Return the folder if one of the two files was given."""
     return path if path is None or not Path(path).is_file() else Path(path).parent

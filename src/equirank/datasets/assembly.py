@@ -1,4 +1,4 @@
-"""From columns of people to features: numbers as they are, categories as indicators or integers."""
+"""Assembly of RankingData from columns of people and from parts of a data set."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,9 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ..core.data import Attribute, RankingData, as_ranking_data
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.inputs import choose, frozen
-from ..core.registry import suggest
 from ..core.table import Table
 
 __all__ = [
@@ -33,7 +32,7 @@ Column = np.ndarray | Sequence[str]
 def encode(columns: Mapping[str, Column], encoding: Encoding) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return a matrix and the names of its columns.
 
-    Columns of text, arrays of objects or lists, are categories: sorted by name, they become one
+    Columns of text (arrays of objects or lists) are categories: in sorted order, they become one
     indicator each or the integers 0, 1, ...
 
     Examples
@@ -79,10 +78,10 @@ def people(
     qid: Any = None,
     ids: Any = None,
 ) -> RankingData:
-    """Put features with names, relevance and attributes together.
+    """Return data with features, their names, relevance and attributes.
 
-    Attributes named in ``categories`` have these, whether or not somebody is in them, so that the
-    codes of train and test mean the same.
+    ``categories`` sets the categories of an attribute, including empty ones, so that train and test
+    have the same codes.
 
     Examples
     --------
@@ -103,7 +102,7 @@ def people(
 def choose_attributes(
     owner: str, asked: str | Sequence[str] | None, known: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the attributes asked for: all for None; an unknown one is an error."""
+    """Return the requested attributes, all if None; an unknown one is an error."""
     if asked is None:
         return tuple(known)
     names = (asked,) if isinstance(asked, str) else tuple(asked)
@@ -117,7 +116,7 @@ def choose_attributes(
 
 
 def keep_share(cells: Sequence[np.ndarray], share: float, rng: np.random.Generator) -> np.ndarray:
-    """Mark a share of the rows, drawn so that each combination of cells keeps its share.
+    """Return a mask of a random share of the rows, stratified by the combination of cells.
 
     Examples
     --------
@@ -131,9 +130,9 @@ def keep_share(cells: Sequence[np.ndarray], share: float, rng: np.random.Generat
         part, labels = _codes(values)
         code = code * len(labels) + part
     order = np.lexsort((rng.random(n_rows), code))
-    place = np.arange(n_rows)
+    rank = np.arange(n_rows)
     kept = np.zeros(n_rows, dtype=bool)
-    kept[order] = np.floor((place + 1) * share + 0.5) > np.floor(place * share + 0.5)
+    kept[order] = np.floor((rank + 1) * share + 0.5) > np.floor(rank * share + 0.5)
     return kept
 
 
@@ -159,7 +158,7 @@ def frame_of(data: RankingData) -> Any:
 
 
 class Fold(NamedTuple):
-    """One fold: train, validation (None where there is none) and test.
+    """A fold: train, validation (None if there is none) and test.
 
     Examples
     --------
@@ -177,7 +176,7 @@ class Fold(NamedTuple):
 
 
 def stack(parts: list[RankingData]) -> RankingData:
-    """Put the rows of several parts below one another; their queries must differ.
+    """Concatenate the rows of several parts; their queries must differ.
 
     Examples
     --------
@@ -215,7 +214,7 @@ def stack(parts: list[RankingData]) -> RankingData:
 
 
 def widen(parts: list[RankingData]) -> list[RankingData]:
-    """Return all parts the features of the widest; features that a part lacks are 0."""
+    """Return the parts with the number of features of the widest; added features are 0."""
     width = max(part.n_features for part in parts)
     return [part if part.n_features == width else replace(part, X=_padded(part, width))
             for part in parts]  # fmt: skip

@@ -1,11 +1,10 @@
-"""The catalogue of data sets: what each holds, under which terms, and how to get it."""
+"""Catalogue of the data sets: contents, terms and sources."""
 
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..core.errors import DataError
-from ..core.registry import suggest
+from ..core.errors import DataError, suggest
 
 __all__ = ["DataFile", "DataSet", "catalogue", "dataset"]
 
@@ -17,7 +16,7 @@ _RESEARCH = "research use; terms on the project's page"
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file of a data set: where it lies below the data folder, and what it must be."""
+    """A file of a data set: its path below the data folder, size, checksum and address."""
 
     name: str
     n_bytes: int
@@ -27,26 +26,26 @@ class DataFile:
 
 @dataclass(frozen=True)
 class DataSet:
-    """One data set, in the words of the table that `equirank datasets` prints.
+    """One data set, as printed by `equirank datasets`.
 
     Attributes
     ----------
     name, loader : str
         Its name and the function that loads it.
     ranked, relevance, protected : str
-        What is ranked, what makes it relevant, and who is protected.
+        The items, their relevance, and the protected groups.
     rows, queries : int
-        What the loader gives when called without arguments.
+        Number of rows and queries that the loader returns without arguments.
     licence, source : str
-        The terms as known, and whose data it is.
+        The known terms, and the origin of the data.
     how : str
-        How to get the files where they cannot be downloaded; also where they can.
+        How to get the files by hand.
     faults : str
-        What is known to be wrong with it.
+        Known defects.
     files : tuple of DataFile
-        What the loader reads; empty where nothing is read.
+        The files that the loader reads.
     instead : tuple of str
-        Files of another layout or a larger version that the loader reads as well.
+        Files of another layout or a larger version that the loader also reads.
     """
 
     name: str
@@ -65,18 +64,18 @@ class DataSet:
 
     @property
     def n_bytes(self) -> int:
-        """The size of all files together."""
+        """The total size of all files."""
         return sum(file.n_bytes for file in self.files)
 
     @property
     def downloads(self) -> bool:
-        """Whether every file has an address to be downloaded from."""
+        """Whether every file has an address for downloading."""
         return bool(self.files) and all(file.url for file in self.files)
 
 
 @cache
 def _known_files() -> dict[str, tuple[int, str]]:
-    """Read size and checksum of each file from the list that lies beside the bundled data."""
+    """Read size and checksum of each file from the bundled list."""
     text = (Path(__file__).parent / "data" / "files.txt").read_text(encoding="utf-8")
     lines = (line.split(" ") for line in text.splitlines())
     return {name: (int(size), digest) for digest, size, name in lines}
@@ -105,7 +104,7 @@ def catalogue() -> dict[str, DataSet]:
 
 
 def dataset(name: str) -> DataSet:
-    """Return a data set by name, or say which there are.
+    """Return a data set by name; an unknown name is an error with a suggestion.
 
     Examples
     --------
@@ -158,14 +157,14 @@ def _people() -> tuple[DataSet, ...]:
             "law",
             "load_law",
             "law students, one list",
-            "standardised first-year average, shifted to begin at 0",
+            "standardised first-year average, shifted to start at 0",
             "sex, race",
             21791,
             1,
             "freely circulated, no licence text",
             "LSAC bar-passage study, as prepared by Kusner et al.",
             "law_data.csv of the repository MilkaLichtblau/Multinomial_FA-IR; the samples of DELTR "
-            "lie in data/LawStudents of MilkaLichtblau/DELTR-Experiments",
+            "are in data/LawStudents of MilkaLichtblau/DELTR-Experiments",
             "copies in circulation differ in the order of rows and in column names",
             _files("law/"),
         ),
@@ -181,7 +180,7 @@ def _people() -> tuple[DataSet, ...]:
             "UCI Machine Learning Repository, Statlog (German Credit Data)",
             "german.data of the set Statlog (German Credit Data) on the UCI Machine Learning "
             "Repository",
-            "a model can learn 1,000 people by heart: split people, not lists",
+            "a model can memorise 1,000 people: split people, not lists",
             _files("german/", f"{_UCI}/statlog/german"),
         ),
         DataSet(
@@ -197,14 +196,14 @@ def _people() -> tuple[DataSet, ...]:
             "data/TREC of the repository MilkaLichtblau/DELTR-Experiments; the other variant is in "
             "MilkaLichtblau/BA_Laura",
             "nearly degenerate: 3,962 distinct feature vectors in 12,190 rows, and 50 in the 2,000 "
-            "test rows of fold 1; query 43 has 390 rows, all others 200",
+            "test rows of fold 1; query 43 has 390 rows, every other 200",
             _files("trec_w3c/"),
         ),
         DataSet(
             "engineering_students",
             "load_engineering_students",
             "first-year students of a Chilean university, by year of entrance",
-            "standardised first-year grade, shifted to begin at 0",
+            "standardised first-year grade, shifted to start at 0",
             "sex, type of high school",
             2403,
             5,
@@ -232,7 +231,7 @@ def _documents() -> tuple[DataSet, ...]:
             "UCI Machine Learning Repository, Libras Movement",
             "movement_libras.data of the set Libras Movement on the UCI Machine Learning "
             "Repository",
-            "30 of the 360 rows are exact repeats: keep them in one fold (their ids are equal)",
+            "30 of the 360 rows are exact duplicates: keep them in one fold (their ids are equal)",
             _files("libras/"),
         ),
         DataSet(
@@ -246,7 +245,7 @@ def _documents() -> tuple[DataSet, ...]:
             "research use, not commercial, cite; the text is in its README",
             "GroupLens, MovieLens latest small (October 2016)",
             "ml-latest-small from the MovieLens page of GroupLens (grouplens.org); today's "
-            "download is a later release with other counts, and is read as well",
+            "download is a later release with other counts, which can be read as well",
             "no demographics; the release changes under the same name",
             _files("movielens/ml-latest-small/"),
         ),
@@ -272,7 +271,7 @@ def _documents() -> tuple[DataSet, ...]:
             "load_mq2008",
             "web pages for queries, five folds",
             "grade from 0 to 2",
-            "none; a feature must be cut to make groups",
+            "none; split a feature to make groups",
             15211,
             784,
             _RESEARCH,
@@ -306,27 +305,27 @@ def _made() -> tuple[DataSet, ...]:
         DataSet(
             "yahoo_like",
             "make_yahoo_like",
-            "invented documents in the shape of Yahoo LTRC set 1",
+            "synthetic documents in the shape of Yahoo LTRC set 1",
             "grade from 0 to 4",
             "none",
             473134,
             19944,
-            "Apache-2.0 (made by this library)",
+            "Apache-2.0 (part of this library)",
             "equirank",
-            "nothing to get: it is made when asked for",
+            "no files: it is generated",
             "only its shape is that of the real set",
         ),
         DataSet(
             "hiring",
             "load_hiring",
-            "invented applicants for vacancies",
+            "synthetic applicants for vacancies",
             "suitability from 0 to 3",
             "sex, age",
             3213,
             60,
-            "Apache-2.0 (made by this library)",
+            "Apache-2.0 (part of this library)",
             "equirank",
-            "nothing to get: it comes with the library",
-            "nobody in it exists; the bias of its score was planted",
+            "no files: it is part of the library",
+            "no person in it exists; the bias of its score is known",
         ),
     )

@@ -1,4 +1,4 @@
-"""COMPAS: risk scores of defendants, and whether they were charged again within two years."""
+"""COMPAS: risk scores of defendants, and recidivism within two years."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -15,7 +15,7 @@ from .fetch import AnyPath, find
 __all__ = ["load_compas"]
 
 
-#: What is read; all else (names, birth dates, case numbers, dates and times) stays in the file.
+#: The only columns that are read: never names, birth dates, case numbers, dates or times.
 _NUMBERS = (
     *("age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"),
     *("days_b_screening_arrest", "decile_score", "v_decile_score"),
@@ -26,7 +26,7 @@ _FEATURES = (
     *("decile_score", "days_b_screening_arrest", "juv_fel_count", "juv_misd_count"),
     *("juv_other_count", "priors_count", "c_charge_degree", "sex", "age", "race"),
 )
-#: The feature each attribute is read from.
+#: The feature of each attribute.
 _ATTRIBUTES = {"race": "race", "sex": "sex", "age_cat": "age"}
 
 
@@ -42,29 +42,25 @@ def load_compas(
 ) -> Any:
     """Load the COMPAS data as one list of defendants.
 
-    Kept are the rows ProPublica kept: screened within 30 days of the arrest, recidivism known, no
+    The rows are those of ProPublica: screened within 30 days of the arrest, recidivism known, no
     ordinary traffic offence, a score. Names, birth dates, case numbers and all other dates are
     never loaded.
 
     Parameters
     ----------
     path : path, optional
-        The file ``compas-scores-two-years.csv`` or a folder that holds it. None: the data folder,
-        the cache, else it is downloaded.
+        The file ``compas-scores-two-years.csv`` or a folder with it. None: the data folder, the
+        cache, or else a download.
     relevance : {"decile_score", "two_year_recid"}
         The risk score from 1 to 10, or whether the person was charged again within two years. The
-        score is a feature when it is not the relevance.
+        score is a feature unless it is the relevance.
     reverse : bool, default=False
-        Lower risk first, as where parole is decided: the relevance becomes its largest possible
-        value (10 or 1) less itself.
+        Lower risk first, as for parole decisions: the relevance is subtracted from its maximum
+        (10 or 1).
     sensitive : str or sequence of str, optional
-        Among ``"race"``, ``"sex"`` and ``"age_cat"``. None: all.
-    keep_sensitive : bool, default=False
-        Whether X also has the columns that the sensitive attributes are read from.
-    encoding : {"onehot", "ordinal"}
-        Categories in X as indicators or as integers.
-    as_frame : bool, default=False
-        Give the columns of the file as a native data frame instead.
+        Sensitive attributes: ``"race"``, ``"sex"`` and ``"age_cat"``. None: all.
+    keep_sensitive, encoding, as_frame
+        As in `load_adult`.
 
     Returns
     -------
@@ -98,7 +94,7 @@ def load_compas(
 
 
 def _read(path: AnyPath | None) -> dict[str, np.ndarray]:
-    """Read the columns that may be read, of the rows that are kept."""
+    """Read the permitted columns of the selected rows."""
     entry = dataset("compas")
     sheet = Sheet.read(find(entry, "compas/compas-scores-two-years.csv", path=path))
     days = sheet.numbers("days_b_screening_arrest")

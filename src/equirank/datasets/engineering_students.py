@@ -1,4 +1,4 @@
-"""Engineering students: entrance tests, school grades, and the grade of the first year."""
+"""Engineering students: entrance tests, school grades, and first-year grades."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["load_engineering_students"]
 
 
 _FEATURES = ("psu_math", "psu_lang", "psu_science", "gpa")
-#: Attribute: the word in the file's name and column, and what 0 and 1 stand for; 1 is protected.
+#: Attribute: its word in the file name and column, and the meaning of 0 and 1 (protected).
 _ATTRIBUTES = {
     "sex": ("gender", {"0": "male", "1": "female", "0.0": "male", "1.0": "female"}),
     "high_school": (
@@ -32,23 +32,22 @@ def load_engineering_students(
     folds: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """Load five years of engineering students, a list per year, relevant by first-year grade.
+    """Load five years of engineering students, one list per year; relevance: first-year grade.
 
-    The grade is standardised and has negative values; the lowest is subtracted, so that the lowest
-    relevance is 0.
+    The grade is standardised; its minimum is subtracted, so that the lowest relevance is 0.
 
     Parameters
     ----------
     path : path, optional
-        A folder that holds ``chileDataL2R_gender_nosemi_full.txt`` and
-        ``chileDataL2R_highschool_nosemi_full.txt``. None: the data folder, else the cache.
+        A folder with ``chileDataL2R_gender_nosemi_full.txt`` and
+        ``chileDataL2R_highschool_nosemi_full.txt``. None: the data folder, or else the cache.
     sensitive : str or sequence of str, optional
-        Among ``"sex"`` (protected: female) and ``"high_school"`` (protected: public). None: both.
-        Each has its own file with the same students; only what is asked for is read.
+        Sensitive attributes: ``"sex"`` (protected: female) and ``"high_school"`` (protected:
+        public). None: both. Each has its own file with the same students.
     folds : bool, default=False
-        Give the five published folds instead: each tests on one year and trains on the others.
+        Return the five published folds: each tests on one year and trains on all other years.
     as_frame : bool, default=False
-        Give all rows as a native data frame instead.
+        Return all rows as a native data frame.
 
     Returns
     -------
@@ -71,7 +70,9 @@ def load_engineering_students(
     same = ("entrance_year", *_FEATURES, "score")
     for sheet in sheets.values():
         if any(first.column(column) != sheet.column(column) for column in same):
-            raise DataError(f"{first.path} and {sheet.path} must hold the same students in order")
+            raise DataError(
+                f"{first.path} and {sheet.path} must contain the same students in order"
+            )
     groups = {n: s.choice(_ATTRIBUTES[n][0], _ATTRIBUTES[n][1]) for n, s in sheets.items()}
     score, year = first.numbers("score"), first.integers("entrance_year")
     data = people(first.matrix(_FEATURES), _FEATURES, score - score.min(), groups, qid=year)

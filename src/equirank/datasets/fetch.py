@@ -1,4 +1,4 @@
-"""Finding the files of a data set: a path, the data folder, the cache, the download."""
+"""Search and download of the files of a data set."""
 
 import hashlib
 import os
@@ -19,26 +19,25 @@ __all__ = ["AnyPath", "find", "look"]
 AnyPath = str | os.PathLike[str]
 
 _TIMEOUT = 60  # seconds without an answer
-_CHUNK = 1 << 16  # bytes between two steps of the bar
+_CHUNK = 1 << 16  # bytes between two updates of the bar
 
 
 def find(entry: DataSet, *names: str, path: AnyPath | None = None) -> Path:
-    """Find a file of a data set, downloading it where it has an address.
+    """Return the path of a file of a data set; download it if it has an address.
 
     Parameters
     ----------
     entry : DataSet
         The data set.
     *names : str
-        The file below the data folder; of several, any will do, the first being the usual one.
-        With ``.gz`` or without, both are looked for.
+        Paths below the data folder, with or without ``.gz``; the first existing file is used.
     path : path, optional
-        The file itself, or a folder that holds it: then nowhere else is looked.
+        The file, or a folder with it; no other place is searched then.
 
     Raises
     ------
     DataError
-        Where it is nowhere: says where it was looked for and how to get it.
+        If it is not found; the message states where it was searched and how to get it.
     """
     if path is not None:
         return _given(entry, names, Path(path))
@@ -52,9 +51,9 @@ def find(entry: DataSet, *names: str, path: AnyPath | None = None) -> Path:
 
 
 def look(entry: DataSet, *names: str) -> Path | None:
-    """Find a file in the data folder or the cache, None where it is in neither.
+    """Return the path of a file in the data folder or the cache, or None.
 
-    A cached file that was downloaded is checked again: a wrong checksum is an error.
+    The checksum of a downloaded file in the cache is checked again.
     """
     given = os.environ.get("EQUIRANK_DATA")
     found = _first([Path(given)], names) if given else None
@@ -62,12 +61,12 @@ def look(entry: DataSet, *names: str) -> Path | None:
         found = _first([cache_folder()], names)
         known = {cache_folder() / file.name: file for file in entry.files if file.url}
         if found in known:
-            _check(found, known[found], "; delete the file to have it downloaded again")
+            _check(found, known[found], "; delete the file to download it again")
     return found
 
 
 def _first(folders: list[Path], names: tuple[str, ...]) -> Path | None:
-    """Return the first file that exists, packed or not."""
+    """Return the first file that exists, compressed or not."""
     for folder in folders:
         for name in names:
             other = name[:-3] if name.endswith(".gz") else f"{name}.gz"
@@ -80,28 +79,28 @@ def _first(folders: list[Path], names: tuple[str, ...]) -> Path | None:
 def _given(entry: DataSet, names: tuple[str, ...], path: Path) -> Path:
     if path.is_file():
         return path
-    # the data folder itself, the folder of the set, or a folder with nothing but the file
+    # the data folder, the folder of the data set, or a folder with only the file
     short = tuple(name.split("/", depth)[-1] for depth in range(5) for name in names)
     found = _first([path], short)
     if found is None:
-        said = "is there without it" if path.is_dir() else "does not exist"
+        problem = "without it" if path.is_dir() else "which does not exist"
         raise DataError(
-            f"path must be the file {names[0].rpartition('/')[2]} of {entry.name} or a folder that "
-            f"holds it, and {str(path)!r} {said}. To get it: {entry.how}"
+            f"path must be the file {names[0].rpartition('/')[2]} of {entry.name} or a folder with "
+            f"it, got {str(path)!r}, {problem}. To get it: {entry.how}"
         )
     return found
 
 
 def _nowhere(entry: DataSet, name: str) -> str:
     given = os.environ.get("EQUIRANK_DATA")
-    places = [
+    paths = [
         f"{Path(given) / name} (EQUIRANK_DATA)" if given else "EQUIRANK_DATA (not set)",
         f"{cache_folder() / name} (the cache)",
     ]
     return (
-        f"{entry.name}: {name} was not found; looked for {' and '.join(places)}, and it cannot be "
-        f"downloaded without you. To get it: {entry.how}; put it at one of these places or pass "
-        f"path= to {entry.loader}"
+        f"{entry.name}: {name} was not found at {' or '.join(paths)}, and it has no automatic "
+        f"download. To get it: {entry.how}; put it at one of these paths or pass path= to "
+        f"{entry.loader}"
     )
 
 
@@ -115,7 +114,7 @@ def _check(found: Path, known: DataFile, advice: str = "", name: str | None = No
 
 
 def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
-    """Download into the cache: under another name first, renamed when checked; else nothing."""
+    """Download into the cache, to a temporary name that is renamed after the check."""
     pooch = require("pooch", "data")
     logger.info("downloading %s to %s", file.url, target)
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
@@ -125,9 +124,9 @@ def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
         with _bar(file) as bar:
             fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT)
             fetch(file.url, str(partial), None)
-        _check(partial, file, f" from {file.url}; nothing was kept", name=file.name)
+        _check(partial, file, f" from {file.url}; the download was deleted", name=file.name)
         os.replace(partial, target)
-    except OSError as error:  # what the network raises is one, too
+    except OSError as error:  # including network errors
         raise DataError(
             f"{file.name} could not be downloaded from {file.url} into {target.parent}: {error}. "
             f"To get it by hand: {entry.how}"
@@ -142,27 +141,27 @@ def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
 
 
 class _Bar:
-    """A bar in the shape pooch asks for, drawn by rich."""
+    """A progress bar of rich with the interface of pooch."""
 
     def __init__(self, drawing: Any, description: str, total: int) -> None:
         self.total = total
         self._drawing, self._task = drawing, drawing.add_task(description, total=total)
 
     def update(self, n_bytes: int) -> None:
-        """Add what has arrived."""
+        """Add received bytes."""
         self._drawing.update(self._task, advance=n_bytes)
 
     def reset(self) -> None:
-        """Begin anew: pooch does so when all has arrived."""
+        """Start again; pooch calls this at the end."""
         self._drawing.update(self._task, completed=0, total=self.total)
 
     def close(self) -> None:
-        """Do nothing: the drawing is stopped where it was started."""
+        """Do nothing: the context manager stops the drawing."""
 
 
 @contextmanager
 def _bar(file: DataFile) -> Iterator[Any]:
-    """Show a bar on a terminal, unless ``EQUIRANK_PROGRESS=0``."""
+    """Show a progress bar on a terminal, unless ``EQUIRANK_PROGRESS=0``."""
     if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
         yield False
         return

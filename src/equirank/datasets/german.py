@@ -1,4 +1,4 @@
-"""German credit: 1,000 applicants, 700 of them creditworthy."""
+"""German credit: 1,000 applicants, 700 of them creditworthy, and lists drawn from them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ _NUMBERS = (
     *("n_dependents", "class"),
 )
 _SEX = {"A91": "male", "A92": "female", "A93": "male", "A94": "male", "A95": "female"}
-#: The column each attribute is read from.
+#: The column of each attribute.
 _ATTRIBUTES = {"sex": "personal_status", "age_25": "age", "age_35": "age"}
 
 
@@ -42,23 +42,18 @@ def load_german(
     encoding: Encoding = "onehot",
     as_frame: bool = False,
 ) -> Any:
-    """Load the German credit data as one list of 1,000 people, relevant where creditworthy.
+    """Load German credit as one list of 1,000 people; relevant: creditworthy.
 
     Parameters
     ----------
     path : path, optional
-        The file ``german.data`` or a folder that holds it. None: the data folder, the cache, else
-        it is downloaded.
+        The file ``german.data`` or a folder with it. None: the data folder, the cache, or else a
+        download.
     sensitive : str or sequence of str, optional
-        Among ``"sex"`` (from the ninth attribute), ``"age_25"`` and ``"age_35"`` (younger than
-        that, or not). None: all three.
-    keep_sensitive : bool, default=False
-        Whether X also has the columns that the sensitive attributes are read from: the personal
-        status, which tells the sex, and the age.
-    encoding : {"onehot", "ordinal"}
-        Categories in X as indicators or as integers.
-    as_frame : bool, default=False
-        Give the columns of the file, with ``sex``, as a native data frame instead.
+        Sensitive attributes: ``"sex"``, ``"age_25"`` and ``"age_35"`` (younger than that, or not).
+        None: all three. Their columns are the personal status, which includes the sex, and the age.
+    keep_sensitive, encoding, as_frame
+        As in `load_adult`. A frame also has ``sex``.
 
     Returns
     -------
@@ -113,7 +108,7 @@ def _data(
 
 
 _BLOCK = 1 << 22  # random numbers drawn at a time
-_SPLIT, _TRAIN, _TEST, _ALL = range(4)  # each has its own stream
+_SPLIT, _TRAIN, _TEST, _ALL = range(4)  # streams of random numbers
 
 
 def make_german_lists(
@@ -128,24 +123,24 @@ def make_german_lists(
 ) -> tuple[RankingData, RankingData]:
     """Draw lists of people from German credit: train and test.
 
-    Every list is drawn anew and without replacement: ``list_size`` people, a fifth of them
-    creditworthy, in random order. A model can learn 1,000 people by heart, so by default nobody in
-    a test list is in a training list.
+    Every list is drawn independently, without replacement: ``list_size`` people, a fifth of them
+    creditworthy, in random order. A model can memorise 1,000 people, so by default no person of a
+    test list is in a training list.
 
     Parameters
     ----------
     n_lists : int, default=5000
-        Number of lists, train and test together.
+        Number of lists, train and test in total.
     split_people : bool, default=True
         Whether people are split first (stratified by class and sensitive attributes), each list
         drawn from one side. False draws all lists from all people and then splits the lists, as
-        published; the test then measures how well people were learned by heart.
+        published; the test then measures how well the model memorised people.
     test_size : float, default=0.25
-        The share of the lists, and with ``split_people`` of the people, that is the test.
+        The share of the lists, and with ``split_people`` of the people, in the test set.
     list_size : int, default=50
-        People of a list.
+        Number of people in a list.
     share_creditworthy : float, default=0.2
-        The share of them that is creditworthy: 4 to 1 by default.
+        The share of creditworthy people in a list.
     random_state : int, Generator, RandomState or None
         Seed.
     **options
@@ -159,7 +154,7 @@ def make_german_lists(
     Raises
     ------
     DataError
-        Where a side has fewer people of a class than a list needs.
+        If a side has fewer people of a class than a list needs.
 
     Examples
     --------
@@ -199,15 +194,15 @@ def _draw(
     sizes: tuple[int, int],
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Draw the rows of each list (lists x places): so many of each class, then shuffled."""
+    """Return the rows of each list (lists x positions): drawn by class, then shuffled."""
     good = np.asarray(people.y) > 0
     parts = []
     for word, members, size in zip(("", "not "), (good, ~good), sizes, strict=True):
         pool = np.flatnonzero(side & members)
         if len(pool) < size:
             raise DataError(
-                f"list_size of make_german_lists must leave enough people: a list needs {size} who "
-                f"are {word}creditworthy, and there are {len(pool)}"
+                f"list_size of make_german_lists must need at most the {len(pool)} people who are "
+                f"{word}creditworthy, got {size}"
             )
         parts.append(pool[_subsets(len(pool), size, n_lists, rng)])
     drawn = np.concatenate(parts, axis=1)
@@ -215,7 +210,7 @@ def _draw(
 
 
 def _subsets(n: int, size: int, n_lists: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw subsets of 0, ..., n - 1 without replacement, each equally likely."""
+    """Return random subsets of 0, ..., n - 1, each equally likely."""
     if size == 0:
         return np.empty((n_lists, 0), dtype=np.int64)
     result = np.empty((n_lists, size), dtype=np.int64)

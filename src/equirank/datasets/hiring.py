@@ -1,4 +1,4 @@
-"""The bundled hiring data: invented applicants, ranked by a screening system with a known bias."""
+"""Hiring: bundled synthetic applicants, ranked by a system with a known bias."""
 
 import csv
 from pathlib import Path
@@ -17,7 +17,7 @@ _DECIMAL = ("interview_score", "distance_km", "score")
 
 
 def hiring_path() -> Path:
-    """Return the path of the bundled file ``hiring.csv``; beside it stands how it was made.
+    """Return the path of the bundled file ``hiring.csv``; its folder describes its generation.
 
     Examples
     --------
@@ -32,17 +32,16 @@ def load_hiring(*, as_frame: Literal[False] = False) -> RankingData: ...
 @overload
 def load_hiring(*, as_frame: bool) -> Any: ...
 def load_hiring(*, as_frame: bool = False) -> Any:
-    """Load invented applicants for 60 vacancies, ranked by a biased screening system.
+    """Load synthetic applicants for 60 vacancies, ranked by a biased screening system.
 
-    The relevance is ``suitability`` (0 to 3), judged without bias: women and men are equally
-    suitable. The score is biased against women by 6 of 100 points, 0.4 of its standard deviations.
-    Nobody in it exists.
+    The relevance is ``suitability`` (0 to 3), without bias: women and men are equally suitable.
+    The score is biased against women by 6 of 100 points, 0.4 of its standard deviations.
 
     Parameters
     ----------
     as_frame : bool, default=False
-        Give the file as a native data frame, in the first library that is installed of pandas,
-        polars and pyarrow.
+        Return the file as a native data frame of the first installed library of pandas, polars
+        and pyarrow.
 
     Returns
     -------
@@ -52,7 +51,7 @@ def load_hiring(*, as_frame: bool = False) -> Any:
 
     See Also
     --------
-    make_ranking : What the numbers come from.
+    make_ranking : The generator of these numbers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Law students: entrance test, college grades, and the average of the first year."""
+"""Law students: entrance test, college grades, and first-year average."""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -20,7 +20,7 @@ __all__ = ["load_law"]
 _FEATURES = ("LSAT", "UGPA")
 _NUMBERS = ("LSAT", "UGPA", "ZFYA", "sander_index", "first_pf")
 _SEX = {"1": "female", "2": "male"}
-_LOWEST = 3.35  # the lowest average is that far below the mean
+_LOWEST = 3.35  # the minimum of the standardised average is -3.35
 
 
 def load_law(
@@ -34,31 +34,31 @@ def load_law(
     random_state: Any = 0,
     as_frame: bool = False,
 ) -> Any:
-    """Load the law students as one list, relevant by their first-year average.
+    """Load law students as one list; relevance: first-year average.
 
     Features are the entrance test (``LSAT``) and the college grade (``UGPA``). The average is
-    standardised and has negative values; 3.35 is added, so that the lowest relevance is 0.
+    standardised; 3.35 is added, so that the lowest relevance is 0.
 
     Parameters
     ----------
     path : path, optional
-        The file ``law_data.csv`` (or that of the variant), or a folder that holds it. None: the
-        data folder, else the cache.
+        The file ``law_data.csv`` (or that of the variant), or a folder with it. None: the data
+        folder, or else the cache.
     variant : {"full", "deltr_sex", "deltr_race"}
-        All students, or one of the two samples that DELTR was published with, whose features are
+        All students, or one of the two published samples of DELTR, whose features are
         standardised.
     part : {"train", "test"}
-        Which half of such a sample.
+        The part of a DELTR sample.
     races : sequence of str, optional
-        Keep only students of these, such as ``("Black", "White")``.
+        Keep only students of these races, such as ``("Black", "White")``.
     subsample : float, optional
-        Keep this share of the students, drawn so that sex and race keep theirs; 0.1 as published.
+        Keep this share of the students, stratified by sex and race; 0.1 as published.
     sensitive : str or sequence of str, optional
-        Among ``"sex"`` and ``"race"``. None: both, in a sample the one it is about.
+        Sensitive attributes: ``"sex"`` and ``"race"``. None: both; in a DELTR sample, its own.
     random_state : int, Generator, RandomState or None
         Seed of the subsample.
     as_frame : bool, default=False
-        Give the columns of the file as a native data frame instead.
+        Return the columns of the file as a native data frame.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Folders of LETOR files with their published folds: MQ2007, MQ2008, MSLR and the like."""
+"""Folders of LETOR files with their published folds, such as MQ2007, MQ2008 and MSLR."""
 
 from pathlib import Path
 from typing import Any, overload
@@ -39,11 +39,11 @@ def load_letor_folds(
 ) -> tuple[Fold, ...] | Fold:
     r"""Load the published folds of a folder of LETOR files, each with train, validation and test.
 
-    Three layouts are known, with files packed by gzip or not:
+    Three layouts are supported, with files compressed by gzip or not:
 
     - ``Fold1`` to ``Fold5``, each with ``train.txt``, ``vali.txt`` and ``test.txt`` (LETOR, MSLR);
-    - the parts ``S1.txt`` to ``S5.txt``, of which fold 1 trains on S1, S2 and S3, validates on S4
-      and tests on S5, and each next fold shifts by one (LETOR);
+    - the parts ``S1.txt`` to ``S5.txt``: fold 1 trains on S1, S2 and S3, validates on S4 and
+      tests on S5, and each further fold shifts by one (LETOR);
     - ``rank.train`` and ``rank.test`` with query sizes in ``rank.train.query`` and
       ``rank.test.query``: one fold without validation (LightGBM's example).
 
@@ -52,21 +52,20 @@ def load_letor_folds(
     path : path
         The folder.
     fold : int, optional
-        Load this one only, counted from 1; the others are not read. All of a large set at once may
-        not fit into memory.
+        Load only this fold, counted from 1. All folds of a large data set may not fit into memory.
     sparse, dtype, ids_from_comments
         As in `read_letor`.
 
     Returns
     -------
     tuple of Fold, or Fold
-        A fold has the fields ``train``, ``validation`` (None where there is none) and ``test``, and
-        its parts have equally many features.
+        A fold has the fields ``train``, ``validation`` (None if there is none) and ``test``, with
+        the same number of features.
 
     Raises
     ------
     DataError
-        Where the folder has none of the layouts or lacks a file.
+        If the folder has none of the layouts or lacks a file.
 
     Examples
     --------
@@ -84,7 +83,7 @@ def load_letor_folds(
     """
     folder = Path(path)
     if not folder.is_dir():
-        raise DataError(f"path must be a folder of LETOR files, and {str(path)!r} is none")
+        raise DataError(f"path must be a folder of LETOR files, got {str(path)!r}")
     plans = _plans(folder)
     declared = {"fold": Optional(Integer(1, len(plans)))}
     check_params("load_letor_folds", {"fold": fold}, declared)
@@ -117,14 +116,14 @@ def _plans(folder: Path) -> list[list[list[Path]]]:
         return [[[_file(each, *n)] for n in (_TRAIN, _VALIDATION, _TEST)] for each in folders]
     if _exists(folder / "S1.txt"):
         parts = [_file(folder, f"S{number}") for number in range(1, N_FOLDS + 1)]
-        turned = [[parts[(first + step) % N_FOLDS] for step in range(N_FOLDS)]
+        shifted = [[parts[(first + step) % N_FOLDS] for step in range(N_FOLDS)]
                   for first in range(N_FOLDS)]  # fmt: skip
-        return [[five[:3], five[3:4], five[4:]] for five in turned]
+        return [[five[:3], five[3:4], five[4:]] for five in shifted]
     if _exists(folder / "rank.train"):
         return [[[folder / "rank.train"], [], [folder / "rank.test"]]]
     raise DataError(
-        f"{folder}: must hold Fold1 to Fold5, or S1.txt to S5.txt, or rank.train and rank.test, "
-        "and holds none of these"
+        f"{folder}: must contain Fold1 to Fold5, or S1.txt to S5.txt, or rank.train and rank.test, "
+        "got none of these"
     )
 
 
@@ -137,14 +136,14 @@ def _file(folder: Path, *stems: str) -> Path:
         for name in (f"{stem}.txt", f"{stem}.txt.gz"):
             if (folder / name).is_file():
                 return folder / name
-    raise DataError(f"{folder}: must hold {stems[0]}.txt (or .txt.gz), and does not")
+    raise DataError(f"{folder}: must contain {stems[0]}.txt (or .txt.gz), got no such file")
 
 
 def parts_of(folder: Path) -> list[Path]:
-    """Return the files that hold each row once: S1 to S5, or the tests of the five folds."""
+    """Return files that contain each row once: S1 to S5, or the tests of the five folds."""
     plans = _plans(folder)
     if len(plans) == 1:
-        raise DataError(f"{folder}: must hold Fold1 to Fold5 or S1.txt to S5.txt, and does not")
+        raise DataError(f"{folder}: must contain Fold1 to Fold5 or S1.txt to S5.txt, got neither")
     tests = [plan[2][0] for plan in plans]
     return [*tests[1:], tests[0]]  # the test of fold 2 is S1
 
@@ -156,28 +155,28 @@ def load_mq2008(
     dtype: Any = np.float64,
     as_frame: bool = False,
 ) -> Any:
-    """Load MQ2008: web pages graded 0 to 2 for queries, described by 46 features.
+    """Load MQ2008: web pages for queries, with grades 0 to 2 and 46 features.
 
     Parameters
     ----------
     path : path, optional
-        A folder with ``S1.txt`` to ``S5.txt`` or ``Fold1`` to ``Fold5``, packed or not. None: the
-        data folder, else the cache (``ltr/MQ2008`` in either).
+        A folder with ``S1.txt`` to ``S5.txt`` or ``Fold1`` to ``Fold5``. None: ``ltr/MQ2008`` in
+        the data folder, or else in the cache.
     folds : bool, default=False
-        Give the five published folds, each with train, validation and test, instead of all rows.
+        Return the five published folds, each with train, validation and test.
     dtype : {numpy.float64, numpy.float32}
         The type of X.
     as_frame : bool, default=False
-        Give all rows as a native data frame instead.
+        Return all rows as a native data frame.
 
     Returns
     -------
     RankingData, data frame or tuple of Fold
-        15,211 rows in 784 queries; ids are the documents' names.
+        15,211 rows in 784 queries; ids are the names of the documents.
 
     See Also
     --------
-    load_letor_folds : The same for other sets of LETOR.
+    load_letor_folds : Folds of other LETOR data sets.
 
     References
     ----------

@@ -24,29 +24,29 @@ def load_libras(
     random_state: Any = 0,
     as_frame: bool = False,
 ) -> Any:
-    """Load the Libras movements as one list, with the class from 1 to 15 as relevance.
+    """Load Libras as one list, with the class from 1 to 15 as relevance.
 
-    30 of the 360 rows are exact repeats of others. Equal rows have equal ids, so that they can be
-    kept in one fold: by ``folds``, or by any splitter of groups, such as
+    30 of the 360 rows are exact duplicates. Equal rows have equal ids, so that they can be kept in
+    one fold: by ``folds``, or by any group splitter, such as
     ``QueryKFold(5).split(data.X, qid=data.ids)`` with `RankingData.select_items`.
 
     Parameters
     ----------
     path : path, optional
-        The file ``movement_libras.data`` or a folder that holds it. None: the data folder, else
-        the cache.
+        The file ``movement_libras.data`` or a folder with it. None: the data folder, or else the
+        cache.
     folds : int, optional
-        Give so many folds instead, each with train and test (validation is None). Equal rows are
-        in one fold, and each class is spread evenly.
+        Return this number of folds, each with train and test (validation is None), stratified by
+        class. Equal rows are in one fold.
     random_state : int, Generator, RandomState or None
         Seed of the folds.
     as_frame : bool, default=False
-        Give the rows as a native data frame instead.
+        Return the rows as a native data frame.
 
     Returns
     -------
     RankingData, data frame or tuple of Fold
-        360 rows with 90 coordinates: 45 points on the way of the hand.
+        360 rows with 90 coordinates: 45 points on the path of the hand.
 
     References
     ----------
@@ -83,7 +83,7 @@ def load_libras(
 
 
 def _fold_of(ids: np.ndarray, y: np.ndarray, folds: int, rng: np.random.Generator) -> np.ndarray:
-    """Deal the distinct rows out class by class; a repeat goes where its twin went."""
+    """Return the fold of each row: distinct rows assigned class by class, duplicates together."""
     distinct, inverse = np.unique(ids, return_inverse=True)
     order = np.lexsort((rng.random(len(distinct)), y[distinct]))
     fold = np.empty(len(distinct), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""MovieLens: movies as users rated them, one list per user or one list of all."""
+"""MovieLens: ratings of movies, one list per user or one list of all movies."""
 
 from pathlib import Path
 from typing import Any, Literal
@@ -29,29 +29,29 @@ def load_movielens(
     n_features: int | None = None,
     as_frame: bool = False,
 ) -> Any:
-    """Load MovieLens: what users rated, or which movies are liked on average.
+    """Load MovieLens: one list per user, or one list of movies by mean rating.
 
     With ``task="users"`` every user is a query, the rating of a movie its relevance, and the genres
-    are the features. ``task="movies"`` is the experiment with costs: one list of movies with the
-    mean rating as relevance. Its features are the tag genome where you have it, the relevance of
-    each tag for a movie. Otherwise they are the ratings of some users, NaN where a user abstains,
-    and the mean is that of all the other users, so that no rating is on both sides.
+    are the features. With ``task="movies"`` there is one list of movies with the mean rating as
+    relevance. Its features are the tag genome if available: the relevance of each tag for a movie.
+    Otherwise they are the ratings of some users, NaN if a user did not rate, and the mean is that
+    of all other users, so that no rating is both feature and relevance.
 
     Parameters
     ----------
     path : path, optional
-        A folder with ``ratings.csv`` and ``movies.csv``, of any release. None: the data folder,
-        else the cache (``movielens/ml-latest-small``).
+        A folder with ``ratings.csv`` and ``movies.csv``, of any release. None:
+        ``movielens/ml-latest-small`` in the data folder, or else in the cache.
     task : {"users", "movies"}
-        One list per user, or one of all movies.
+        One list per user, or one list of all movies.
     genome : path, optional
-        The file ``genome-scores.csv``, or a folder that holds it, for ``task="movies"``. None: used
-        where it lies beside the ratings (as in the releases ml-20m and ml-25m).
+        The file ``genome-scores.csv``, or a folder with it, for ``task="movies"``. None: the folder
+        of the ratings, if it is there (as in the releases ml-20m and ml-25m).
     n_features : int, optional
-        For ``task="movies"``: use only the first so many tags; or take the so many most active
-        users as features (None: half of the users).
+        For ``task="movies"``: the number of tags, or the number of most active users whose ratings
+        are features. None: all tags, or half of the users.
     as_frame : bool, default=False
-        Give the ratings with title and genres as a native data frame instead.
+        Return the ratings with title and genres as a native data frame.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def _rows_of(known: np.ndarray, movie: np.ndarray, path: str) -> np.ndarray:
     row = order[at]
     if (known[row] != movie).any():
         lacking = movie[known[row] != movie][0]
-        raise DataError(f"{path}: must hold every rated movie, and lacks {lacking}")
+        raise DataError(f"{path}: must contain every rated movie, got none with id {lacking}")
     return row
 
 
@@ -124,13 +124,13 @@ def _genome_file(given: AnyPath | None, beside: Path) -> Path | None:
     found = [file for name in _GENOME for file in sorted(folder.glob(name))]
     if not found and given is not None:
         raise DataError(
-            f"genome must be the file {_GENOME[0]} or a folder that holds it, got {str(given)!r}"
+            f"genome must be the file {_GENOME[0]} or a folder with it, got {str(given)!r}"
         )
     return found[0] if found else None
 
 
 def _means(row: np.ndarray, rating: np.ndarray, n_movies: int) -> np.ndarray:
-    """Average the ratings of each movie, NaN where there are none."""
+    """Return the mean rating of each movie, NaN if there is none."""
     count = np.bincount(row, minlength=n_movies)
     total = np.bincount(row, weights=rating, minlength=n_movies)
     return np.divide(total, count, out=np.full(n_movies, np.nan), where=count > 0)
@@ -139,11 +139,13 @@ def _means(row: np.ndarray, rating: np.ndarray, n_movies: int) -> np.ndarray:
 def _by_tags(
     file: Path, known: np.ndarray, row: np.ndarray, rating: np.ndarray, n_features: int | None
 ) -> Any:
-    """Describe the rated movies that are in the genome by their tags."""
-    # The header is passed over: some copies have it quoted beyond reading.
+    """Return the rated movies of the genome, with their tags as features."""
+    # The header is skipped, since its quotes are malformed in some copies.
     cells = np.loadtxt(file, delimiter=",", skiprows=1, ndmin=2)
     if cells.shape[1] != 3:
-        raise DataError(f"{file}: must have the columns movieId, tagId and relevance")
+        raise DataError(
+            f"{file}: must have 3 columns (movieId, tagId, relevance), got {cells.shape[1]}"
+        )
     tags, tag = np.unique(cells[:, 1].astype(np.int64), return_inverse=True)
     described, at = np.unique(cells[:, 0].astype(np.int64), return_inverse=True)
     X = np.full((len(described), len(tags)), np.nan)
@@ -152,7 +154,7 @@ def _by_tags(
     y = np.array([mean.get(movie, np.nan) for movie in described.tolist()])
     rated = ~np.isnan(y)
     if not rated.any():
-        raise DataError(f"{file}: must describe a rated movie, and describes none")
+        raise DataError(f"{file}: must contain a rated movie, got none")
     names = tuple(f"tag_{number}" for number in tags.tolist())[:n_features]
     return people(X[rated, : len(names)], names, y[rated], None, ids=described[rated])
 
@@ -164,7 +166,7 @@ def _by_raters(
     rating: np.ndarray,
     n_features: int | None,
 ) -> Any:
-    """Describe movies by the ratings of the most active users, judge them by all others."""
+    """Return the movies, with ratings of the most active users as features."""
     users, at, count = np.unique(user, return_inverse=True, return_counts=True)
     wanted = len(users) // 2 if n_features is None else n_features
     declared = {"n_features": Integer(1, len(users) - 1)}

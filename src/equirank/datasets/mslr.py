@@ -1,4 +1,4 @@
-"""MSLR: web pages for queries, grouped by a score of their quality."""
+"""MSLR: web pages for queries, in groups by a quality score."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -31,35 +31,35 @@ def load_mslr(
     dtype: Any = np.float64,
     as_frame: bool = False,
 ) -> Any:
-    """Load a part of MSLR: web pages graded 0 to 4 for queries, described by 136 features.
+    """Load a part of MSLR: web pages for queries, with grades 0 to 4 and 136 features.
 
-    The attribute ``quality`` says whether feature 133, QualityScore2, lies below the threshold
-    (``"low"``) or not (``"high"``).
+    The attribute ``quality`` is ``"low"`` if feature 133, QualityScore2, is below the threshold,
+    else ``"high"``.
 
     Parameters
     ----------
     path : path, optional
-        The file, or the folder of the set with ``Fold1`` to ``Fold5`` (for the sample: the folder
-        with its two files). None: the data folder, else the cache (below ``ltr``).
+        The file, or the folder with ``Fold1`` to ``Fold5`` (for the sample: the folder with its two
+        files). None: ``ltr`` in the data folder, or else in the cache.
     version : {"sample", "WEB10K", "WEB30K"}
-        5,000 rows each of train and test, or a whole set.
+        5,000 rows each of train and test, or a whole data set.
     part : {"train", "vali", "test"}
-        Which part of the fold; the sample has no validation.
+        The part of the fold; the sample has no validation.
     fold : int, default=1
         From 1 to 5; the sample has only the first.
     threshold : float, default=10.0
-        Where feature 133 is cut.
+        Threshold of feature 133.
     drop_quality : bool, default=False
         Whether feature 133 is left out of X.
     dtype : {numpy.float64, numpy.float32}
         The type of X.
     as_frame : bool, default=False
-        Give the rows as a native data frame instead.
+        Return the rows as a native data frame.
 
     Returns
     -------
     RankingData or data frame
-        The sample's train: 5,000 rows in 43 queries.
+        5,000 rows in 43 queries for the training part of the sample.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Made-up rankings whose bias is known, because it was planted."""
+"""Synthetic rankings with a known bias, and synthetic item costs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from ..core.random import as_seed, generator
 __all__ = ["make_item_costs", "make_ranking"]
 
 
-#: Each quantity is drawn from its own stream, so that changing one leaves the others as they were.
+#: Each quantity has its own stream of random numbers, so that changing one keeps all others.
 _SIZES, _GROUPS, _FEATURES, _LABELS, _SCORES, _COSTS = range(6)
 
 _DECLARED: dict[str, Constraint] = {
@@ -42,10 +42,11 @@ def make_ranking(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> RankingData:
-    r"""Make up lists of items with features, grades, groups and scores, biased as much as you say.
+    r"""Generate lists of items with features, grades, groups and scores with a given bias.
 
-    Every item has a hidden merit, spread alike in all groups. Features show it, grades judge it and
-    a linear scorer estimates it from the features; each of the three can be biased against a group.
+    Every item has a hidden merit with the same distribution in all groups. Features and grades
+    depend on it, and a linear scorer estimates it from the features; each of the three can be
+    biased against a group.
     With ``m = n_informative``, for item i of group g, and with all :math:`z, \varepsilon, \eta`
     independent standard normal:
 
@@ -65,36 +66,36 @@ def make_ranking(
             && \text{score}
 
     where :math:`\sigma` is ``noise`` and the thresholds :math:`\tau_r` make grade r of unbiased
-    labels half as frequent as grade r - 1. Features, the label before it is cut into grades and the
-    score all have standard deviation 1 within a group, so a bias is in standard deviations:
+    labels half as frequent as grade r - 1. Features, the latent label and the score all have
+    standard deviation 1 within a group, so a bias is in standard deviations:
 
     - an informative feature has mean :math:`-b^{\text{feature}}_g`;
     - at each threshold, :math:`\Phi^{-1}(P(y \ge r))` is lower by :math:`b^{\text{label}}_g`;
     - the score has mean :math:`-b^{\text{score}}_g - b^{\text{feature}}_g \sum_j w_j /
-      \sqrt{1 + \sigma^2}`: biased features bias the scorer that reads them, also without a bias of
-      its own.
+      \sqrt{1 + \sigma^2}`: biased features bias the scorer, also without a
+      bias of its own.
 
     Parameters
     ----------
     n_queries : int, default=100
-        Number of lists; their labels are 0, 1, ...
+        Number of queries; their labels are 0, 1, ...
     n_items : int or (int, int), default=50
-        Items of each list, or the smallest and the largest number (each number in between is
-        equally likely).
+        Items of each list, or the smallest and the largest number (drawn uniformly).
     n_features : int, default=10
         Columns of X.
     n_informative : int, optional
-        How many of them, the first ones, show merit; the rest is noise. None: half, rounded up.
+        Number of features, the first ones, that depend on merit; the remaining ones are noise.
+        None: half, rounded up.
     n_grades : int, default=5
         Grades 0, ..., ``n_grades - 1`` of relevance.
     groups : sequence of str or mapping of str to float, default=("a", "b")
         Values of the sensitive attribute ``group``, equally frequent, or with the share of each;
-        every item draws its group independently. Biases given as one number are against the first.
+        the group of every item is drawn independently.
     feature_bias, label_bias, score_bias : float or mapping of str to float, default=0.0
-        How far a group is put down, in standard deviations as above: the first group, or each that
-        the mapping names. A negative bias favours.
+        Bias against the first group, or against each group of the mapping, in standard deviations
+        as above. A negative bias favours the group.
     noise : float, default=0.5
-        How much chance enters labels and scores, in standard deviations of merit.
+        Standard deviation of the noise in labels and scores; that of merit is 1.
     cost : {"none", "uniform", "ternary"}
         Cost per item: none, uniform on (0, 2], or 1/2, 1 or 3/2 with equal probability.
     dtype : {numpy.float64, numpy.float32}
@@ -105,16 +106,12 @@ def make_ranking(
     Returns
     -------
     RankingData
-        With X, y, score, the attribute ``group`` and, where asked for, cost.
+        With X, y, score, the attribute ``group`` and optionally cost.
 
     Raises
     ------
     DataError
-        Where a parameter is out of range, shares do not sum to 1 or a bias names an unknown group.
-
-    See Also
-    --------
-    make_fairness_probability : Lists without features, biased place by place.
+        If a parameter is out of range, shares do not sum to 1 or a bias names an unknown group.
 
     Examples
     --------
@@ -160,12 +157,12 @@ def make_ranking(
     weights /= np.sqrt(np.sum(weights**2))
     merit = X[:, :informative] @ weights
     scale = np.sqrt(1 + noise**2)
-    chance = generator(seed, _LABELS).standard_normal(n_rows)
-    latent = (merit + noise * chance) / scale - bias["label_bias"][group]
+    epsilon = generator(seed, _LABELS).standard_normal(n_rows)
+    latent = (merit + noise * epsilon) / scale - bias["label_bias"][group]
     y = np.searchsorted(_thresholds(n_grades), latent).astype(np.float64)
-    chance = generator(seed, _SCORES).standard_normal(n_rows)
-    seen = merit - weights.sum() * bias["feature_bias"][group]
-    score = (seen + noise * chance) / scale - bias["score_bias"][group]
+    eta = generator(seed, _SCORES).standard_normal(n_rows)
+    estimate = merit - weights.sum() * bias["feature_bias"][group]
+    score = (estimate + noise * eta) / scale - bias["score_bias"][group]
     if bias["feature_bias"].any():
         X[:, :informative] -= bias["feature_bias"].astype(kind)[group, None]
 
@@ -180,7 +177,7 @@ def make_ranking(
 
 
 def _shares(groups: Any) -> dict[str, float]:
-    """Return the share of each group, checked."""
+    """Return the validated share of each group."""
     if isinstance(groups, Mapping):
         shares = dict(groups)
     elif isinstance(groups, Sequence) and not isinstance(groups, str):
@@ -214,7 +211,7 @@ def _sizes_of_bias(name: str, bias: Any, groups: list[str]) -> np.ndarray:
 
 
 def _thresholds(n_grades: int) -> np.ndarray:
-    """Cut a standard normal so that each grade is half as frequent as the one below it."""
+    """Return thresholds of a standard normal that make each grade half as frequent as the last."""
     from scipy.special import ndtri
 
     above = np.cumsum(0.5 ** np.arange(n_grades)[::-1])[:-1][::-1]

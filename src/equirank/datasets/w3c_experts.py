@@ -1,4 +1,4 @@
-"""W3C experts: who knows about a topic, ranked by how their documents match it."""
+"""W3C experts: candidate experts for topics, by the match of their documents."""
 
 from typing import Any, Literal
 
@@ -26,23 +26,23 @@ def load_w3c_experts(
     folds: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """Load candidate experts for 60 topics, with judgements by position; protected are women.
+    """Load candidate experts for 60 topics, with judgements by position; protected: women.
 
-    The set is nearly degenerate: of 12,190 rows only 3,962 have different features (50 of the
-    2,000 test rows of fold 1), so ties decide every metric. It is here because published results
-    use it.
+    The data set is nearly degenerate: only 3,962 of 12,190 rows have different features (50 of the
+    2,000 test rows of fold 1), so ties determine every metric. It is included because published
+    results use it.
 
     Parameters
     ----------
     path : path, optional
-        A folder that holds the files. None: the data folder, else the cache (``trec_w3c``).
+        A folder with the files. None: ``trec_w3c`` in the data folder, or else in the cache.
     variant : {"deltr", "ba_laura"}
-        The data of DELTR, or of an earlier work with 1,092 candidates for each topic.
+        The data of DELTR, or of an earlier study with 1,092 candidates for each topic.
     folds : bool, default=False
-        Give the published folds instead: six of DELTR, each testing on ten topics, without
-        validation; one of the other, with train, validation and test.
+        Return the published folds: six of DELTR, each testing on ten topics, without validation;
+        one of the other variant, with train, validation and test.
     as_frame : bool, default=False
-        Give all rows as a native data frame instead.
+        Return all rows as a native data frame.
 
     Returns
     -------

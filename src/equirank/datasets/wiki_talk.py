@@ -36,34 +36,33 @@ def load_wiki_talk(
     query_by_term: bool = False,
     as_frame: bool = False,
 ) -> Any:
-    """Load comments as one list, relevant where toxic; protected are those that contain a term.
+    """Load comments as one list; relevant: toxic; protected: comments that contain a term.
 
-    The attribute ``mentions`` says ``"term"`` where the comment contains the term as a whole word,
-    in any case of letters, and ``"other"`` where not. The texts are offensive.
+    The attribute ``mentions`` is ``"term"`` if the comment contains the term as a whole word, in
+    any case of letters, else ``"other"``. The texts are offensive.
 
     Parameters
     ----------
     path : path, optional
-        The file, or a folder that holds it. None: the data folder, else the cache.
+        The file, or a folder with it. None: the data folder, or else the cache.
     version : {"nonfuzzed", "fuzzed", "detox250"}
-        The real comments; the same with identity terms swapped at random; or 249 other comments.
+        The real comments; these with identity terms swapped at random; or 249 other comments.
     term : str, default="gay"
         The term.
     embedding : callable, optional
-        From a list of texts to a matrix, one row each. None: words and pairs of words, hashed by
-        scikit-learn's HashingVectorizer, as a sparse matrix.
+        Function from a list of texts to a matrix with one row each. None: words and pairs of
+        words, hashed by scikit-learn's HashingVectorizer, as a sparse matrix.
     n_features : int, default=4096
         Columns of the hashed matrix.
     query_by_term : bool, default=False
-        Make two lists, of comments with the term and without, labelled ``"term"`` and ``"other"``.
+        Make two lists, of comments with and without the term, labelled ``"term"`` and ``"other"``.
     as_frame : bool, default=False
-        Give the comments themselves as a native data frame instead, with ``toxic`` and
-        ``mentions``.
+        Return the comments as a native data frame, with ``toxic`` and ``mentions``.
 
     Returns
     -------
     RankingData or data frame
-        1,492 rows; ids are the revisions' numbers.
+        1,492 rows; ids are the numbers of the revisions.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Invented documents in the shape of set 1 of the Yahoo Learning to Rank Challenge."""
+"""Synthetic documents in the shape of set 1 of the Yahoo Learning to Rank Challenge."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from .assembly import frame_of
 __all__ = ["make_yahoo_like"]
 
 
-_SIZES, _FEATURES, _NOISE = range(3)  # each has its own stream
-_BLOCK = 1 << 15  # rows made at a time
+_SIZES, _FEATURES, _NOISE = range(3)  # streams of random numbers
+_BLOCK = 1 << 15  # rows generated at a time
 _SHARES = (0.25, 0.35, 0.25, 0.1, 0.05)  # of the grades 0 to 4
 
 
@@ -27,7 +27,7 @@ def make_yahoo_like(
     random_state: Any = 0,
     as_frame: bool = False,
 ) -> Any:
-    r"""Make up documents in the shape of Yahoo LTRC set 1, which may not be passed on.
+    r"""Generate documents in the shape of Yahoo LTRC set 1, which may not be redistributed.
 
     Features are uniform on [0, 1), in float32. With :math:`m = \lceil d / 10 \rceil` informative
     features, merit is
@@ -38,21 +38,21 @@ def make_yahoo_like(
             + 2 \left(x_1 - \tfrac12\right) \left(x_2 - \tfrac12\right),
         \quad w_j = 1 / \sqrt j,
 
-    standardised, plus normal noise; grades 0 to 4 cut it so that their shares are 25, 35, 25, 10
-    and 5 %. The sizes of the lists differ, and each has at least one document. Which features count
-    and by how much does not depend on the seed, so another seed gives a test set for the same task:
+    standardised, plus normal noise. Its quantiles give grades 0 to 4 with shares of 25, 35, 25, 10
+    and 5%. Each list has at least one document. The weights of the features do not depend on the
+    seed, so another seed gives a test set for the same task:
     ``make_yahoo_like(n_queries=6983, n_rows=165660, random_state=1)``.
 
     Parameters
     ----------
     n_queries, n_rows, n_features : int
-        The shape; those of the training part of the real set by default.
+        The shape; by default that of the training part of the real data.
     noise : float, default=0.5
         Standard deviation of the noise; that of merit is 1.
     random_state : int, Generator, RandomState or None
         Seed.
     as_frame : bool, default=False
-        Give a native data frame instead.
+        Return a native data frame.
 
     Returns
     -------
@@ -60,8 +60,8 @@ def make_yahoo_like(
 
     Notes
     -----
-    Only the shape is that of the real set: the features, their dependence and the shares of the
-    grades are not. The real files are read by `read_letor`.
+    Only the shape is that of the real data, not the features, their dependence and the shares of
+    the grades. `equirank.io.read_letor` reads the real files.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def make_yahoo_like(
     if not noise >= 0:
         raise DataError(f"noise of make_yahoo_like must be a number >= 0, got {noise!r}")
     seed = as_seed(random_state)
-    # Every query gets one document, and the rest falls where a gamma weight says.
+    # Every query has one document; the remaining ones follow gamma weights.
     rng = generator(seed, _SIZES)
     weight = rng.standard_gamma(2.0, n_queries)
     sizes = 1 + rng.multinomial(n_rows - n_queries, weight / weight.sum())
@@ -97,7 +97,7 @@ def make_yahoo_like(
 def _documents(
     n_rows: int, n_features: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make features and merit, block by block, so that nothing large is made twice."""
+    """Return features and merit, computed by blocks to save memory."""
     informative = -(-n_features // 10)
     weights = 1 / np.sqrt(np.arange(1, informative + 1))
     pair = 2.0 if n_features > 1 else 0.0

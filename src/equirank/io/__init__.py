@@ -1,4 +1,4 @@
-"""Files: reading and writing tables, LETOR files and pairs."""
+"""Readers and writers of tables, LETOR files and pairs."""
 
 import lazy_loader as _lazy
 

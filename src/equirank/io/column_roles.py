@@ -1,16 +1,15 @@
-"""Cells of text: which are missing, which are numbers, which labels are integers."""
+"""Roles of the columns of a table, and the conversion of its cells to arrays."""
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
-from ..core.errors import DataError, EquirankWarning
-from ..core.registry import suggest
+from ..core.errors import DataError, EquirankWarning, suggest
 from .files import shorten
 from .growing_arrays import GrowingArray
 
@@ -25,11 +24,15 @@ __all__ = [
     "Roles",
     "assign",
     "codes_of",
+    "existing_column",
+    "listed",
     "numbers_of",
+    "recognised_columns",
     "typed",
 ]
 
 
+#: A cell with one of these texts is missing.
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>")
 
 _MISSING = frozenset(MISSING)
@@ -39,7 +42,7 @@ _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
 class CellError(ValueError):
-    """A cell is not what its column holds: the row within the chunk and what was there."""
+    """A cell that cannot be converted: its row within the chunk, and its text."""
 
     def __init__(self, row: int, got: str) -> None:
         super().__init__(row, got)
@@ -47,7 +50,7 @@ class CellError(ValueError):
 
 
 def numbers_of(cells: Sequence[str]) -> np.ndarray:
-    """Read cells as doubles: NaN where missing, 1 and 0 for true and false (in any case).
+    """Convert cells to floats: NaN if missing, 1 and 0 for true and false (in any case).
 
     Examples
     --------
@@ -55,7 +58,7 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray:
     array([1.5, nan, 1. , 2. ])
     """
     try:
-        if "_" not in "".join(cells):  # Python's float would pass over underscores
+        if "_" not in "".join(cells):  # Python's float accepts underscores
             return np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:
         pass
@@ -75,7 +78,7 @@ def numbers_of(cells: Sequence[str]) -> np.ndarray:
 
 
 def codes_of(cells: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
-    """Code cells by first appearance: codes (-1 where missing) and the labels they stand for.
+    """Return codes in order of first appearance (-1 if missing), and their labels.
 
     Examples
     --------
@@ -90,9 +93,9 @@ def codes_of(cells: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
 
 
 def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
-    """Turn labels into integers where all are written as such, else into decimals if allowed.
+    """Convert labels to integers if all are written as such, else to decimals if allowed.
 
-    A leading zero, a plus sign or more than 64 bits keeps all of them text: nothing is lost.
+    A leading zero, a plus sign or more than 64 bits in one label keeps all of them text.
 
     Examples
     --------
@@ -108,9 +111,11 @@ def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
     return list(labels)
 
 
+#: A column: its name, None to recognise it, False for none.
 Name = str | Literal[False] | None
 Names = str | Sequence[str] | None
 
+#: The column names recognised for each role, in lower case.
 RECOGNISED: dict[str, tuple[str, ...]] = {
     "query": ("qid", "query", "query_id", "list", "list_id"),
     "relevance": ("relevance", "rel", "label", "grade", "y", "y_true"),
@@ -123,7 +128,7 @@ RECOGNISED: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Roles:
-    """The column of each role; ``others`` are taken as features as far as they hold numbers."""
+    """The column of each role; with ``others``, only numeric columns become features."""
 
     single: Mapping[str, str]
     sensitive: tuple[str, ...]
@@ -132,12 +137,12 @@ class Roles:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Name all columns to be read, each once."""
+        """The names of all columns to be read, each once."""
         return tuple(dict.fromkeys([*self.single.values(), *self.sensitive, *self.features]))
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Name the columns that hold labels, not numbers."""
+        """The names of the columns with labels instead of numbers."""
         return (*(self.single[r] for r in ("query", "ids") if r in self.single), *self.sensitive)
 
 
@@ -149,35 +154,35 @@ def assign(
     features: Names,
     **single: Name,
 ) -> Roles:
-    """Find the column of each role: the one named, else the one recognised by its name."""
+    """Return the column of each role: the given one, or else the one recognised by its name."""
     twice = [name for name in names if name and names.count(name) > 1]
     if twice:
-        raise DataError(f"{path}: each column name must occur once, got {twice[0]!r} again")
-    groups = _listed("sensitive", sensitive) or ()
-    wanted = _listed("features", features)
+        raise DataError(f"{path}: each column name must occur once, got {twice[0]!r} twice")
+    groups = _listed_names("sensitive", sensitive) or ()
+    wanted = _listed_names("features", features)
     found: dict[str, str] = {}
     for role, name in single.items():
         if name is not None and name is not False:
-            found[role] = _known(path, names, role, name)
+            found[role] = existing_column(path, names, role, name)
     for name in groups:
-        _known(path, names, "sensitive", name)
+        existing_column(path, names, "sensitive", name)
     for name in wanted or ():
-        _known(path, names, "features", name)
+        existing_column(path, names, "features", name)
     taken = {*found.values(), *groups, *(wanted or ())}
     if "score" in found or "position" in found:
-        # who names the one does not mean the other: a guessed position would overrule the score
+        # a recognised position would override a given score
         single = {
             r: n for r, n in single.items() if n is not None or r not in ("score", "position")
         }
     for role, name in single.items():
         if name is None:
-            near = [n for n in names if n.strip().lower() in RECOGNISED[role] and n not in taken]
-            if len(near) > 1:
+            matches = recognised_columns(names, RECOGNISED[role], taken)
+            if len(matches) > 1:
                 raise DataError(
-                    f"{path}: {role} must be named, since the columns {_words(near)} could all be "
-                    f"it; {role}=False for none"
+                    f"{path}: {role} must be named, since the columns {listed(matches)} could all "
+                    f"be it; {role}=False for none"
                 )
-            found |= {role: near[0]} if near else {}
+            found |= {role: matches[0]} if matches else {}
     used = list(found.values()) + list(groups)
     doubled = [name for name in used if used.count(name) > 1]
     if doubled:
@@ -186,28 +191,37 @@ def assign(
     return Roles(found, groups, rest if wanted is None else wanted, wanted is None)
 
 
-def _listed(argument: str, names: Names) -> tuple[str, ...] | None:
+def _listed_names(argument: str, names: Names) -> tuple[str, ...] | None:
     if names is None:
         return None
-    listed = (names,) if isinstance(names, str) else tuple(names)
-    for name in listed:
+    columns = (names,) if isinstance(names, str) else tuple(names)
+    for name in columns:
         if not isinstance(name, str):
             raise DataError(f"{argument} must name columns, got {name!r}")
-        if listed.count(name) > 1:
-            raise DataError(f"{argument} must name each column once, got {name!r} again")
-    return listed
+        if columns.count(name) > 1:
+            raise DataError(f"{argument} must name each column once, got {name!r} twice")
+    return columns
 
 
-def _known(path: str, names: Sequence[str], role: str, name: Any) -> str:
+def existing_column(path: str, names: Sequence[str], role: str, name: Any) -> str:
+    """Return the name if the table has such a column; else raise with the nearest name."""
     if not isinstance(name, str) or name not in names:
         hint = suggest(str(name), list(names))
         raise DataError(
-            f"{path}: {role} must be one of the columns {_words(names)}, got {name!r}{hint}"
+            f"{path}: {role} must be one of the columns {listed(names)}, got {name!r}{hint}"
         )
     return name
 
 
-def _words(names: Sequence[str]) -> str:
+def recognised_columns(
+    names: Sequence[str], known: Sequence[str], taken: Container[str]
+) -> list[str]:
+    """Return the columns with a known name, in any case of letters, that are not taken."""
+    return [name for name in names if name.strip().lower() in known and name not in taken]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return up to ten names for an error message."""
     return ", ".join(repr(name) for name in names[:10]) + (", ..." if len(names) > 10 else "")
 
 
@@ -217,17 +231,17 @@ class Chunk(Protocol):
     n_rows: int
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return a column as floats, NaN where missing; CellError where a cell is no number."""
+        """Return a column as floats, NaN if missing; raise CellError if a cell is no number."""
 
     def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        """Return a column as codes, -1 where missing, and the labels they stand for."""
+        """Return a column as codes, -1 if missing, and their labels."""
 
-    def place(self, row: int) -> str:
-        """Say where a row stands in the file."""
+    def location(self, row: int) -> str:
+        """Return the file and the line of a row, for error messages."""
 
 
 class _Labels:
-    """A column of labels, coded once for the whole file."""
+    """A column of labels with common codes for the whole file."""
 
     def __init__(self) -> None:
         self._codes, self._seen = GrowingArray(np.int32), dict[Any, int]()
@@ -238,7 +252,7 @@ class _Labels:
         self._codes.append(lookup[codes])
 
     def finish(self, text: bool, decimals: bool) -> np.ndarray:
-        """Return the column: an array of numbers, or of objects with None where missing."""
+        """Return the column: an array of numbers, or of objects with None if missing."""
         labels, codes = list(self._seen), self._codes.finish()
         labels = typed(labels, decimals) if text else labels
         values = np.empty(len(labels) + 1, dtype=object)
@@ -249,7 +263,7 @@ class _Labels:
 
 
 class Gatherer:
-    """Gathers the chunks of a file into arrays, and them into RankingData."""
+    """Collector of the chunks of a file, which it combines into RankingData."""
 
     def __init__(
         self,
@@ -272,19 +286,19 @@ class Gatherer:
         self._matrix = GrowingArray(dtype)
 
     def add(self, chunk: Chunk) -> None:
-        """Take the rows of a chunk."""
+        """Add the rows of a chunk."""
         roles = self.roles
         for role, array in self._numbers.items():
             values = self._read(chunk, role, roles.single[role])
             if role != "relevance" or self.missing[role] == "error":
-                self._refuse(chunk, role, roles.single[role], np.isnan(values))
+                self._check_present(chunk, role, roles.single[role], np.isnan(values))
             array.append(values)
         for name, column in self._labels.items():
             codes, labels = chunk.labels(name)
             if name not in roles.sensitive or self.missing["sensitive"] == "error":
                 role = "sensitive" if name in roles.sensitive else "query"
                 role = "ids" if roles.single.get("ids") == name else role
-                self._refuse(chunk, role, name, codes < 0)
+                self._check_present(chunk, role, name, codes < 0)
             column.append(codes, labels)
         self._add_features(chunk)
         self.n_rows += chunk.n_rows
@@ -293,17 +307,17 @@ class Gatherer:
         try:
             return chunk.numbers(name)
         except CellError as error:
-            place, got = chunk.place(error.row), shorten(error.got)
-            raise DataError(f"{place}: {role} ({name!r}) must be a number, got {got}") from None
+            where, got = chunk.location(error.row), shorten(error.got)
+            raise DataError(f"{where}: {role} ({name!r}) must be a number, got {got}") from None
 
-    def _refuse(self, chunk: Chunk, role: str, name: str, bad: np.ndarray) -> None:
-        if bad.any():
-            place = chunk.place(int(bad.argmax()))
+    def _check_present(self, chunk: Chunk, role: str, name: str, missing: np.ndarray) -> None:
+        if missing.any():
+            where = chunk.location(int(missing.argmax()))
             hint = {
                 "sensitive": '; missing_sensitive="category" keeps such rows as a group',
                 "relevance": '; missing_relevance="irrelevant" makes it 0',
             }.get(role, "")
-            raise DataError(f"{place}: {role} ({name!r}) must not be missing{hint}")
+            raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
 
     def _add_features(self, chunk: Chunk) -> None:
         columns = []
@@ -320,7 +334,7 @@ class Gatherer:
             block[:, j] = column
 
     def _leave_out(self, name: str) -> None:
-        """Drop a column that turned out to hold text."""
+        """Remove a feature that contains text."""
         at = self._features.index(name)
         if self.n_rows:
             wide = self._matrix.finish().reshape(self.n_rows, len(self._features))
@@ -331,24 +345,24 @@ class Gatherer:
 
     @property
     def left_out(self) -> list[str]:
-        """The features that turned out to hold text, in their order."""
+        """The features that contain text, in the order of the file."""
         return sorted(self._left_out, key=self.roles.features.index)
 
     def labels(self, *, text: bool) -> dict[str, np.ndarray]:
-        """Return the columns of labels alone, in the order of the file; None where missing."""
+        """Return only the columns of labels, in the order of the file; None if missing."""
         return {name: column.finish(text, decimals=False) for name, column in self._labels.items()}
 
     def finish(
         self, *, text: bool, left_out: Sequence[str] = (), quiet: bool = False
     ) -> RankingData:
-        """Return the data; ``text``: labels come as text and may stand for integers."""
+        """Return the data; with ``text``, labels written as integers become integers."""
         if self.n_rows == 0:
-            raise DataError(f"{self.path}: must hold at least one row, got only column names")
+            raise DataError(f"{self.path}: must contain at least one row, got only column names")
         left = [*left_out, *self.left_out]
         if left and self.roles.others and not quiet:
             warnings.warn(
                 f"{self.path}: columns without numbers or without a name are left out of X: "
-                f"{_words(left)}; encode them first, or say features=[...] to choose",
+                f"{listed(left)}; encode them first, or select columns with features=[...]",
                 EquirankWarning,
                 stacklevel=3,
             )

@@ -1,4 +1,4 @@
-"""`read_csv`: delimited text to RankingData, with the standard library or, faster, with pyarrow."""
+"""`read_csv`: delimited text to RankingData, by the standard library or, faster, by pyarrow."""
 
 import csv
 import io
@@ -17,28 +17,267 @@ from ..core.inputs import choose
 from .column_roles import MISSING, Gatherer, Name, Names, Roles, assign, codes_of, numbers_of
 from .files import open_bytes, shorten
 
-__all__ = ["PlainBytes", "csv_columns", "gather_csv", "read_csv"]
+__all__ = [
+    "PlainBytes",
+    "check_delimiter",
+    "csv_columns",
+    "csv_records",
+    "gather_csv",
+    "read_csv",
+]
+
+
+_ROWS = 8192  # rows of a chunk of the standard library
+_SMALL = 1 << 21  # bytes; importing pyarrow takes longer than reading a smaller file
+_BYTES = 1 << 20  # bytes of a chunk of pyarrow, which reads several ahead
+
+
+def read_csv(
+    path: str | os.PathLike[str],
+    *,
+    query: Name = None,
+    relevance: Name = None,
+    score: Name = None,
+    position: Name = None,
+    sensitive: Names = None,
+    cost: Name = None,
+    ids: Name = None,
+    features: Names = None,
+    delimiter: str = ",",
+    missing_sensitive: Literal["error", "category"] = "error",
+    missing_relevance: Literal["error", "irrelevant"] = "error",
+) -> RankingData:
+    r"""Read a CSV file with a header line (UTF-8; gzip or plain).
+
+    If an argument is None, its column is recognised by name, in any case of letters; two such
+    columns are an error. ``False`` means that there is no such column.
+
+    Parameters
+    ----------
+    path : path
+        The file. Gzip is recognised by its content.
+    query : str, optional
+        The query of each row. Recognised: qid, query, query_id, list, list_id. Without such a
+        column all rows are one query.
+    relevance : str, optional
+        Numbers >= 0. Recognised: relevance, rel, label, grade, y, y_true.
+    score : str, optional
+        A given score, higher first. Recognised, unless the position is named: score, scores,
+        y_score, prediction.
+    position : str, optional
+        A given position from 1 (0: not shown). Recognised, unless the score is named: position,
+        rank.
+    sensitive : str or sequence of str, optional
+        Sensitive attributes. They are never recognised by name.
+    cost : str, optional
+        Item costs > 0. Recognised: cost.
+    ids : str, optional
+        The id of each row. Recognised: id, ids, doc_id, docid, item_id.
+    features : str or sequence of str, optional
+        The columns of X. None: every remaining column with a name and only numbers, in the order
+        of the file; a warning names the omitted columns. ``()``: no X.
+    delimiter : str, default=","
+        One character.
+    missing_sensitive, missing_relevance : str
+        As in `as_ranking_data`.
+
+    Returns
+    -------
+    RankingData
+
+    Raises
+    ------
+    DataError
+        With file, line and text: a line with too few or too many cells, a cell that is not a
+        number in a column of numbers, a missing score, an unknown column, an empty file, a file
+        that is not text.
+
+    Notes
+    -----
+    A cell is missing if it is empty or one of NA, N/A, n/a, NaN, nan, null, NULL, <NA>. Missing
+    features become NaN. In columns of numbers, true and false are 1 and 0. Labels (query, ids,
+    sensitive) are integers if all of them are written as integers of 64 bits without leading
+    zeros, and text otherwise; a sensitive column of decimal numbers is read as numbers. If pyarrow
+    is installed, it parses large files, with the same result. The file is read in chunks: memory
+    is at most about twice the result.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "people.csv")
+    >>> _ = path.write_text("query,sex,score,relevance\nq1,f,0.2,1\nq1,m,0.9,0\n")
+    >>> read_csv(path, sensitive="sex")
+    RankingData(2 rows, 1 query, y, score, sex (2 groups))
+    >>> folder.cleanup()
+    """
+    name = os.fspath(path)
+    choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
+    check_delimiter(delimiter)
+    header = csv_columns(path, delimiter)
+    roles = assign(
+        name, header, query=query, relevance=relevance, score=score, position=position, cost=cost,
+        ids=ids, sensitive=sensitive, features=features,
+    )  # fmt: skip
+    rows = gather_csv(
+        path,
+        roles,
+        delimiter,
+        missing_sensitive=missing_sensitive,
+        missing_relevance=missing_relevance,
+    )
+    return rows.finish(text=True, left_out=[column for column in header if not column])
+
+
+def check_delimiter(delimiter: Any) -> None:
+    """Raise unless the delimiter is one character that can separate cells."""
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
+        raise DataError(f"delimiter must be one character, got {delimiter!r}")
+
+
+def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
+    """Return the column names of the first line."""
+    with csv_records(path, delimiter) as records:
+        return records.header()
+
+
+def gather_csv(
+    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **missing: str
+) -> Gatherer:
+    """Read the columns with a role: large files by pyarrow, if it is installed."""
+    with csv_records(path, delimiter) as records:
+        header = records.header()
+        one_line = records.line == 1
+    rows = Gatherer(os.fspath(path), roles, **missing)
+    fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
+    if not (fast and _gather_fast(path, header, delimiter, rows)):
+        rows = Gatherer(os.fspath(path), roles, **missing)
+        with csv_records(path, delimiter) as records:
+            records.header()
+            for chunk in records.chunks(header, roles):
+                rows.add(chunk)
+    return rows
+
+
+class _TextChunk:
+    """Rows of text cells."""
+
+    def __init__(self, path: str, columns: dict[str, Sequence[str]], lines: list[int]) -> None:
+        self._path, self._columns, self._lines, self.n_rows = path, columns, lines, len(lines)
+
+    def numbers(self, name: str) -> np.ndarray:
+        return numbers_of(self._columns[name])
+
+    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
+        return codes_of(self._columns[name])
+
+    def location(self, row: int) -> str:
+        return f"{self._path}, line {self._lines[row]}"
+
+
+class _Records:
+    """The records of a file, parsed by the standard library, and their first lines."""
+
+    def __init__(self, path: str, file: IO[str], delimiter: str) -> None:
+        self.path, self.line, self.begin, self._delimiter = path, 0, 1, delimiter
+        self._reader = csv.reader(self._lines(file), delimiter=delimiter, strict=True)
+
+    def _lines(self, file: IO[str]) -> Iterator[str]:
+        for self.line, line in enumerate(file, start=1):
+            if "\0" in line:
+                raise DataError(f"{self.path}, line {self.line}: must be text, got a NUL byte")
+            yield line
+
+    def _cells(self) -> Iterator[list[str]]:
+        """Yield the records, without blank lines."""
+        begin = self.line + 1
+        try:
+            for cells in self._reader:
+                if cells:
+                    self.begin = begin
+                    yield cells
+                begin = self.line + 1
+        except csv.Error as error:
+            raise DataError(f"{self.path}, line {self.line}: must be CSV: {error}") from None
+
+    def header(self) -> list[str]:
+        """Read the names of the columns."""
+        for names in self._cells():
+            return names
+        raise DataError(f"{self.path}: must have a line of column names, got an empty file")
+
+    def chunks(self, header: list[str], roles: Roles) -> Iterator[_TextChunk]:
+        """Yield the rows, some thousands at a time."""
+        indices = {name: header.index(name) for name in roles.needed}
+        rows, lines = list[list[str]](), list[int]()
+        for cells in self._cells():
+            if len(cells) != len(header):
+                got = shorten(self._delimiter.join(cells))
+                raise DataError(
+                    f"{self.path}, line {self.begin}: must have {len(header)} cells, "
+                    f"got {len(cells)} in {got}"
+                )
+            rows.append(cells)
+            lines.append(self.begin)
+            if len(rows) == _ROWS:
+                yield self._chunk(indices, rows, lines)
+                rows, lines = [], []
+        if rows:
+            yield self._chunk(indices, rows, lines)
+
+    def _chunk(
+        self, indices: dict[str, int], rows: list[list[str]], lines: list[int]
+    ) -> _TextChunk:
+        columns = list(zip(*rows, strict=True))
+        return _TextChunk(self.path, {name: columns[j] for name, j in indices.items()}, lines)
+
+
+@contextmanager
+def csv_records(path: str | os.PathLike[str], delimiter: str) -> Iterator[_Records]:
+    """Open a file and return its records; bytes that are not UTF-8 raise with their line."""
+    with open_bytes(path) as stream:
+        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        try:
+            yield _Records(os.fspath(path), text, delimiter)
+        except UnicodeDecodeError:
+            raise _not_text(path) from None
+        finally:
+            text.detach()
+
+
+def _not_text(path: str | os.PathLike[str]) -> DataError:
+    """Return an error that names the first line that is not UTF-8."""
+    with open_bytes(path) as stream:
+        for number, raw in enumerate(stream, start=1):
+            try:
+                raw.decode("utf-8")
+            except UnicodeDecodeError as error:
+                got = raw[max(0, error.start - 10) : error.start + 10]
+                where = f"{os.fspath(path)}, line {number}"
+                return DataError(f"{where}: must be text in UTF-8, got the bytes {got!r}")
+    return DataError(f"{os.fspath(path)}: must be text in UTF-8")
 
 
 class PlainBytes(io.RawIOBase):
-    """A stream that raises ValueError at a NUL byte or a quote that is not where quotes belong.
+    """A stream that raises ValueError at a NUL byte or a misplaced quote.
 
     A quote must open at the start of a cell, and close before a delimiter, the end of a line or
-    another quote. Within that, readers of CSV agree.
+    another quote. All CSV readers agree on such files.
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
         super().__init__()
         self._stream, self._open = stream, False
         self._before = np.frombuffer((delimiter + '\r\n"').encode(), np.uint8)
-        self._last = 10  # the byte before the block, as if a line had just ended
+        self._last = 10  # the byte before the block; initially a line end
 
     def readable(self) -> bool:
-        """Say yes."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read and check some bytes."""
+        """Read and check at most ``size`` bytes."""
         block = self._stream.read(size)
         self._check(block)
         return block
@@ -66,241 +305,17 @@ class PlainBytes(io.RawIOBase):
         self._last = block[-1]
 
 
-_ROWS = 8192  # rows of a chunk read with the standard library
-_SMALL = 1 << 21  # a smaller file is read before pyarrow is even imported
-_BYTES = 1 << 20  # bytes of a chunk read with pyarrow; it reads several ahead
-
-
-def read_csv(
-    path: str | os.PathLike[str],
-    *,
-    query: Name = None,
-    relevance: Name = None,
-    score: Name = None,
-    position: Name = None,
-    sensitive: Names = None,
-    cost: Name = None,
-    ids: Name = None,
-    features: Names = None,
-    delimiter: str = ",",
-    missing_sensitive: Literal["error", "category"] = "error",
-    missing_relevance: Literal["error", "irrelevant"] = "error",
-) -> RankingData:
-    r"""Read a CSV file with a header line (UTF-8; gzip or plain).
-
-    An argument that is None takes the column whose name is recognised, in any case of letters; two
-    such columns are an error that asks which. ``False`` says that there is no such column.
-
-    Parameters
-    ----------
-    path : path
-        The file. Gzip is recognised by its content.
-    query : str, optional
-        The list a row belongs to. Recognised: qid, query, query_id, list, list_id. Without such a
-        column all rows are one list.
-    relevance : str, optional
-        Numbers >= 0. Recognised: relevance, rel, label, grade, y, y_true.
-    score : str, optional
-        A given score, higher first. Recognised, unless the position is named: score, scores,
-        y_score, prediction.
-    position : str, optional
-        A given position from 1 (0: not shown). Recognised, unless the score is named: position,
-        rank.
-    sensitive : str or sequence of str, optional
-        Attributes of people. Never recognised by name: what a person's group is must be said.
-    cost : str, optional
-        What a mistake about the item costs, > 0. Recognised: cost.
-    ids : str, optional
-        A name per row. Recognised: id, ids, doc_id, docid, item_id.
-    features : str or sequence of str, optional
-        The columns of X. None: every column left over that has a name and holds numbers only, in
-        the order of the file; the others are named in a warning. ``()``: no X.
-    delimiter : str, default=","
-        One character.
-    missing_sensitive, missing_relevance : str
-        As in `as_ranking_data`.
-
-    Returns
-    -------
-    RankingData
-
-    Raises
-    ------
-    DataError
-        Naming file, line and text: a line with too few or too many cells, a cell that is not the
-        number its column wants, a missing score, an unknown column (the nearest is suggested), a
-        file that is empty or not text.
-
-    Notes
-    -----
-    A cell is missing when it is empty or one of NA, N/A, n/a, NaN, nan, null, NULL, <NA>. Missing
-    features become NaN. In columns of numbers true and false count as 1 and 0. Labels (query, ids,
-    sensitive) are integers where every one is written as one, of 64 bits and without leading
-    zeros, and text otherwise; a sensitive column of decimal numbers is read as numbers. Where
-    pyarrow is installed it does the splitting, with the same result. The file is read in chunks:
-    memory stays within about twice the result.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "people.csv")
-    >>> _ = path.write_text("query,sex,score,relevance\nq1,f,0.2,1\nq1,m,0.9,0\n")
-    >>> read_csv(path, sensitive="sex")
-    RankingData(2 rows, 1 query, y, score, sex (2 groups))
-    >>> folder.cleanup()
-    """
-    name = os.fspath(path)
-    choose("missing_sensitive", missing_sensitive, ("error", "category"))
-    choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise DataError(f"delimiter must be one character, got {delimiter!r}")
-    header = csv_columns(path, delimiter)
-    roles = assign(
-        name, header, query=query, relevance=relevance, score=score, position=position, cost=cost,
-        ids=ids, sensitive=sensitive, features=features,
-    )  # fmt: skip
-    rows = gather_csv(
-        path,
-        roles,
-        delimiter,
-        missing_sensitive=missing_sensitive,
-        missing_relevance=missing_relevance,
-    )
-    return rows.finish(text=True, left_out=[column for column in header if not column])
-
-
-def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
-    """Return the names of the columns, as the first line says them."""
-    with _records(path, delimiter) as records:
-        return records.header()
-
-
-def gather_csv(
-    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **missing: str
-) -> Gatherer:
-    """Gather the columns that have a role: with pyarrow where the file is large, else without."""
-    with _records(path, delimiter) as records:
-        header = records.header()
-        one_line = records.line == 1
-    rows = Gatherer(os.fspath(path), roles, **missing)
-    fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
-    if not (fast and _gather_fast(path, header, delimiter, rows)):
-        rows = Gatherer(os.fspath(path), roles, **missing)
-        with _records(path, delimiter) as records:
-            records.header()
-            for chunk in records.chunks(header, roles):
-                rows.add(chunk)
-    return rows
-
-
-class _TextChunk:
-    """Rows of text cells."""
-
-    def __init__(self, path: str, columns: dict[str, Sequence[str]], lines: list[int]) -> None:
-        self._path, self._columns, self._lines, self.n_rows = path, columns, lines, len(lines)
-
-    def numbers(self, name: str) -> np.ndarray:
-        return numbers_of(self._columns[name])
-
-    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        return codes_of(self._columns[name])
-
-    def place(self, row: int) -> str:
-        return f"{self._path}, line {self._lines[row]}"
-
-
-class _Records:
-    """The records of a file, split by the standard library, and the lines they begin at."""
-
-    def __init__(self, path: str, file: IO[str], delimiter: str) -> None:
-        self.path, self.line, self.begin, self._delimiter = path, 0, 1, delimiter
-        self._reader = csv.reader(self._lines(file), delimiter=delimiter, strict=True)
-
-    def _lines(self, file: IO[str]) -> Iterator[str]:
-        for self.line, line in enumerate(file, start=1):
-            if "\0" in line:
-                raise DataError(f"{self.path}, line {self.line}: must be text, got a NUL byte")
-            yield line
-
-    def _cells(self) -> Iterator[list[str]]:
-        """Return the records one by one, without blank lines."""
-        begin = self.line + 1
-        try:
-            for cells in self._reader:
-                if cells:
-                    self.begin = begin
-                    yield cells
-                begin = self.line + 1
-        except csv.Error as error:
-            raise DataError(f"{self.path}, line {self.line}: must be CSV: {error}") from None
-
-    def header(self) -> list[str]:
-        """Read the names of the columns."""
-        for names in self._cells():
-            return names
-        raise DataError(f"{self.path}: must have a line of column names, and the file is empty")
-
-    def chunks(self, header: list[str], roles: Roles) -> Iterator[_TextChunk]:
-        """Read the rows, some thousands at a time."""
-        places = {name: header.index(name) for name in roles.needed}
-        rows, lines = list[list[str]](), list[int]()
-        for cells in self._cells():
-            if len(cells) != len(header):
-                got = shorten(self._delimiter.join(cells))
-                raise DataError(
-                    f"{self.path}, line {self.begin}: must have {len(header)} cells, "
-                    f"got {len(cells)} in {got}"
-                )
-            rows.append(cells)
-            lines.append(self.begin)
-            if len(rows) == _ROWS:
-                yield self._chunk(places, rows, lines)
-                rows, lines = [], []
-        if rows:
-            yield self._chunk(places, rows, lines)
-
-    def _chunk(self, places: dict[str, int], rows: list[list[str]], lines: list[int]) -> _TextChunk:
-        columns = list(zip(*rows, strict=True))
-        return _TextChunk(self.path, {name: columns[j] for name, j in places.items()}, lines)
-
-
-@contextmanager
-def _records(path: str | os.PathLike[str], delimiter: str) -> Iterator[_Records]:
-    with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        try:
-            yield _Records(os.fspath(path), text, delimiter)
-        except UnicodeDecodeError:
-            raise _not_text(path) from None
-        finally:
-            text.detach()
-
-
-def _not_text(path: str | os.PathLike[str]) -> DataError:
-    """Find the line that is not UTF-8."""
-    with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                got = raw[max(0, error.start - 10) : error.start + 10]
-                place = f"{os.fspath(path)}, line {number}"
-                return DataError(f"{place}: must be text in UTF-8, got the bytes {got!r}")
-    return DataError(f"{os.fspath(path)}: must be text in UTF-8")
-
-
 class _ArrowChunk:
-    """Rows of text cells in pyarrow's columns."""
+    """Rows of text cells in columns of pyarrow."""
 
-    def __init__(self, batch: Any, places: dict[str, int]) -> None:
-        self._batch, self._places, self.n_rows = batch, places, batch.num_rows
+    def __init__(self, batch: Any, indices: dict[str, int]) -> None:
+        self._batch, self._indices, self.n_rows = batch, indices, batch.num_rows
 
     def _column(self, name: str) -> Any:
-        return self._batch.column(str(self._places[name]))
+        return self._batch.column(str(self._indices[name]))
 
     def numbers(self, name: str) -> np.ndarray:
-        """Cast a column where all of it is plain; pyarrow's numbers are then Python's."""
+        """Cast a column by pyarrow if all cells are plain numbers, else cell by cell."""
         column = self._column(name)
         try:
             values: np.ndarray = column.cast("float64").to_numpy(zero_copy_only=False)
@@ -315,7 +330,7 @@ class _ArrowChunk:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes, coded.dictionary.to_pylist()
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
         return f"record {row}"
 
 
@@ -329,17 +344,17 @@ def _arrow() -> ModuleType | None:
 def _gather_fast(
     path: str | os.PathLike[str], header: list[str], delimiter: str, rows: Gatherer
 ) -> bool:
-    """Gather with pyarrow; False where it is not installed or stumbles, to read again without.
+    """Read with pyarrow; return False if it is not installed or fails.
 
-    What is said about a bad line is left to the standard library, which knows the line.
+    The file is then read again by the standard library, which knows the line of an error.
     """
     arrow = _arrow()
     if arrow is None:
         return False
-    places = {name: header.index(name) for name in rows.roles.needed}
-    if not places:
+    indices = {name: header.index(name) for name in rows.roles.needed}
+    if not indices:
         return False
-    wanted = [str(place) for place in places.values()]
+    wanted = [str(index) for index in indices.values()]
     string = require("pyarrow", "data").string()
     try:
         with open_bytes(path) as stream:
@@ -349,7 +364,7 @@ def _gather_fast(
                     use_threads=False,
                     block_size=_BYTES,
                     skip_rows=1,
-                    column_names=[str(place) for place in range(len(header))],
+                    column_names=[str(index) for index in range(len(header))],
                 ),
                 arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
                 arrow.ConvertOptions(
@@ -361,7 +376,7 @@ def _gather_fast(
                 ),
             )
             for batch in batches:
-                rows.add(_ArrowChunk(batch, places))
+                rows.add(_ArrowChunk(batch, indices))
     except ValueError:
         return False
     return True

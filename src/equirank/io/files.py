@@ -1,22 +1,22 @@
-"""Opening files to read and to write: gzip seen by its first bytes, no half-written file left."""
+"""Opening files: gzip recognised by content, output renamed into place when complete."""
 
 import gzip
 import os
 import secrets
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from ..core.errors import DataError
 
-__all__ = ["as_text", "open_bytes", "replacing", "shorten"]
+__all__ = ["as_text", "check_writable", "open_bytes", "replacing", "shorten"]
 
 
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for reading bytes, unpacked where it is gzip (told by its first two bytes)."""
+    """Open a file for reading bytes; gzip, recognised by its first two bytes, is decompressed."""
     with open(path, "rb") as file:
         if file.peek(2)[:2] != b"\x1f\x8b":
             yield file
@@ -25,12 +25,25 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             try:
                 yield unpacked  # type: ignore[misc]
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-                raise DataError(f"{os.fspath(path)}: must be a whole gzip file: {error}") from None
+                raise DataError(
+                    f"{os.fspath(path)}: must be a complete gzip file: {error}"
+                ) from None
+
+
+def check_writable(path: str, inputs: Iterable[str] = ()) -> None:
+    """Raise if a file cannot be written or is one of the inputs."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.isdir(folder):
+        raise DataError(f"{path}: cannot be written: there is no folder {folder}")
+    if os.path.isdir(path):
+        raise DataError(f"{path}: cannot be written: it is a folder")
+    if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
+        raise DataError(f"{path}: cannot be written: it is an input file")
 
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Write a file under another name and rename it when all is there; else leave nothing."""
+    """Write a file to a temporary name and rename it when complete; else remove it."""
     target = Path(os.path.realpath(path))
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
@@ -46,13 +59,13 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def shorten(text: Any, width: int = 60) -> str:
-    """Quote a text for an error message, cut where it is long."""
+    """Return a text in quotes for an error message, truncated to ``width``."""
     text = str(text)
     return repr(text if len(text) <= width else text[: width - 3] + "...")
 
 
 def as_text(raw: bytes) -> str | None:
-    """Decode UTF-8, or give None for bytes that are not text."""
+    """Decode UTF-8; return None for bytes that are not text."""
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:

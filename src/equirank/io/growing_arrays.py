@@ -1,4 +1,4 @@
-"""Arrays and matrices that grow as a file is read, in place where the system allows it."""
+"""Arrays and matrices that grow while a file is read."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ __all__ = ["DenseRows", "GrowingArray", "SparseRows"]
 
 
 class GrowingArray:
-    """A 1-D array that is extended block by block, with an eighth to spare.
+    """A 1-D array that is extended block by block, with an eighth of spare capacity.
 
-    Large arrays are moved by the system without a copy: the peak stays near the size of the result.
+    The system moves large arrays without a copy: peak memory stays near the size of the result.
 
     Examples
     --------
@@ -28,45 +28,45 @@ class GrowingArray:
         self.size = 0
 
     def extend(self, count: int) -> np.ndarray:
-        """Add ``count`` zeros and give a view of them, valid until the next call."""
+        """Append ``count`` zeros and return a view of them, valid until the next call."""
         needed = self.size + count
         if needed > len(self._array):
-            # No view outlives the next call, so nothing refers to what may move.
+            # No view is used after the next call, so the array may be moved.
             self._array.resize(max(needed, needed + needed // 8), refcheck=False)
-        view = self._array[self.size : needed]  # resizing has filled it with zeros
+        view = self._array[self.size : needed]  # filled with zeros by resize
         self.size = needed
         return view
 
     def append(self, values: np.ndarray) -> None:
-        """Add values, cast to the array's type."""
+        """Append values, cast to the array's type."""
         self.extend(len(values))[:] = values
 
     def view(self) -> np.ndarray:
-        """Return what is there, valid until the next call."""
+        """Return a view of the content, valid until the next call."""
         return self._array[: self.size]
 
     def finish(self) -> np.ndarray:
-        """Return the array without what is to spare; it must not be extended after this."""
+        """Return the array without spare capacity; it must not be extended afterwards."""
         self._array.resize(self.size, refcheck=False)
         return self._array
 
 
 class DenseRows:
-    """Rows of a matrix, stored one after the other; it widens in place when a larger id appears."""
+    """Rows of a dense matrix, which is widened in place for a larger feature id."""
 
     def __init__(self, dtype: np.dtype[Any], n_features: int | None) -> None:
         self.n_features = n_features
         self._flat, self._rows, self._width, self._used = GrowingArray(dtype), 0, n_features or 0, 0
 
     def append(self, ends: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        """Add the rows of a block."""
+        """Append the rows of a block."""
         from ..kernels.svmlight_text import restride, scatter
 
         if len(columns) and self.n_features is None:
             self._used = max(self._used, int(columns.max()) + 1)
         try:
             if self._used > self._width:
-                # Half as many again from the second time on, so that widening stays rare.
+                # At least 1.5 times as wide, so that widening is rare.
                 wide = max(self._used, self._width * 3 // 2)
                 self._flat.extend(self._rows * (wide - self._width))
                 restride(self._flat.view(), self._rows, self._width, wide)
@@ -74,13 +74,13 @@ class DenseRows:
             block = self._flat.extend(len(ends) * self._width).reshape(len(ends), self._width)
         except MemoryError:
             raise DataError(
-                f"X must fit into memory, and {self._used} dense columns do not; use sparse=True"
+                f"X must fit into memory, got {self._used} dense columns; use sparse=True"
             ) from None
         scatter(ends, columns, values, block)
         self._rows += len(ends)
 
     def finish(self) -> np.ndarray | None:
-        """Return the matrix, None where no line has a feature."""
+        """Return the matrix, None if no line has a feature."""
         from ..kernels.svmlight_text import restride
 
         if self._width == 0:
@@ -102,7 +102,7 @@ class SparseRows:
         self._used = 0
 
     def append(self, ends: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
-        """Add the rows of a block."""
+        """Append the rows of a block."""
         self._ends.append(ends + self._columns.size)
         self._columns.append(columns)
         self._values.append(values)
@@ -110,7 +110,7 @@ class SparseRows:
             self._used = max(self._used, int(columns.max()) + 1)
 
     def finish(self) -> Any:
-        """Return the matrix, None where no line has a feature."""
+        """Return the matrix, None if no line has a feature."""
         from scipy.sparse import csr_matrix
 
         width = self.n_features or self._used

@@ -1,4 +1,4 @@
-"""`read_letor` and `write_letor`: SVMlight files with query ids, as LETOR, MSLR and Yahoo come."""
+"""`read_letor` and `write_letor`: SVMlight files with query ids, as used by LETOR and MSLR."""
 
 import os
 from typing import Any
@@ -39,36 +39,35 @@ def read_letor(
 ) -> RankingData:
     r"""Read an SVMlight file with query ids (LETOR, MSLR-WEB, Yahoo, Istella; gzip or plain).
 
-    A line is ``label qid:query id:value id:value ... # comment``. Blank lines and lines that are
-    only a comment count for nothing. The numbers are those of
-    `sklearn.datasets.load_svmlight_file`, bit for bit. The file is read in blocks: memory is that
-    of the result.
+    A line is ``label qid:query id:value id:value ... # comment``. Blank lines and lines with only
+    a comment are skipped. The numbers are bitwise those of `sklearn.datasets.load_svmlight_file`.
+    The file is read in blocks: memory is that of the result.
 
     Parameters
     ----------
     path : path
         The file. Gzip is recognised by its content.
     n_features : int, optional
-        The number of features, where the file may lack the last ones (a test set beside a training
-        set). A larger id in the file is an error. None: the largest id that occurs.
+        The number of features, if the file may lack the last ones (a test set). A larger id in
+        the file is an error. None: the largest id that occurs.
     zero_based : bool, default=False
-        Whether the first feature has id 0. It is never guessed, since a training and a test file
-        could then be guessed differently; an id of 0 is an error unless this is True.
+        Whether the first feature has id 0. It is never guessed, since the guesses for a training
+        and a test file could differ; an id of 0 is an error unless this is True.
     sparse : bool, default=False
-        Give X as SciPy CSR matrix instead of a dense array. A feature that a line lacks is 0, as
-        SVMlight means it; a missing value is written ``nan``.
+        Return X as a SciPy CSR matrix instead of a dense array. A feature that a line lacks is 0;
+        a missing value is written ``nan``.
     dtype : {numpy.float64, numpy.float32}
         The type of X.
     query_file : path, optional
-        Sizes of the queries, one a line, for a file without ``qid`` (LightGBM's
-        ``rank.train.query``, XGBoost's ``train.txt.group``). None: such a file beside ``path`` is
-        used where lines have no qid (the path with ``.query`` or ``.group`` added); without one,
-        all rows are one query. The queries are then numbered from 1.
+        Sizes of the queries, one per line, for a file without ``qid`` (LightGBM's
+        ``rank.train.query``, XGBoost's ``train.txt.group``). None: if lines have no qid, the path
+        with ``.query`` or ``.group`` added is used; without such a file, all rows are one query.
+        The queries are then numbered from 1.
     sensitive_features : array-like, data frame or dict, optional
-        Attributes of people, one value per row of the file, as in `as_ranking_data`.
+        Sensitive attributes, one value per row of the file, as in `as_ranking_data`.
     ids_from_comments : bool, default=False
-        Keep the comment of each line as the row's id: the document's name in ``docid = name ...``,
-        else the whole comment.
+        Use the comment of each line as the row's id: the name in ``docid = name ...``, else the
+        whole comment.
 
     Returns
     -------
@@ -77,13 +76,13 @@ def read_letor(
     Raises
     ------
     DataError
-        Naming file, line and text: a label that is not a number >= 0, a qid that is not an integer
+        With file, line and text: a label that is not a number >= 0, a qid that is not an integer
         or that only some lines have, a feature that is not ``id:value`` or occurs twice in a line,
         an empty file, a file that is not text.
 
     See Also
     --------
-    write_letor : The way back.
+    write_letor : The inverse.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def read_letor(
             reader.read(*block)
     labels = reader.labels.finish()
     if len(labels) == 0:
-        raise DataError(f"{reader.path}: must hold at least one row, and the file has none")
+        raise DataError(f"{reader.path}: must contain at least one row, got none")
     return as_ranking_data(
         matrix.finish(),
         labels,
@@ -125,7 +124,7 @@ def read_letor(
 def _queries(
     reader: SVMlightReader, query_file: str | os.PathLike[str] | None
 ) -> np.ndarray | None:
-    """Return the qid of each row: from the lines, else from the file of sizes, else none."""
+    """Return the qid of each row: from the lines, or else from a file of sizes, or else None."""
     if reader.with_qid:
         if query_file is not None:
             raise DataError(f"query_file must be None for {reader.path}, whose lines have a qid")
@@ -141,7 +140,9 @@ def _queries(
             word = raw.strip()
             if word and (not word.isdigit() or int(word) < 1):
                 got = shorten(as_text(word) or word)
-                raise DataError(f"{name}, line {number}: must be a query's size >= 1, got {got}")
+                raise DataError(
+                    f"{name}, line {number}: must be the size of a query, >= 1, got {got}"
+                )
             sizes += [int(word)] if word else []
     total, n_rows = sum(sizes), reader.labels.size
     if total != n_rows:
@@ -152,7 +153,7 @@ def _queries(
 
 
 def _side_file(path: str) -> str | None:
-    """Find the file of query sizes beside a file."""
+    """Return the file of query sizes in the folder of a file, or None."""
     stems = [path] + ([path[:-3]] if path.endswith(".gz") else [])
     names = [stem + end + packed for stem in stems for end in _SIDE_FILES for packed in ("", ".gz")]
     return next((name for name in names if os.path.isfile(name)), None)
@@ -166,30 +167,30 @@ def write_letor(
 ) -> None:
     """Write features, relevance and queries as an SVMlight file with query ids.
 
-    Numbers are written with the fewest digits that give them back, so that `read_letor` returns
-    the same arrays (float32 features with ``dtype=numpy.float32``). Rows are written as
-    `RankingData` holds them, query by query. Features that are 0 are left out, except that the
-    first row names the last feature where no row has it, to keep the number of features; a missing
-    value is ``nan``.
+    Numbers are written with the fewest digits that identify them, so that `read_letor` returns
+    the same arrays (float32 features with ``dtype=numpy.float32``). Rows are written query by
+    query, as stored in `RankingData`. Features equal to 0 are left out, except that the first row
+    names the last feature if no other row does, to keep the number of features; a missing value is
+    ``nan``.
 
     Parameters
     ----------
     data : RankingData
         With relevance, and with query labels that are integers (or texts such as ``"12"``).
     path : path
-        The file; packed with gzip where the name ends in ``.gz``. It is written under another name
-        and renamed when complete, so an error or an interrupt leaves an older file as it was.
+        The file; compressed with gzip if the name ends in ``.gz``. It is written to a temporary
+        name and renamed when complete, so an error or an interrupt keeps an older file.
     comments : array-like or "ids", optional
-        A text per row in the caller's row order, written after ``#``; ``"ids"``: the data's ids.
+        A text per row in input order, written after ``#``; ``"ids"``: the data's ids.
 
     Raises
     ------
     DataError
-        Where relevance is missing, a query label is not an integer or a comment has several lines.
+        If relevance is missing, a query label is not an integer or a comment has several lines.
 
     See Also
     --------
-    read_letor : The way back.
+    read_letor : The inverse.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def write_letor(
     if not isinstance(data, RankingData):
         raise DataError(f"data must be a RankingData, got {type(data).__name__}")
     if data.y is None:
-        raise DataError("data must have relevance (y) to be written as LETOR, and has none")
+        raise DataError("data must have relevance (y) to be written as LETOR, got none")
     qids = np.repeat(integers(data.qids), np.diff(data.offsets))
     texts = comment_texts(data, comments)
     width = data.X.nnz // len(data) if hasattr(data.X, "nnz") else data.n_features

@@ -1,4 +1,4 @@
-"""`read_pairs`: comparisons of two items, line by line, from CSV or Parquet."""
+"""`read_pairs`: comparisons of two items from CSV or Parquet files."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,12 +9,11 @@ import numpy as np
 
 from ..core.environment import require
 from ..core.errors import DataError
-from ..core.registry import suggest
-from .column_roles import CellError, Chunk, Roles
-from .delimited import _records
+from .column_roles import CellError, Chunk, Roles, existing_column, listed, recognised_columns
+from .delimited import check_delimiter, csv_records
 from .files import shorten
 from .growing_arrays import GrowingArray
-from .parquet import _BatchChunk, _files, _open
+from .parquet import BatchChunk, open_parquet, parquet_files
 
 __all__ = ["Pairs", "read_pairs"]
 
@@ -29,17 +28,17 @@ _ROWS = 1 << 16  # rows of a chunk of Parquet
 
 
 class Pairs(NamedTuple):
-    """Comparisons as ``fit_pairs`` takes them: ``model.fit_pairs(X, *pairs)``.
+    """Comparisons in the format of ``fit_pairs``: ``model.fit_pairs(X, *pairs)``.
 
     Attributes
     ----------
     pairs : ndarray of int of shape (n_pairs, 2)
         Row numbers.
     preference : ndarray or None
-        > 0 where the first row is preferred, < 0 where the second is, 0 where none is. None: always
-        the first.
+        > 0 if the first row is preferred, < 0 if the second is, 0 if neither is. None: always the
+        first.
     weight : ndarray or None
-        What each pair weighs. None: all the same.
+        Weight of each pair. None: all equal.
 
     Examples
     --------
@@ -65,27 +64,27 @@ def read_pairs(
 ) -> Pairs:
     r"""Read comparisons of two items: one per line of a CSV file, or per row of a Parquet file.
 
-    An argument that is None takes the column whose name is recognised, in any case of letters.
-    Contradictory and circular comparisons are kept as they are.
+    If an argument is None, its column is recognised by name, in any case of letters.
+    Contradictory and cyclic comparisons are kept.
 
     Parameters
     ----------
     path : path
-        CSV with a header line (UTF-8; gzip or plain), a Parquet file, or a folder of these.
-        Parquet is told by its first bytes.
+        CSV with a header line (UTF-8; gzip or plain), a Parquet file, or a folder of Parquet
+        files. Parquet is recognised by its first bytes.
     first, second : str, optional
         The columns of the two items. Recognised: first, winner, better, left, a; and second, loser,
         worse, right, b.
     preference : str, optional
-        A number > 0 where the first item is preferred, < 0 where the second is, 0 where none is.
+        A number > 0 if the first item is preferred, < 0 if the second is, 0 if neither is.
         Recognised: preference. Without such a column the first is always preferred.
     weight : str, optional
         Numbers >= 0. Recognised: weight.
     ids : array-like, optional
-        The name of each row of X, as in ``data.ids``; the file then holds names. None: it holds row
-        numbers from 0.
+        The name of each row of X, as in ``data.ids``, if the file contains names. None: it contains
+        row numbers from 0.
     delimiter : str, default=","
-        One character, of CSV.
+        One character, for CSV.
 
     Returns
     -------
@@ -95,8 +94,8 @@ def read_pairs(
     Raises
     ------
     DataError
-        Naming file, line and text: an unknown item, an item compared with itself, a cell that is
-        not the number it must be; no pair at all.
+        With file, line and text: an unknown item, an item compared with itself, a cell that is not
+        a number; or if the file has no pair.
 
     Examples
     --------
@@ -109,8 +108,7 @@ def read_pairs(
     ([[1, 0], [0, 2], [0, 1]], [1.0, -1.0, 0.0])
     >>> folder.cleanup()
     """
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise DataError(f"delimiter must be one character, got {delimiter!r}")
+    check_delimiter(delimiter)
     rows = _rows_by_name(ids)
     given = {"first": first, "second": second, "preference": preference, "weight": weight}
     items, numbers = GrowingArray(np.int64), dict[str, GrowingArray]()
@@ -120,7 +118,7 @@ def read_pairs(
             numbers.setdefault(role, GrowingArray(np.float64)).append(_number(chunk, columns, role))
     pairs = items.finish().reshape(-1, 2)
     if len(pairs) == 0:
-        raise DataError(f"{os.fspath(path)}: must hold at least one pair, got only column names")
+        raise DataError(f"{os.fspath(path)}: must contain at least one pair, got only column names")
     found = {role: array.finish() for role, array in numbers.items()}
     return Pairs(pairs, found.get("preference"), found.get("weight"))
 
@@ -131,25 +129,25 @@ def _rows_by_name(ids: Any) -> dict[str, int] | None:
     rows: dict[str, int] = {}
     for row, label in enumerate(np.asarray(ids).tolist()):
         if rows.setdefault(str(label), row) != row:
-            raise DataError(f"ids must name each row once, got {label!r} again in row {row}")
+            raise DataError(f"ids must be unique, got {label!r} again in row {row}")
     return rows
 
 
 def _chunks(
     path: str | os.PathLike[str], given: Mapping[str, str | None], delimiter: str
 ) -> Iterator[tuple[Chunk, dict[str, str]]]:
-    """Read the needed columns some thousand rows at a time."""
+    """Yield the needed columns, some thousand rows at a time."""
     name = os.fspath(path)
     if _is_parquet(path):
         parquet = require("pyarrow.parquet", "data")
-        for one in _files(path):
-            file = _open(parquet, one, ())
+        for one in parquet_files(path):
+            file = open_parquet(parquet, one, ())
             columns, begin = _columns(os.fspath(one), file.schema_arrow.names, given), 0
             for batch in file.iter_batches(_ROWS, columns=list(columns.values())):
-                yield _BatchChunk(os.fspath(one), batch, begin), columns
+                yield BatchChunk(os.fspath(one), batch, begin), columns
                 begin += batch.num_rows
         return
-    with _records(path, delimiter) as records:
+    with csv_records(path, delimiter) as records:
         header = records.header()
         columns = _columns(name, header, given)
         for chunk in records.chunks(header, Roles(columns, (), (), False)):
@@ -164,24 +162,23 @@ def _is_parquet(path: str | os.PathLike[str]) -> bool:
 
 
 def _columns(path: str, names: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
-    """Find the column of each role: the one named, else the one recognised by its name."""
+    """Return the column of each role: the given one, or else the one recognised by its name."""
     found: dict[str, str] = {}
-    shown = ", ".join(repr(name) for name in names[:10])
+    taken = {name for name in given.values() if name is not None}
     for role, name in given.items():
-        if name is not None and name not in names:
-            hint = suggest(str(name), list(names))
+        if name is not None:
+            found[role] = existing_column(path, names, role, name)
+            continue
+        matches = recognised_columns(names, RECOGNISED[role], taken)
+        if len(matches) > 1:
             raise DataError(
-                f"{path}: {role} must be one of the columns {shown}, got {name!r}{hint}"
+                f"{path}: {role} must be named, since the columns {listed(matches)} could all be it"
             )
-        taken = {other for other in given.values() if other is not None}
-        near = [n for n in names if n.strip().lower() in RECOGNISED[role] and n not in taken]
-        if name is None and len(near) > 1:
-            raise DataError(f"{path}: {role} must be named, since several columns could be it")
-        if name is not None or near:
-            found[role] = near[0] if name is None else name
+        if matches:
+            found[role] = matches[0]
         elif role in ("first", "second"):
             raise DataError(
-                f"{path}: {role} must be named, since none of the columns {shown} is it"
+                f"{path}: {role} must be named, since none of the columns {listed(names)} is it"
             )
     if len(set(found.values())) < len(found):
         raise DataError(f"{path}: each column must have one role, got one with several")
@@ -195,7 +192,7 @@ def _items(chunk: Chunk, columns: Mapping[str, str], rows: dict[str, int] | None
     if same.any():
         at = int(same.argmax())
         got = shorten(_cell(chunk, columns["first"], at))
-        raise DataError(f"{chunk.place(at)}: must compare two different items, got {got} twice")
+        raise DataError(f"{chunk.location(at)}: must compare two different items, got {got} twice")
     return table
 
 
@@ -207,12 +204,12 @@ def _item(chunk: Chunk, role: str, column: str, rows: dict[str, int] | None) -> 
         at = int((found < 0).argmax())
         wanted = "a row number from 0" if rows is None else "one of ids"
         got = "a missing cell" if codes[at] < 0 else shorten(labels[codes[at]])
-        raise DataError(f"{chunk.place(at)}: {role} ({column!r}) must be {wanted}, got {got}")
+        raise DataError(f"{chunk.location(at)}: {role} ({column!r}) must be {wanted}, got {got}")
     return found
 
 
 def _row(label: Any, rows: dict[str, int] | None) -> int:
-    """Return the row that a label stands for, -1 where it stands for none."""
+    """Return the row of a label, -1 if there is none."""
     word = str(label).strip()
     if rows is not None:
         return rows.get(word, -1)
@@ -225,16 +222,16 @@ def _cell(chunk: Chunk, column: str, at: int) -> Any:
 
 
 def _number(chunk: Chunk, columns: Mapping[str, str], role: str) -> np.ndarray:
-    """Return a column of numbers, each of which must be there."""
+    """Return a column of numbers without missing values."""
     column, wanted = columns[role], "a number >= 0" if role == "weight" else "a number"
     try:
         values = chunk.numbers(column)
     except CellError as error:
-        place, got = chunk.place(error.row), shorten(error.got)
-        raise DataError(f"{place}: {role} ({column!r}) must be {wanted}, got {got}") from None
+        where, got = chunk.location(error.row), shorten(error.got)
+        raise DataError(f"{where}: {role} ({column!r}) must be {wanted}, got {got}") from None
     bad = ~np.isfinite(values) | ((values < 0) & (role == "weight"))
     if bad.any():
         at = int(bad.argmax())
         got = "a missing cell" if np.isnan(values[at]) else f"'{values[at]:g}'"
-        raise DataError(f"{chunk.place(at)}: {role} ({column!r}) must be {wanted}, got {got}")
+        raise DataError(f"{chunk.location(at)}: {role} ({column!r}) must be {wanted}, got {got}")
     return values

@@ -1,4 +1,4 @@
-"""`read_parquet`: Parquet files to RankingData, row group by row group (needs pyarrow)."""
+"""`read_parquet`: Parquet files to RankingData (needs pyarrow)."""
 
 import os
 from collections.abc import Sequence
@@ -14,7 +14,14 @@ from ..core.errors import DataError
 from ..core.inputs import choose
 from .column_roles import CellError, Gatherer, Name, Names, Roles, assign
 
-__all__ = ["gather_parquet", "parquet_columns", "read_parquet"]
+__all__ = [
+    "BatchChunk",
+    "gather_parquet",
+    "open_parquet",
+    "parquet_columns",
+    "parquet_files",
+    "read_parquet",
+]
 
 
 _ROWS = 1 << 16  # rows of a chunk
@@ -36,16 +43,16 @@ def read_parquet(
 ) -> RankingData:
     """Read a Parquet file, or a folder of them in the order of their names.
 
-    Only the columns that are needed are read, some thousand rows at a time; memory is that of the
-    result. Types are those of the file: X is float32 where all its columns are, else float64.
+    Only the needed columns are read, some thousand rows at a time; memory is that of the result.
+    X is float32 if all its columns are, else float64.
 
     Parameters
     ----------
     path : path
         A file, or a folder whose ``*.parquet`` files have the same columns.
     query, relevance, score, position, sensitive, cost, ids, features : str, optional
-        Names of columns, recognised as in `read_csv`. With ``features=None`` every column left over
-        that holds numbers or truth values goes into X; the others are named in a warning.
+        Names of columns, recognised as in `read_csv`. With ``features=None`` X has every remaining
+        column of numbers or booleans; a warning names the omitted columns.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
 
@@ -56,8 +63,8 @@ def read_parquet(
     Raises
     ------
     DataError
-        Where a column is unknown, has the wrong type or lacks a value it must have, or where the
-        file is not Parquet or holds no row.
+        If a column is unknown, has the wrong type or lacks a required value, or if the file is not
+        Parquet or has no rows.
     MissingExtraError
         Without pyarrow, which comes with ``equirank[data]``.
 
@@ -88,14 +95,14 @@ def read_parquet(
 def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of the columns."""
     parquet = require("pyarrow.parquet", "data")
-    return list(_open(parquet, _files(path)[0], ()).schema_arrow.names)
+    return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
 
 
 def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -> Gatherer:
-    """Gather the columns that have a role, some thousand rows at a time."""
+    """Read the columns with a role, some thousand rows at a time."""
     parquet = require("pyarrow.parquet", "data")
-    name, paths = os.fspath(path), _files(path)
-    schema = _open(parquet, paths[0], ()).schema_arrow
+    name, paths = os.fspath(path), parquet_files(path)
+    schema = open_parquet(parquet, paths[0], ()).schema_arrow
     kinds = {field.name: _kind(field.type) for field in schema}
     left_out = [n for n in roles.features if roles.others and kinds[n] not in _NUMBERS]
     kept = tuple(n for n in roles.features if n not in left_out)
@@ -110,26 +117,28 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
     for one in paths:
-        file = _open(parquet, one, texts)
+        file = open_parquet(parquet, one, texts)
         _same_columns(name, one, schema, file.schema_arrow, wanted)
         begin = 0
         for batch in file.iter_batches(_ROWS, columns=wanted):
-            rows.add(_BatchChunk(os.fspath(one), batch, begin))
+            rows.add(BatchChunk(os.fspath(one), batch, begin))
             begin += batch.num_rows
     return rows
 
 
-def _files(path: str | os.PathLike[str]) -> list[Path]:
+def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
+    """Return the file, or the Parquet files of a folder in the order of their names."""
     folder = Path(path)
     if not folder.is_dir():
         return [folder]
     found = sorted(p for p in folder.glob("*.parquet") if not p.name.startswith((".", "_")))
     if not found:
-        raise DataError(f"{os.fspath(path)}: must hold files named *.parquet, and has none")
+        raise DataError(f"{os.fspath(path)}: must contain files named *.parquet, got none")
     return found
 
 
-def _open(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
+def open_parquet(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
+    """Open a Parquet file; the columns in ``texts`` are read as dictionaries."""
     try:
         return parquet.ParquetFile(path, read_dictionary=list(texts))
     except ValueError as error:
@@ -140,7 +149,7 @@ _NUMBERS = ("number", "single", "truth")
 
 
 def _kind(arrow_type: Any) -> str:
-    """Sort pyarrow's types into numbers, float32, truth values, text and the rest."""
+    """Return the kind of a pyarrow type: number, single (float32), truth, text or other."""
     types = require("pyarrow.types", "data")
     if types.is_dictionary(arrow_type):
         return "text" if _kind(arrow_type.value_type) == "text" else "other"
@@ -163,18 +172,19 @@ def _same_columns(name: str, path: Path, first: Any, other: Any, wanted: Sequenc
         expected = _kind(first.field(column).type)
         if kind != expected:
             raise DataError(
-                f"{os.fspath(path)}: column {column!r} must be of one type in all files of {name} "
+                f"{os.fspath(path)}: column {column!r} must have one type in all files of {name} "
                 f"({expected}), got {kind}"
             )
 
 
-class _BatchChunk:
+class BatchChunk:
     """Rows of a Parquet file."""
 
     def __init__(self, path: str, batch: Any, begin: int) -> None:
         self._path, self._batch, self._begin, self.n_rows = path, batch, begin, batch.num_rows
 
     def numbers(self, name: str) -> np.ndarray:
+        """Return a column as floats, NaN if missing."""
         column = self._batch.column(name)
         kind = _kind(column.type)
         if kind not in _NUMBERS:
@@ -186,6 +196,7 @@ class _BatchChunk:
         return values
 
     def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
+        """Return a column as codes, -1 if missing, and their labels."""
         column = self._batch.column(name)
         coded = column if hasattr(column, "indices") else column.dictionary_encode()
         labels = coded.dictionary.to_pylist()
@@ -193,5 +204,6 @@ class _BatchChunk:
         missing = np.array([label is None or label != label for label in labels] + [False])
         return np.where(missing[codes], -1, codes), labels
 
-    def place(self, row: int) -> str:
+    def location(self, row: int) -> str:
+        """Return the file and the number of a row."""
         return f"{self._path}, row {self._begin + row}"

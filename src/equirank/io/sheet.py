@@ -1,4 +1,4 @@
-"""A sheet: the rows of a small text file, each cell as it stands there."""
+"""Small text files as columns of unconverted cells, for the loaders of data sets."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..core.errors import DataError
-from .column_roles import CellError, numbers_of
+from .column_roles import CellError, listed, numbers_of
 from .files import open_bytes, shorten
 
 __all__ = ["Sheet"]
@@ -19,7 +19,7 @@ __all__ = ["Sheet"]
 class Sheet:
     """Columns of text cells, and the file they come from.
 
-    A column name that occurs twice must stand over equal cells; the first of them is kept.
+    Two columns with the same name must have equal cells; the first is kept.
     """
 
     def __init__(self, path: str, columns: dict[str, Sequence[str]]) -> None:
@@ -35,10 +35,10 @@ class Sheet:
         quoted: bool = True,
         keep: Callable[[str], bool] | None = None,
     ) -> "Sheet":
-        """Read a file, packed or not: with a header, or with the names given here.
+        """Read a file (gzip or plain), with a header or with the given names.
 
-        Empty lines are passed over. Cells that may be quoted are separated by one character;
-        where none is quoted, only lines that ``keep`` says yes to are taken.
+        Empty lines are skipped. The delimiter is one character if cells may be quoted. ``keep``
+        selects lines of files without quotes.
         """
         name = os.fspath(path)
         with open_bytes(path) as stream, io.TextIOWrapper(stream, "utf-8", newline="") as text:
@@ -52,17 +52,21 @@ class Sheet:
         columns: dict[str, Sequence[str]] = {}
         for head, column in cells:
             if columns.setdefault(head, column) != column:
-                raise DataError(f"{name}: the two columns {head!r} must be equal")
+                raise DataError(
+                    f"{name}: the two columns {head!r} must be equal, got different cells"
+                )
         return cls(name, columns)
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Return the number of rows."""
         return len(next(iter(self.columns.values())))
 
     def column(self, name: str) -> Sequence[str]:
         """Return the cells of a column."""
         if name not in self.columns:
-            raise DataError(f"{self.path}: must have a column {name!r}, and has none")
+            raise DataError(
+                f"{self.path}: must have a column {name!r}, got {listed(list(self.columns))}"
+            )
         return self.columns[name]
 
     def words(self, name: str) -> np.ndarray:
@@ -70,7 +74,7 @@ class Sheet:
         return _objects(self.column(name))
 
     def numbers(self, name: str) -> np.ndarray:
-        """Return a column as floats, NaN where a cell is missing."""
+        """Return a column as floats, NaN if a cell is missing."""
         try:
             return numbers_of(self.column(name))
         except CellError as error:
@@ -80,15 +84,13 @@ class Sheet:
             ) from None
 
     def integers(self, name: str) -> np.ndarray:
-        """Return a column as whole numbers; a cell that is none, or missing, is an error."""
+        """Return a column as integers; any other or missing cell is an error."""
         values = self.numbers(name)
         bad = ~(values == np.floor(values))
         if bad.any():
             row = int(bad.argmax())
             got = shorten(self.column(name)[row])
-            raise DataError(
-                f"{self.path}: {name!r} must be a whole number, got {got} in row {row + 1}"
-            )
+            raise DataError(f"{self.path}: {name!r} must be an integer, got {got} in row {row + 1}")
         return values.astype(np.int64)
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
@@ -102,7 +104,7 @@ class Sheet:
         return X
 
     def choice(self, name: str, meaning: dict[str, Any]) -> np.ndarray:
-        """Return a column with each cell replaced by what it stands for."""
+        """Return a column with each cell replaced by its meaning."""
         try:
             return _objects([meaning[cell] for cell in self.column(name)])
         except KeyError as error:
@@ -111,21 +113,21 @@ class Sheet:
             ) from None
 
     def where(self, kept: Sequence[bool] | np.ndarray) -> "Sheet":
-        """Keep some rows."""
+        """Return the selected rows."""
         mask = np.asarray(kept).tolist()
         if not any(mask):
-            raise DataError(f"{self.path}: must hold a row that is kept, and holds none")
+            raise DataError(f"{self.path}: must contain a selected row, got none")
         return Sheet(self.path, {n: list(compress(c, mask)) for n, c in self.columns.items()})
 
     def above(self, other: "Sheet") -> "Sheet":
-        """Put another sheet with the same columns below this one."""
+        """Return the rows of this sheet followed by those of another one."""
         return Sheet(self.path, {n: [*c, *other.column(n)] for n, c in self.columns.items()})
 
 
 def _quoted(
     path: str, text: IO[str], delimiter: str, names: Sequence[str] | None
 ) -> Iterable[tuple[str, Sequence[str]]]:
-    """Split a file whose cells may be quoted."""
+    """Return the columns of a file whose cells may be quoted."""
     rows = [row for row in csv.reader(text, delimiter=delimiter) if row]
     if names is None and rows:
         names = rows.pop(0)
@@ -140,7 +142,7 @@ def _plain(
     names: Sequence[str] | None,
     keep: Callable[[str], bool] | None,
 ) -> Iterable[tuple[str, Sequence[str]]]:
-    """Split a file without quotes: all cells at once, since a list per row is slow."""
+    """Return the columns of a file without quotes, split at once, which is faster than by row."""
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line]
     lines = lines if keep is None else list(filter(keep, lines))
     if names is None and lines:
@@ -151,9 +153,9 @@ def _plain(
 
 
 def _checked(path: str, names: Sequence[str] | None, widths: list[int]) -> Sequence[str]:
-    """Return the names, if there are rows and each has a cell for every name."""
+    """Return the names; raise unless there are rows with one cell per name."""
     if not names or not widths:
-        raise DataError(f"{path}: must hold rows, and the file has none")
+        raise DataError(f"{path}: must contain rows, got none")
     if set(widths) != {len(names)}:
         row = next(at for at, width in enumerate(widths) if width != len(names))
         raise DataError(

@@ -1,4 +1,4 @@
-"""Blocks of SVMlight text into growing arrays, with an error that names file, line and text."""
+"""Parsing and formatting of SVMlight text in blocks."""
 
 import re
 from collections.abc import Iterator
@@ -23,19 +23,19 @@ __all__ = [
 
 
 _BLOCK = 4 << 20  # bytes of text parsed at a time
-_PAD = 8  # bytes past the end that the parser may look at
+_PAD = 8  # bytes past the end that the parser may read
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 _EXPECTED = {
     "BAD_LABEL": "the label must be a number >= 0",
     "BAD_QID": "qid must be an integer of 64 bits, as in qid:7",
-    "BAD_FEATURE": "a feature must be id:value with a whole number as id",
+    "BAD_FEATURE": "a feature must be id:value with an integer as id",
     "BAD_VALUE": "a feature must be id:value with a number as value",
     "BAD_NUL": "must be text",
-    "FEATURE_LOW": "a feature id must be at least 1 (zero_based=True reads files that begin at 0)",
+    "FEATURE_LOW": "a feature id must be at least 1 (zero_based=True for files that start at 0)",
     "FEATURE_HIGH": "a feature id must be within n_features={width} and 2147483647",
-    "QID_ABSENT": "each line must have a qid where the lines before have one",
-    "QID_UNEXPECTED": "no line may have a qid where the lines before have none",
-    "QID_LATE": "qid must stand right after the label",
+    "QID_ABSENT": "each line must have a qid if the lines before have one",
+    "QID_UNEXPECTED": "no line may have a qid if the lines before have none",
+    "QID_LATE": "qid must follow the label",
     "TWICE": "a feature must occur once in a line, and {number} occurs again",
     "NO_COMMENT": "each line must have a comment for ids_from_comments",
 }
@@ -46,8 +46,8 @@ def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
     """Read whole lines into a buffer: (buffer, size, number of the first line)."""
     buffer, held, line, start = bytearray(_BLOCK + _PAD), 0, 1, True
     while True:
-        room = len(buffer) - _PAD
-        got = stream.readinto(memoryview(buffer)[held:room])  # type: ignore[attr-defined]
+        capacity = len(buffer) - _PAD
+        got = stream.readinto(memoryview(buffer)[held:capacity])  # type: ignore[attr-defined]
         end = held + got
         if start and end >= 3:
             start = False
@@ -66,12 +66,12 @@ def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
             held = end - cut
         else:
             held = end
-            if held == room:  # a line longer than the buffer
+            if held == capacity:  # a line longer than the buffer
                 buffer = buffer[:held] + bytearray(held + _PAD)
 
 
 class SVMlightReader:
-    """Parses blocks into growing arrays and speaks of malformed lines."""
+    """Parser of blocks into growing arrays; errors name file, line and text."""
 
     def __init__(
         self, path: str, base: int, matrix: DenseRows | SparseRows, with_comments: bool
@@ -80,11 +80,11 @@ class SVMlightReader:
         self.labels, self.qids = GrowingArray(np.float64), GrowingArray(np.int64)
         self.ids: list[str] | None = [] if with_comments else None
         self.with_qid = -1
-        self._room = -1
+        self._capacity = -1
 
-    def _allocate(self, room: int) -> None:
-        """Make the arrays one block is parsed into; what stays unused is never touched."""
-        self._room, rows, entries = room, room // 2 + 1, room // 4 + 1
+    def _allocate(self, capacity: int) -> None:
+        """Allocate the arrays that a block is parsed into; unused parts are never touched."""
+        self._capacity, rows, entries = capacity, capacity // 2 + 1, capacity // 4 + 1
         self._rows = np.empty(rows), np.empty(rows, np.int64), np.empty(rows, np.int64)
         self._entries = np.empty(entries, np.int32), np.empty(entries)
         self._slow = np.empty((rows + entries, 3), np.int64)
@@ -94,7 +94,7 @@ class SVMlightReader:
         """Parse the lines in ``buffer[:size]``, the first of which has number ``line``."""
         from ..kernels.svmlight_text import parse_block
 
-        if len(buffer) != self._room:
+        if len(buffer) != self._capacity:
             self._allocate(len(buffer))
         width, largest = self.matrix.n_features, np.iinfo(np.int32).max
         last = largest if width is None else width - 1 + self.base
@@ -142,10 +142,10 @@ class SVMlightReader:
         columns: np.ndarray,
         values: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Sort the entries of each row by feature, and refuse a feature that occurs twice."""
+        """Sort the entries of each row by feature; raise if a feature occurs twice."""
         sizes = np.diff(ends, prepend=0)
         row = np.repeat(np.arange(len(ends)), sizes)
-        count = len(row)  # without the entries of a line that turned out malformed
+        count = len(row)  # without the entries of a malformed line
         order = np.lexsort((columns[:count], row))
         columns, values = columns[:count][order], values[:count][order]
         twice = np.flatnonzero((columns[1:] == columns[:-1]) & (row[1:] == row[:-1]))
@@ -161,17 +161,17 @@ class SVMlightReader:
         start = buffer.rfind(b"\n", 0, where) + 1
         raw = bytes(buffer[start : buffer.find(b"\n", where)])
         number_of_line = line + buffer.count(b"\n", 0, where)
-        place = f"{self.path}, line {number_of_line}"
+        location = f"{self.path}, line {number_of_line}"
         text = as_text(raw)
         if text is None:
-            raise DataError(f"{place}: must be text in UTF-8, got the bytes {raw[:20]!r}")
+            raise DataError(f"{location}: must be text in UTF-8, got the bytes {raw[:20]!r}")
         token = bytes(buffer[where:]).split(None, 1)[0] if problem != "NO_COMMENT" else b""
         if problem == "FEATURE_RANGE":
             number = int(token.split(b":")[0])
             problem = "FEATURE_LOW" if number < self.base else "FEATURE_HIGH"
         expected = _EXPECTED[problem].format(number=number, width=self.matrix.n_features)
         got = f"{shorten(token.decode())} in " if problem in _NAMES_TOKEN else ""
-        raise DataError(f"{place}: {expected}, got {got}{shorten(text)}")
+        raise DataError(f"{location}: {expected}, got {got}{shorten(text)}")
 
 
 def _name(code: int) -> str:
@@ -181,7 +181,7 @@ def _name(code: int) -> str:
 
 
 def _number(token: bytearray) -> float | None:
-    """Read a number that the kernel left alone, as Python does, without its underscores."""
+    """Convert a number that the kernel does not, as Python does, but without underscores."""
     try:
         return None if b"_" in token else float(token)
     except ValueError:
@@ -189,7 +189,7 @@ def _number(token: bytearray) -> float | None:
 
 
 def _start_of_row(buffer: bytearray, row: int) -> int:
-    """Find the byte where a row's label begins."""
+    """Return the byte at which the label of a row begins."""
     start = 0
     while True:
         raw = buffer[start : buffer.find(b"\n", start)]
@@ -202,7 +202,7 @@ def _start_of_row(buffer: bytearray, row: int) -> int:
 
 
 def integers(qids: np.ndarray) -> np.ndarray:
-    """Return query labels as int64, or say which one is no integer."""
+    """Return query labels as int64; raise if one is not an integer."""
     result = []
     for label in qids.tolist():
         whole = isinstance(label, int) or (isinstance(label, float) and label.is_integer())
@@ -225,19 +225,19 @@ def comment_texts(data: RankingData, comments: Any) -> list[bytes] | None:
         if comments != "ids":
             raise DataError(f'comments must be a text per row or "ids", got {comments!r}')
         if data.ids is None:
-            raise DataError('data must have ids for comments="ids", and has none')
+            raise DataError('data must have ids for comments="ids", got none')
         stored = data.ids
     else:
         given = np.array([str(comment) for comment in comments], dtype=object)
         if len(given) != len(data):
             raise DataError(f"comments must have one text per row ({len(data)}), got {len(given)}")
-        # The stored row s is row rows[s] of the caller, by rank where rows were selected.
+        # Stored row s is input row rows[s]; of selected rows only the order counts.
         stored = given if data.rows is None else given[np.argsort(np.argsort(data.rows))]
     texts = [str(text).strip().encode() for text in stored]
     for row, text in enumerate(texts):
         if b"\n" in text or b"\r" in text or b"\0" in text:
             raise DataError(
-                f"comments must be of one line, got {shorten(text.decode())} in row {row}"
+                f"comments must be single lines, got {shorten(text.decode())} in row {row}"
             )
     return texts
 
@@ -253,7 +253,7 @@ def lacks_last(X: Any) -> bool:
 
 
 def entries(X: Any, rows: slice, extra: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return what a block of rows holds: ends of the rows, columns and values."""
+    """Return the entries of a block of rows: ends of the rows, columns and values."""
     if X is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     if hasattr(X, "nnz"):
@@ -279,7 +279,7 @@ def format_block(
     values: np.ndarray,
     comments: list[bytes] | None,
 ) -> bytes:
-    """Write a block of rows as text."""
+    """Return a block of rows as text."""
     from ..kernels.svmlight_text import decimals, format_rows
 
     if len(ends) == 0:
@@ -306,7 +306,7 @@ def format_block(
 
 
 def _repr(number: float, single: bool) -> bytes:
-    """Write a number with the fewest digits that give it back."""
+    """Return a number with the fewest digits that identify it."""
     if single:
         short = str(np.float32(number))
         if np.float32(float(short)) == np.float32(number):

@@ -1,4 +1,4 @@
-"""Reading the file of a command, whatever its format."""
+"""Tables in any supported format, recognised by the ending of the file name."""
 
 import os
 from dataclasses import replace
@@ -7,11 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import RankingData
+from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from .column_roles import Gatherer, Roles, assign
-from .delimited import csv_columns, gather_csv
-from .parquet import gather_parquet, parquet_columns
+from .delimited import csv_columns, gather_csv, read_csv
+from .letor import read_letor
+from .parquet import gather_parquet, parquet_columns, read_parquet
 
 __all__ = ["FORMATS", "TableFile", "format_of", "read_file"]
 
@@ -34,8 +35,8 @@ def read_file(
     missing_relevance: Any,
     ids: Any = False,
     **columns: str | None,
-) -> "RankingData":
-    """Read a file as the format says, else as its name ends."""
+) -> RankingData:
+    """Read a file in the given format, or else by the ending of its name."""
     chosen = file_format or format_of(path)
     if chosen == "letor":
         return _read_letor(path, sensitive=sensitive, **columns)
@@ -43,16 +44,12 @@ def read_file(
     names |= {"sensitive": sensitive, "ids": ids, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     if chosen == "parquet":
-        from .parquet import read_parquet
-
         return read_parquet(path, **names)
-    from .delimited import read_csv
-
     return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
 
 
 def format_of(path: str) -> str:
-    """Tell the format by the ending of the name."""
+    """Return the format that the ending of the name implies."""
     name = os.path.basename(path).lower().removesuffix(".gz")
     for word, known in FORMATS.items():
         if name.endswith(known):
@@ -61,19 +58,16 @@ def format_of(path: str) -> str:
         raise FileNotFoundError(2, "", path)
     endings = ", ".join(ending for each in FORMATS.values() for ending in each)
     raise DataError(
-        f"{path}: the ending tells no format (known: {endings}); "
-        f"say it with --format {'|'.join(FORMATS)}"
+        f"{path}: the name must end in one of {endings}, or the format must be given with "
+        f"--format {'|'.join(FORMATS)}"
     )
 
 
-def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> "RankingData":
-    """Read SVMlight with query ids, where columns are the numbers of features."""
-    from ..core.data import as_ranking_data
-    from .letor import read_letor
-
+def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> RankingData:
+    """Read SVMlight with query ids, where columns are feature numbers."""
     for role in ("query", "relevance"):
         if columns[role] is not None:
-            raise DataError(f"--{role} must be left out for LETOR, whose lines begin with it")
+            raise DataError(f"--{role} must be omitted for LETOR, whose lines begin with it")
     data = read_letor(path)
 
     def feature(option: str, number: str | None) -> Any:
@@ -81,7 +75,7 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> "R
             return None
         if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
             raise DataError(
-                f"--{option} must be the number of a feature from 1 to {data.n_features} "
+                f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
         return data.to_original(data.X[:, int(number) - 1])
@@ -144,9 +138,9 @@ class TableFile:
         missing_relevance: str = "error",
         **single: Any,
     ) -> tuple[RankingData, list[str]]:
-        """Return the data with the features that hold numbers, and the names of those that do not.
+        """Return the data with its numeric features, and the names of the other features.
 
-        ``single`` names the columns of query, relevance, cost and ids as `read_csv` takes them.
+        ``single`` names the columns of query, relevance, cost and ids, as in `read_csv`.
         """
         roles = assign(
             self.path, self.columns, sensitive=list(sensitive), features=features, **single
@@ -159,7 +153,7 @@ class TableFile:
         return rows.finish(text=self._text, quiet=True), rows.left_out
 
     def labels(self, names: list[str]) -> dict[str, np.ndarray]:
-        """Return columns of labels in the order of the file; None where one is missing."""
+        """Return columns of labels in the order of the file; None if missing."""
         if not names:
             return {}
         rows = self._gather(Roles({}, tuple(names), (), False), missing_sensitive="category")

@@ -1,11 +1,15 @@
-"""Write a table to a file: to a temporary name first, then renamed."""
+"""Writing of tables as CSV, TSV, JSON or Parquet files."""
 
 import csv
 import io
+import json
+import math
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..core.environment import require
 from ..core.errors import DataError
+from .files import check_writable, replacing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -17,25 +21,15 @@ ENDINGS = (".csv", ".tsv", ".tab", ".json", ".parquet", ".pq")
 
 
 def check_target(path: str, inputs: list[str]) -> None:
-    """Refuse a file that cannot be written, or that would replace the data, before the work."""
-    _kind(path)
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise DataError(f"{path}: cannot be written: there is no folder {folder}")
-    if os.path.isdir(path):
-        raise DataError(f"{path}: cannot be written: it is a folder")
-    if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
-        raise DataError(f"{path}: cannot be written: it is the file that is read")
-    if _kind(path) in (".parquet", ".pq"):
-        from ..core.environment import require
-
+    """Raise if a table cannot be written to a file or the file is one of the inputs."""
+    kind = _kind(path)
+    check_writable(path, inputs)
+    if kind in (".parquet", ".pq"):
         require("pyarrow.parquet", "data")
 
 
 def write_table(path: str, columns: "dict[str, np.ndarray]") -> None:
-    """Write columns as the ending says: CSV or TSV (``.gz`` may follow), JSON rows, Parquet."""
-    from .files import replacing
-
+    """Write columns as CSV or TSV (``.gz`` may follow), JSON rows or Parquet, by the ending."""
     kind = _kind(path)
     plain = {name: values.tolist() for name, values in columns.items()}
     try:
@@ -67,9 +61,6 @@ def _delimited(plain: dict[str, list[Any]], kind: str) -> str:
 
 
 def _json(plain: dict[str, list[Any]]) -> str:
-    import json
-    import math
-
     def cell(value: Any) -> Any:
         return None if isinstance(value, float) and not math.isfinite(value) else value
 
@@ -81,7 +72,5 @@ def _json(plain: dict[str, list[Any]]) -> str:
 
 
 def _write_parquet(file: Any, columns: "dict[str, np.ndarray]") -> None:
-    from ..core.environment import require
-
     arrow, parquet = require("pyarrow", "data"), require("pyarrow.parquet", "data")
     parquet.write_table(arrow.table({n: arrow.array(v.tolist()) for n, v in columns.items()}), file)

@@ -1,1 +1,1 @@
-"""Arrays in, arrays out: the arithmetic, without classes and without checks."""
+"""Numerical kernels: functions of arrays without validation."""

@@ -1,4 +1,4 @@
-"""Sorting by comparisons, many lists side by side: coins by key, splits at pivots, counted wins."""
+"""Sorting of many lists by comparisons: keyed coin flips, splits at pivots, counted wins."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ __all__ = [
 
 @compiled
 def row_marks(bits: np.ndarray) -> np.ndarray:
-    """Return each row of 64-bit words a number made of all of them."""
+    """Return a hash of each row of 64-bit words."""
     marks = np.empty(bits.shape[0], dtype=np.uint64)
     for row in range(bits.shape[0]):
         mark = np.uint64(bits.shape[1])
@@ -32,7 +32,7 @@ def row_marks(bits: np.ndarray) -> np.ndarray:
 
 @compiled
 def draw_keys(keys: np.ndarray, draws: np.ndarray) -> np.ndarray:
-    """Return the keys of all lists in each draw, draw after draw."""
+    """Return the keys of all lists for each draw, draw by draw."""
     result = np.empty(len(keys) * len(draws), dtype=np.uint64)
     at = 0
     for draw in draws:
@@ -44,7 +44,7 @@ def draw_keys(keys: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 @compiled
 def row_priorities(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Draw one number per row, from the key of its list and its place in it."""
+    """Draw one number per row, from the key of its list and its index in it."""
     result = np.empty(offsets[-1])
     for query in range(len(keys)):
         for row in range(offsets[query], offsets[query + 1]):
@@ -60,23 +60,23 @@ def drawn_before(
     query: np.ndarray,
     first: np.ndarray,
     second: np.ndarray,
-    chance: np.ndarray,
+    probability: np.ndarray,
     deterministic: bool,
 ) -> np.ndarray:
-    """Decide for each pair whether ``first`` goes before ``second``.
+    """Return for each pair whether ``first`` is ranked before ``second``.
 
-    With probability ``chance``; deterministically where it is more than one half, by a fair coin
-    where it is exactly that. A pair's coin depends on its list's key and the two places only.
+    This happens with the given probability; deterministically if it is above 1/2, with a fair coin
+    at 1/2. The coin of a pair depends only on the key of its list and the two indices.
     """
     result = np.empty(len(first), dtype=np.bool_)
     for at in range(len(first)):
-        if deterministic and chance[at] != 0.5:
-            result[at] = chance[at] > 0.5
+        if deterministic and probability[at] != 0.5:
+            result[at] = probability[at] > 0.5
             continue
         begin = begins[query[at]]
         key = key_of(keys[query[at]], np.uint64(first[at] - begin))
         coin = uniform(key_of(key, np.uint64(second[at] - begin)), np.uint64(1))
-        result[at] = coin < chance[at]
+        result[at] = coin < probability[at]
     return result
 
 
@@ -84,29 +84,29 @@ def drawn_before(
 def split_parts(
     order: np.ndarray, begins: np.ndarray, ends: np.ndarray, before: np.ndarray
 ) -> np.ndarray:
-    """Move the rows of each part before or behind its pivot, which stands first; in place.
+    """Move the rows of each part before or after its pivot, the first row; in place.
 
-    ``before`` holds a truth value for each row behind a pivot, part after part. Rows on one side
-    keep their order. Gives the place of each pivot.
+    ``before`` has one value per row that follows a pivot, part by part. Rows on one side keep their
+    order. Returns the index of each pivot.
     """
     pivots = np.empty(len(begins), dtype=np.int64)
-    behind = np.empty(len(before), dtype=order.dtype)
+    after = np.empty(len(before), dtype=order.dtype)
     at = 0
     for part in range(len(begins)):
-        pivot, place, waiting = order[begins[part]], begins[part], 0
+        pivot, to, n_after = order[begins[part]], begins[part], 0
         for source in range(begins[part] + 1, ends[part]):
             row = order[source]
             if before[at]:
-                order[place] = row
-                place += 1
+                order[to] = row
+                to += 1
             else:
-                behind[waiting] = row
-                waiting += 1
+                after[n_after] = row
+                n_after += 1
             at += 1
-        order[place] = pivot
-        pivots[part] = place
-        for row in range(waiting):
-            order[place + 1 + row] = behind[row]
+        order[to] = pivot
+        pivots[part] = to
+        for row in range(n_after):
+            order[to + 1 + row] = after[row]
     return pivots
 
 
@@ -114,10 +114,10 @@ def split_parts(
 def finish_parts(
     order: np.ndarray, begins: np.ndarray, ends: np.ndarray, before: np.ndarray
 ) -> None:
-    """Sort small parts of which every pair is decided, as quicksort by first rows would; in place.
+    """Sort small parts whose pairs are all decided, as quicksort by first rows does; in place.
 
-    ``before`` says of all pairs (a, b), a < b, of places of each part, in the order of
-    `later_pairs`, whether b's row goes before a's. Each row goes down a tree of those before it.
+    ``before`` states for all pairs of indices (a, b), a < b, of each part, in the order of
+    `later_pairs`, whether row b is ranked before row a. Each row descends a binary tree.
     """
     at = 0
     for part in range(len(begins)):
@@ -126,7 +126,7 @@ def finish_parts(
         for row in range(1, size):
             node = 0
             while True:
-                # the pair (node, row) follows those of all earlier nodes
+                # the pair (node, row) follows the pairs of all earlier nodes
                 pair = at + node * (2 * size - node - 1) // 2 + row - node - 1
                 side = left if before[pair] else right
                 if side[node] < 0:
@@ -135,21 +135,21 @@ def finish_parts(
                 node = side[node]
         at += size * (size - 1) // 2
         rows = order[begin : begin + size].copy()
-        waiting, n_waiting, node, place = np.empty(size, dtype=np.int64), 0, 0, begin
-        while node >= 0 or n_waiting > 0:
+        stack, n_stack, node, to = np.empty(size, dtype=np.int64), 0, 0, begin
+        while node >= 0 or n_stack > 0:
             while node >= 0:
-                waiting[n_waiting] = node
-                n_waiting += 1
+                stack[n_stack] = node
+                n_stack += 1
                 node = left[node]
-            n_waiting -= 1
-            node = waiting[n_waiting]
-            order[place] = rows[node]
-            place += 1
+            n_stack -= 1
+            node = stack[n_stack]
+            order[to] = rows[node]
+            to += 1
             node = right[node]
 
 
 def later_pairs(offsets: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Go through all pairs (a, b), a < b, of each list, at most ``size`` at a time."""
+    """Yield all pairs (a, b), a < b, of each list, at most ``size`` at a time."""
     sizes = np.diff(offsets)
     partners = np.repeat(offsets[1:], sizes) - np.arange(offsets[-1]) - 1
     done = np.concatenate([[0], np.cumsum(partners)])
@@ -160,8 +160,10 @@ def later_pairs(offsets: np.ndarray, size: int) -> Iterator[tuple[np.ndarray, np
 
 
 @compiled
-def add_wins(wins: np.ndarray, first: np.ndarray, second: np.ndarray, chance: np.ndarray) -> None:
-    """Add each pair's chance to the wins of the first row, and the rest of 1 to the second's."""
+def add_wins(
+    wins: np.ndarray, first: np.ndarray, second: np.ndarray, probability: np.ndarray
+) -> None:
+    """Add the probability p of each pair to the wins of its first row, and 1 - p to the second."""
     for at in range(len(first)):
-        wins[first[at]] += chance[at]
-        wins[second[at]] += 1.0 - chance[at]
+        wins[first[at]] += probability[at]
+        wins[second[at]] += 1.0 - probability[at]

@@ -1,4 +1,4 @@
-"""Compiling with numba, kept on disk where there is a place for it."""
+"""Compilation with numba, cached on disk if possible, and counter-based random numbers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,18 +10,18 @@ from numba import njit
 __all__ = ["compiled", "key_of", "uniform"]
 
 
-#: Sums may be added in another order, which lets loops use vector instructions; NaN stays NaN.
+#: Fast-math flags that allow reordered sums, so that loops are vectorised; NaN stays NaN.
 REORDERED = {"reassoc", "contract", "arcp", "nsz"}
 
 
 def compiled(
     function: Callable[..., Any] | None = None, *, reordered: bool = False
 ) -> Callable[..., Any]:
-    """Compile a function on its first call and keep the result beside it on disk.
+    """Compile a function on its first call and cache the result on disk, next to the source.
 
-    A read-only install keeps it in the user's cache folder; where that cannot be written either,
-    each process compiles anew (numba alone would refuse to). With ``reordered`` sums may be added
-    in another order and a division by 0 gives infinity, so that loops can use vector instructions.
+    A read-only installation uses the user's cache folder; if that is not writable either, each
+    process compiles again. With ``reordered``, sums may be reordered and a division by 0 returns
+    infinity, so that loops are vectorised.
 
     Examples
     --------
@@ -48,7 +48,7 @@ SECOND = np.uint64(0x94D049BB133111EB)
 
 @compiled
 def _mix(value: np.uint64) -> np.uint64:
-    """Scatter the bits of a number (the finaliser of SplitMix64)."""
+    """Mix the bits of a number (the finaliser of SplitMix64)."""
     value = (value ^ (value >> np.uint64(30))) * FIRST
     value = (value ^ (value >> np.uint64(27))) * SECOND
     return value ^ (value >> np.uint64(31))
@@ -56,12 +56,12 @@ def _mix(value: np.uint64) -> np.uint64:
 
 @compiled
 def key_of(seed: np.uint64, part: np.uint64) -> np.uint64:
-    """Make a key of a seed (or another key) and one more part."""
+    """Return the key of a seed (or another key) and one more part."""
     return _mix(_mix(seed + STEP) ^ (part * STEP))
 
 
 @compiled
 def uniform(key: np.uint64, count: np.uint64) -> float:
-    """Return the number of this key and count, uniform in [0, 1)."""
+    """Return the random number of this key and count, uniform in [0, 1)."""
     bits = _mix(key + (count + np.uint64(1)) * STEP)
     return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)

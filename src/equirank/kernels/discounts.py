@@ -11,21 +11,21 @@ __all__ = ["block_means", "browsing", "discounts", "gains", "ideal_exposure"]
 
 
 _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "log2": lambda place: 1.0 / np.log2(1.0 + place),
-    "zipf": lambda place: 1.0 / place,
+    "log2": lambda position: 1.0 / np.log2(1.0 + position),
+    "zipf": lambda position: 1.0 / position,
     "flat": np.ones_like,
 }
 
 
 def gains(y: np.ndarray, kind: str) -> np.ndarray:
-    """Return ``2**y - 1`` (``"exp2"``) or ``y`` itself (``"linear"``)."""
+    """Return ``2**y - 1`` (``"exp2"``) or ``y`` (``"linear"``)."""
     return (
         np.exp2(y, dtype=np.float64) - 1.0 if kind == "exp2" else y.astype(np.float64, copy=False)
     )
 
 
 def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.ndarray:
-    """Return the weights of places 1 to n, 0 behind the cutoff and behind a given vector's end."""
+    """Return the weights of positions 1 to n, 0 below the cutoff and beyond a given vector."""
     if isinstance(kind, str):
         weights = _table(n, kind)
     else:
@@ -39,7 +39,7 @@ def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.n
 
 @lru_cache(maxsize=16)
 def _table(n: int, kind: str) -> np.ndarray:
-    """Keep the last tables: metrics ask for the same ones, block after block."""
+    """Compute a table; the last ones are cached, since metrics use them for every block."""
     weights = _DISCOUNTS[kind](np.arange(1, n + 1, dtype=np.float64))
     weights.flags.writeable = False
     return weights
@@ -54,15 +54,14 @@ def block_means(weights: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.
 def browsing(
     n: int, kind: str | Sequence[float], patience: float, k: int | None = None
 ) -> np.ndarray:
-    """Return the attention of places 1 to n: `discounts`, or ``patience**(j - 1)`` for ``"rbp"``.
-    """
+    """Return the exposure of positions 1 to n; ``patience**(j - 1)`` for ``"rbp"``."""
     if kind != "rbp":
         return discounts(n, kind, k)
     return discounts(n, (patience ** np.arange(n)).tolist(), k)
 
 
 def ideal_exposure(y: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return each row the mean weight of the places of its grade, when lists are sorted by ``y``."""
+    """Return for each row the mean weight of the positions of its grade, if sorted by ``y``."""
     order = sort_within(y, offsets)
     start = np.repeat(offsets[:-1], np.diff(offsets))
     begin, end = tie_blocks(y[order], offsets)

@@ -1,4 +1,4 @@
-"""Places swapped with random later ones (compiled: every list and draw)."""
+"""Random lists: swaps with later positions, and online selection with quotas (compiled)."""
 
 import numpy as np
 
@@ -16,12 +16,12 @@ def epsilon_swaps(
     eps: float,
     n_draws: int,
 ) -> np.ndarray:
-    """Return each slot's new place (slot x draw), 0 behind the limit.
+    """Return the new position of each slot (slot x draw), 0 below the limit.
 
-    From the top, place j is swapped with probability ``eps`` with one of the later places of its
-    list, each as likely as the others.
+    From the top, position j is swapped with probability ``eps`` with a later position of its list,
+    drawn uniformly.
     """
-    places = np.zeros((offsets[-1], n_draws), dtype=np.int32)
+    positions = np.zeros((offsets[-1], n_draws), dtype=np.int32)
     longest = 0
     for q in range(len(shown)):
         longest = max(longest, shown[q])
@@ -36,16 +36,17 @@ def epsilon_swaps(
                 if j + 1 < size and uniform(key, np.uint64(2 * j)) < eps:
                     later = j + 1 + int(uniform(key, np.uint64(2 * j + 1)) * (size - 1 - j))
                     at[j], at[later] = at[later], at[j]
-                places[offsets[q] + at[j], draw] = j + 1
-    return places
+                positions[offsets[q] + at[j], draw] = j + 1
+    return positions
 
 
+#: A rank below every item.
 NOBODY = np.int64(1) << 40
 
 
 @compiled
 def _arrivals(size: int, key: np.uint64, given: np.ndarray) -> np.ndarray:
-    """Return the order of arrival: the given one, or a random one where none is given."""
+    """Return the given order of arrival, or a random one."""
     if len(given) > 0:
         return given
     order = np.arange(size)
@@ -57,7 +58,7 @@ def _arrivals(size: int, key: np.uint64, given: np.ndarray) -> np.ndarray:
 
 @compiled
 def _keep_best(best: np.ndarray, size: int, rank: int) -> None:
-    """Put a rank into a sorted array of the lowest ranks, in place."""
+    """Insert a rank into a sorted array of the lowest ranks, in place."""
     if size == 0 or rank >= best[size - 1]:
         return
     at = size - 1
@@ -69,16 +70,22 @@ def _keep_best(best: np.ndarray, size: int, rank: int) -> None:
 
 @compiled
 def _wait(
-    rank: int, g: int, codes: np.ndarray, listed: np.ndarray, held: np.ndarray, room: np.ndarray
+    rank: int,
+    g: int,
+    codes: np.ndarray,
+    listed: np.ndarray,
+    held: np.ndarray,
+    free_slots: np.ndarray,
 ) -> int:
-    """Offer somebody to the waiting list, which keeps the best that fit; give its new length.
+    """Add a candidate to the waiting list of the best that fit, and return its new length.
 
-    ``listed`` holds ranks, -1 behind its end; ``held`` how many of each group, at most ``room``.
+    ``listed`` contains ranks, -1 beyond its end; ``held`` the count of each group, at most
+    ``free_slots``.
     """
     length = held.sum()
-    if room[g] == 0 or len(listed) == 0:
+    if free_slots[g] == 0 or len(listed) == 0:
         return length
-    full_group = held[g] >= room[g]
+    full_group = held[g] >= free_slots[g]
     if not full_group and length < len(listed):
         listed[length] = rank
         held[g] += 1
@@ -95,11 +102,11 @@ def _wait(
 
 
 @compiled
-def _possible(left: np.ndarray, due: np.ndarray, room: np.ndarray, held: np.ndarray) -> int:
-    """Count how many of those still to come could take a free place."""
+def _possible(left: np.ndarray, due: np.ndarray, free_slots: np.ndarray, held: np.ndarray) -> int:
+    """Return how many candidates still to arrive could fill a free slot."""
     total = 0
     for g in range(len(left)):
-        total += max(0, min(room[g] - held[g], left[g] - due[g]))
+        total += max(0, min(free_slots[g] - held[g], left[g] - due[g]))
     return total
 
 
@@ -114,22 +121,23 @@ def _select_one(
     deferred: bool,
     taken: np.ndarray,
 ) -> None:
-    """Choose k of one list; ``taken`` marks the ranks.
+    """Select k items of one list; ``taken`` marks their ranks.
 
-    ``floor[g]`` places of each group go by a secretary rule of its own: the first part of the group
-    is only looked at, then whoever beats the worst of its best is taken, and that worst is struck
-    off. The other places go to the best that a waiting list kept, or by the same rule over all.
+    ``floor[g]`` items of each group are selected by a secretary rule: the first part of the group
+    is only observed, then an item that beats the worst of the best observed is selected, and that
+    worst is removed. The remaining items come from a waiting list of the best, or from the same
+    rule over all groups.
     """
     n, n_groups = len(codes), len(floor)
     left = np.zeros(n_groups, dtype=np.int64)
     for code in codes:
         left[code] += 1
-    watched = np.empty(n_groups, dtype=np.int64)
+    observed = np.empty(n_groups, dtype=np.int64)
     for g in range(n_groups):
-        watched[g] = int(left[g] * warm_up)
+        observed[g] = int(left[g] * warm_up)
     free = k - floor.sum()
     due = floor.copy()
-    room = ceiling - floor
+    free_slots = ceiling - floor
     best = np.full((n_groups, floor.max() + 1), NOBODY, dtype=np.int64)
     best_of_all = np.full(free + 1, NOBODY, dtype=np.int64)
     listed = np.full(free, -1, dtype=np.int64)
@@ -138,8 +146,8 @@ def _select_one(
         rank = arrival[step]
         g = codes[rank]
         left[g] -= 1
-        if watched[g] > 0:
-            watched[g] -= 1
+        if observed[g] > 0:
+            observed[g] -= 1
             wanted = False
             _keep_best(best[g], floor[g], rank)
         else:
@@ -148,15 +156,15 @@ def _select_one(
             taken[rank] = True
             due[g] -= 1
         elif deferred:
-            _wait(rank, g, codes, listed, held, room)
+            _wait(rank, g, codes, listed, held, free_slots)
         elif free > 0:
             if step < int(n * warm_up):
                 wanted = False
                 _keep_best(best_of_all, k - floor.sum(), rank)
             else:
                 wanted = rank < best_of_all[free - 1]
-            forced = _possible(left, due, room, held) < free
-            if held[g] < room[g] and (wanted or forced):
+            forced = _possible(left, due, free_slots, held) < free
+            if held[g] < free_slots[g] and (wanted or forced):
                 taken[rank] = True
                 held[g] += 1
                 free -= 1
@@ -179,40 +187,42 @@ def select_online(
     deferred: bool,
     n_draws: int,
 ) -> np.ndarray:
-    """Return each slot's place among the chosen (slot x draw), best first, 0 if not chosen.
+    """Return the position of each slot among the selected (slot x draw), 0 if not selected.
 
     Parameters
     ----------
     codes : ndarray
         Group of each item, best first, list after list.
     offsets, shown, limit : ndarray of int64
-        Where each list begins, how many candidates it has, how many are chosen.
+        Begin of each list, number of candidates, and number to select.
     floors, ceilings : ndarray of int64
-        Per list and group; floors within ceilings, ceilings within the group's members, their
-        sums below and above the limit.
+        Per list and group; floors at most ceilings, ceilings at most the size of the group, and the
+        limit between their sums.
     given : ndarray of int64
-        Order of arrival as slots within each list, list after list; empty for random orders.
+        Order of arrival as slots within each list, list by list; empty for random orders.
     keys : ndarray of uint64
         The seed of each list.
     warm_up : float
-        The share that is only looked at.
+        The share that is only observed.
     deferred : bool
-        Whether the free places wait for the end.
+        Whether the free slots are filled at the end.
     n_draws : int
-        How many orders of arrival.
+        Number of orders of arrival.
     """
-    places = np.zeros((offsets[-1], n_draws), dtype=np.int32)
+    positions = np.zeros((offsets[-1], n_draws), dtype=np.int32)
     for q in range(len(shown)):
         begin, size = offsets[q], shown[q]
-        mine = codes[begin : begin + size]
+        list_codes = codes[begin : begin + size]
         order = given[begin : begin + size] if len(given) > 0 else given
         for draw in range(n_draws):
             arrival = _arrivals(size, key_of(keys[q], np.uint64(draw)), order)
             taken = np.zeros(size, dtype=np.bool_)
-            _select_one(mine, arrival, floors[q], ceilings[q], limit[q], warm_up, deferred, taken)
-            place = 0
+            _select_one(
+                list_codes, arrival, floors[q], ceilings[q], limit[q], warm_up, deferred, taken
+            )
+            position = 0
             for i in range(size):
                 if taken[i]:
-                    place += 1
-                    places[begin + i, draw] = place
-    return places
+                    position += 1
+                    positions[begin + i, draw] = position
+    return positions

@@ -1,10 +1,10 @@
 """All orders by ``cos(t) * first + sin(t) * second`` for t from 0 to 90 degrees (compiled).
 
-Only neighbours in the order can change places next, so one time is kept per pair of neighbours, in
+Only neighbours in the order can be exchanged next, so one time is stored per pair of neighbours, in
 a tree whose root is the earliest: memory is linear in the items, and each of the at most n(n-1)/2
-exchanges costs log n. A pair exchanges at most once, decided by comparing its values; the time only
-says when. It is ``tan t / (1 + tan t)``, from 0 to 1 like the angle and cheaper. Equal items stay
-as they stood. Times closer than SAME are one.
+exchanges costs log n. A pair is exchanged at most once, which its values decide; the time only says
+when. It is ``tan t / (1 + tan t)``, which rises from 0 to 1 with the angle and is cheaper. Equal
+items are not exchanged. Times closer than SAME are equal.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ from .compiled import compiled
 __all__ = ["advance", "begin", "sweep_counts", "sweep_exposure"]
 
 
-#: Times that differ by less are the same, rounded apart.
+#: Difference below which times count as equal.
 SAME = 1e-13
 RIGHT = np.pi / 2
 
 
 def begin(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the order at the angle 0, the second value deciding ties, and the tree of times."""
+    """Return the order at angle 0, with ties broken by the second value, and the tree of times."""
     order = np.lexsort((np.arange(len(first)), -second, -first)).astype(np.int64)
     size = 1
     while size < max(1, len(first) - 1):
@@ -32,7 +32,7 @@ def begin(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 @compiled
 def _time(first: np.ndarray, second: np.ndarray, upper: int, lower: int) -> float:
-    """Say when the lower item of two neighbours passes the upper one; infinity: never."""
+    """Return when the lower of two neighbours passes the upper one; infinity if never."""
     ahead, behind = first[upper] - first[lower], second[lower] - second[upper]
     if ahead > 0.0 and behind > 0.0:
         return ahead / (ahead + behind)
@@ -55,7 +55,7 @@ def _fill(first: np.ndarray, second: np.ndarray, order: np.ndarray, tree: np.nda
 
 @compiled
 def _exchange(first: np.ndarray, second: np.ndarray, order: np.ndarray, tree: np.ndarray) -> int:
-    """Let the next two neighbours change places; give the place of the upper one."""
+    """Exchange the next two neighbours, and return the 0-based position of the upper one."""
     size = len(tree) // 2
     node = 1
     while node < size:
@@ -93,9 +93,9 @@ def advance(
     tree: np.ndarray,
     depth: int,
 ) -> tuple[float, int]:
-    """Go on until the first ``depth`` places change; give that angle and the orders passed.
+    """Advance until the top ``depth`` positions change; return that angle and the orders passed.
 
-    The angle is 90 degrees where they change no more.
+    The angle is 90 degrees if they do not change any more.
     """
     now, passed = 0.0, 0
     while tree[1] < np.inf:
@@ -111,7 +111,7 @@ def advance(
 
 @compiled
 def _note(found: np.ndarray, count: int, low: float, high: float) -> tuple[np.ndarray, int]:
-    """Add an interval of times, or lengthen the last one it touches."""
+    """Append an interval of times, or extend the last one if they touch."""
     if high <= low:
         return found, count
     if count > 0 and found[count - 1, 1] == low:
@@ -135,19 +135,19 @@ def sweep_counts(
     low: np.ndarray,
     high: np.ndarray,
 ) -> tuple[np.ndarray, int]:
-    """Return the intervals of angles where each prefix holds ``low`` to ``high`` of each group.
+    """Return the intervals of angles at which each prefix has ``low`` to ``high`` of each group.
 
-    ``low`` and ``high`` are groups x prefixes. Also gives the number of orders.
+    ``low`` and ``high`` are groups x prefixes. Also returns the number of orders.
     """
     n_groups, depth = low.shape
     counts = np.zeros((n_groups, depth), dtype=np.int64)
     broken = 0
     for group in range(n_groups):
         count = 0
-        for place in range(depth):
-            count += 1 if codes[order[place]] == group else 0
-            counts[group, place] = count
-            if count < low[group, place] or count > high[group, place]:
+        for position in range(depth):
+            count += 1 if codes[order[position]] == group else 0
+            counts[group, position] = count
+            if count < low[group, position] or count > high[group, position]:
                 broken += 1
     found, n_found, n_orders = np.empty((16, 2)), 0, 1
     now = 0.0
@@ -186,16 +186,16 @@ def sweep_exposure(
     watched: np.ndarray,
     limit: float,
 ) -> tuple[np.ndarray, int]:
-    """Return the intervals of angles where no watched group's exposure gap exceeds the limit.
+    """Return the intervals of angles at which no watched group has an exposure gap above the limit.
 
-    The gap is between the group's mean exposure and that of all others. Also gives the number of
-    orders.
+    The gap is between the mean exposure of the group and of everyone else. Also returns the number
+    of orders.
     """
     n_groups = len(watched)
     total, size = np.zeros(n_groups), np.zeros(n_groups)
-    for place in range(len(order)):
-        total[codes[order[place]]] += exposure[place]
-        size[codes[order[place]]] += 1.0
+    for position in range(len(order)):
+        total[codes[order[position]]] += exposure[position]
+        size[codes[order[position]]] += 1.0
     everyone, everything = size.sum(), total.sum()
     found, n_found, n_orders = np.empty((16, 2)), 0, 1
     now = 0.0

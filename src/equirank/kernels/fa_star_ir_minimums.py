@@ -1,4 +1,4 @@
-"""FA*IR: minimum protected counts, the exact chance to miss one, and the corrected level."""
+"""FA*IR: minimum protected counts, their exact fail probability, and the corrected level."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -23,12 +23,12 @@ __all__ = [
 ]
 
 
-#: Values of the distribution function that differ by less are the same number, rounded apart.
+#: Relative difference below which values of the distribution function count as equal.
 SAME = 1e-10
 
 
 class Minimum(NamedTuple):
-    """A table of minimum counts, and the levels ``low <= alpha < high`` that all give it."""
+    """A table of minimum counts, and the levels ``low <= alpha < high`` that produce it."""
 
     counts: np.ndarray
     low: float
@@ -37,10 +37,10 @@ class Minimum(NamedTuple):
 
 @compiled
 def _walk(k: int, p: float, alpha: float, counts: np.ndarray) -> tuple[float, float]:
-    """Fill in the smallest m with F(m; j, p) > alpha for j = 1..k; give the levels around it.
+    """Write the smallest m with F(m; j, p) > alpha for j = 1..k, and return the levels around it.
 
-    Keeps F and its last term at the border (m, j). A step right lowers F by p times the term, a
-    step up adds the next term, so both stay of the size of alpha and no digits cancel.
+    Updates F and its last term at the boundary (m, j). An increment of j lowers F by p times the
+    term, an increment of m adds the next term, so both stay near alpha and no digits cancel.
     """
     m, cdf, term = 0, 1.0, 1.0
     low, high = 0.0, 1.0
@@ -73,58 +73,66 @@ def table(k: int, p: float, alpha: float) -> Minimum:
 
 
 @compiled
-def _miss(counts: np.ndarray, p: float, floor: float) -> float:
-    """Return the chance that a list of independent draws is below the counts somewhere.
+def _drop(
+    after: np.ndarray, minimum: int, first: int, last: int, floor: float, missed: float
+) -> tuple[int, int, float]:
+    """Drop counts below the minimum, whose probability is missed, and improbable high counts."""
+    while first < minimum and first <= last:
+        missed += after[first]
+        after[first] = 0.0
+        first += 1
+    while last > first and after[last] < floor:
+        after[last] = 0.0
+        last -= 1
+    return first, last, missed
 
-    Goes along the prefixes with the distribution of the count among lists that have not failed. A
-    count that no later minimum exceeds cannot fail any more and is let go, and so are high counts
-    of a chance below ``floor``.
+
+@compiled
+def _miss(counts: np.ndarray, p: float, floor: float) -> float:
+    """Return the probability that a list of independent draws is below the counts in some prefix.
+
+    Updates the distribution of the count among lists that have not failed, prefix by prefix. Counts
+    that no later minimum exceeds are dropped, and so are high counts of probability below
+    ``floor``.
     """
     most = 0
     for j in range(len(counts)):
         most = max(most, counts[j])
-    here, after = np.zeros(most + 2), np.zeros(most + 2)
+    current, after = np.zeros(most + 2), np.zeros(most + 2)
     if most == 0:
         return 0.0
-    here[0] = 1.0
+    current[0] = 1.0
     first, last, missed = 0, 0, 0.0
     for j in range(len(counts)):
         top = min(last + 1, most - 1)
-        after[first] = here[first] * (1.0 - p)
+        after[first] = current[first] * (1.0 - p)
         for c in range(first + 1, top + 1):
-            after[c] = here[c] * (1.0 - p) + here[c - 1] * p
+            after[c] = current[c] * (1.0 - p) + current[c - 1] * p
         after[top + 1] = 0.0
-        while first < counts[j] and first <= top:
-            missed += after[first]
-            after[first] = 0.0
-            first += 1
-        while top > first and after[top] < floor:
-            after[top] = 0.0
-            top -= 1
-        last = top
+        first, last, missed = _drop(after, counts[j], first, top, floor, missed)
         if first > last:
             break
-        here, after = after, here
+        current, after = after, current
     return missed
 
 
 def fail_probability(counts: np.ndarray, p: float, scale: float = 1e-260) -> float:
-    """Return the exact chance that a fair list misses one of these minimum counts.
+    """Return the exact probability that a fair list misses one of these minimum counts.
 
-    A fair list draws a protected item with chance p at every place.
+    A fair list draws a protected item with probability p at every position.
 
     Parameters
     ----------
     counts : ndarray of int
         The minimum count of each prefix 1, 2, ....
     p : float
-        The chance.
+        The probability.
     scale : float
-        The answer is exact up to rounding where it is not far below this.
+        The result is exact up to rounding unless it is far below this.
 
     Examples
     --------
-    >>> fail_probability(np.array([0, 1]), 0.5)  # only the list without any
+    >>> fail_probability(np.array([0, 1]), 0.5)  # only the list without protected items
     0.25
     """
     return float(_miss(np.asarray(counts, dtype=np.int64), p, max(1e-290, 1e-30 * scale)))
@@ -134,9 +142,9 @@ def fail_probability(counts: np.ndarray, p: float, scale: float = 1e-260) -> flo
 def adjusted_table(k: int, p: float, alpha: float) -> Minimum:
     """Return the largest table whose exact fail probability is at most alpha.
 
-    Tables and fail probabilities rise together with the level and change only where the level
-    passes a value of F, so halving finds the last table that is good: it begins at alpha / k, where
-    the sum over prefixes is at most alpha, and jumps over levels that give a table already tried.
+    Tables and fail probabilities increase with the level and change only at values of F, so
+    bisection finds the last valid table. It starts at alpha / k, where the sum over prefixes is at
+    most alpha, and skips levels of tables that were tried.
 
     Examples
     --------
@@ -160,7 +168,7 @@ def search_level(
     make: Callable[[float], Minimum],
     fail: Callable[[np.ndarray], float],
 ) -> Minimum:
-    """Find the largest table that ``make`` gives for a level and that fails at most at alpha."""
+    """Return the largest table of ``make(level)`` whose fail probability is at most alpha."""
     limit = alpha * (1.0 + SAME)
     best = make(alpha)
     if fail(best.counts) > limit:
@@ -182,10 +190,10 @@ def search_level(
 
 @compiled
 def _walk_pool(k: int, n: int, size: int, alpha: float, counts: np.ndarray) -> tuple[float, float]:
-    """Do what `_walk` does for draws without replacement from a pool of n with ``size`` protected.
+    """Write the counts of `_walk` for draws without replacement from n with ``size`` protected.
 
-    From one prefix to the next m rises by one at most, since the count does. Both terms at the
-    border are kept, because the one at m vanishes when the others have run out.
+    m increases by at most one per prefix, since the count does. Both terms at the boundary are
+    updated, because the one at m becomes 0 when no other items are left.
     """
     m, cdf, term = 0, 1.0, 1.0
     low, high = 0.0, 1.0
@@ -212,7 +220,7 @@ def pool_table(k: int, n: int, size: int, alpha: float) -> Minimum:
 
     Examples
     --------
-    >>> pool_table(4, 4, 2, 0.1).counts  # two of four: the last places settle themselves
+    >>> pool_table(4, 4, 2, 0.1).counts  # two of four: the last positions are determined
     array([0, 0, 1, 2], dtype=int32)
     """
     counts = np.zeros(k, dtype=np.int32)
@@ -222,45 +230,38 @@ def pool_table(k: int, n: int, size: int, alpha: float) -> Minimum:
 
 @compiled
 def _miss_pool(counts: np.ndarray, n: int, size: int, floor: float) -> float:
-    """Do what `_miss` does for draws without replacement."""
+    """Return the probability of `_miss` for draws without replacement."""
     most = 0
     for j in range(len(counts)):
         most = max(most, counts[j])
     if most == 0:
         return 0.0
-    here, after = np.zeros(most + 2), np.zeros(most + 2)
-    here[0] = 1.0
+    current, after = np.zeros(most + 2), np.zeros(most + 2)
+    current[0] = 1.0
     first, last, missed = 0, 0, 0.0
     for j in range(len(counts)):
         left = n - j
         top = min(last + 1, most - 1)
         for c in range(first, top + 1):
-            stay = here[c] * max(left - (size - c), 0) if c <= last else 0.0
-            rise = here[c - 1] * max(size - c + 1, 0) if c > first else 0.0
+            stay = current[c] * max(left - (size - c), 0) if c <= last else 0.0
+            rise = current[c - 1] * max(size - c + 1, 0) if c > first else 0.0
             after[c] = (stay + rise) / left
         after[top + 1] = 0.0
-        while first < counts[j] and first <= top:
-            missed += after[first]
-            after[first] = 0.0
-            first += 1
-        while top > first and after[top] < floor:
-            after[top] = 0.0
-            top -= 1
-        last = top
+        first, last, missed = _drop(after, counts[j], first, top, floor, missed)
         if first > last:
             break
-        here, after = after, here
+        current, after = after, current
     return missed
 
 
 def pool_fail_probability(counts: np.ndarray, n: int, size: int, scale: float = 1e-260) -> float:
-    """Return the exact chance that a list drawn from a pool misses one of these minimum counts.
+    """Return the exact probability that a list drawn from a pool misses a minimum count.
 
-    Every order of the pool of n with ``size`` protected is as likely as every other.
+    All orders of the pool of n with ``size`` protected items are equally likely.
 
     Examples
     --------
-    >>> round(pool_fail_probability(np.array([0, 1]), 4, 2), 6)  # 2/4 * 1/3: no protected among two
+    >>> round(pool_fail_probability(np.array([0, 1]), 4, 2), 6)  # 2/4 * 1/3: none in the top two
     0.166667
     """
     floor = max(1e-290, 1e-30 * scale)
@@ -301,11 +302,11 @@ def lowest_cdf(counts: np.ndarray, p: float) -> float:
 
 
 def p_value(counts: np.ndarray, p: float) -> float:
-    """Return the chance that a fair list's smallest prefix F is at most that of these counts.
+    """Return the probability that the smallest prefix F of a fair list is at most this one's.
 
     Examples
     --------
-    >>> p_value(np.array([0, 0, 1]), 0.5)  # lists that begin with two others
+    >>> p_value(np.array([0, 0, 1]), 0.5)  # lists that begin with two unprotected items
     0.25
     """
     level = lowest_cdf(counts, p)
@@ -316,7 +317,7 @@ def p_value(counts: np.ndarray, p: float) -> float:
 
 @compiled
 def _lowest_pool(counts: np.ndarray, n: int, size: int) -> float:
-    """Return the smallest H(count_j; j) along the counts of one list, as `_walk_pool` steps."""
+    """Return the smallest H(count_j; j) over the prefixes of one list; see `_walk_pool`."""
     m, cdf, term, lowest = 0, 1.0, 1.0, 1.0
     for j in range(len(counts)):
         left, others = n - j, n - size - (j - m)
@@ -333,11 +334,11 @@ def _lowest_pool(counts: np.ndarray, n: int, size: int) -> float:
 
 
 def pool_p_value(counts: np.ndarray, n: int, size: int) -> float:
-    """Return the chance that the smallest H of a list drawn from a pool is at most this list's.
+    """Return the probability that the smallest H of a list from a pool is at most this one's.
 
     Examples
     --------
-    >>> round(pool_p_value(np.array([0, 0, 1]), 4, 2), 6)  # lists that begin with two others
+    >>> round(pool_p_value(np.array([0, 0, 1]), 4, 2), 6)  # lists that begin with two unprotected
     0.166667
     """
     level = _lowest_pool(np.asarray(counts, dtype=np.int64), n, size)

@@ -1,10 +1,9 @@
-"""FA*IR for several protected groups: which counts a prefix may hold, exactly corrected.
+"""FA*IR for several protected groups: the counts that a prefix may have, exactly corrected.
 
-A prefix of j places passes where the distribution function of its protected counts, all groups at
-once, lies above the level. For one group that is the usual table of minimum counts. For several a
-count of one group may make up for another, so a table says, for the counts of all groups but the
-first, how many of the first are needed: ``need[j - 1, c_2, ..., c_G]``, where ``k + 1`` means that
-no number is enough.
+A prefix of j positions passes if the joint distribution function of its protected counts is above
+the level. For one group that is the table of minimum counts. For several groups a count of one may
+compensate for another, so a table states how many items of the first group are needed given the
+counts of the others: ``need[j - 1, c_2, ..., c_G]``, where ``k + 1`` means that no number suffices.
 """
 
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ __all__ = ["Region", "group_fail_probability", "group_region", "group_search", "
 
 
 class Region(NamedTuple):
-    """The counts that pass, and the levels ``low <= alpha < high`` that all give them."""
+    """The counts that pass, and the levels ``low <= alpha < high`` that produce them."""
 
     need: np.ndarray
     low: float
@@ -25,27 +24,27 @@ class Region(NamedTuple):
     fail: float
 
 
-def _step(here: np.ndarray, shares: np.ndarray, pool: int) -> np.ndarray:
+def _step(current: np.ndarray, shares: np.ndarray, pool: int) -> np.ndarray:
     """Return the distribution of the counts of the next prefix.
 
-    With a ``pool`` of so many items ``shares`` are the sizes of the protected groups in it, and
-    items are drawn without replacement.
+    With a ``pool`` > 0 items are drawn without replacement from that many, and ``shares`` are the
+    sizes of the protected groups among them.
     """
-    j = len(here)
-    after = np.zeros((j + 1,) * here.ndim)
-    inner = (slice(0, j),) * here.ndim
+    j = len(current)
+    after = np.zeros((j + 1,) * current.ndim)
+    inner = (slice(0, j),) * current.ndim
     taken: Any = 0
     for group, share in enumerate(shares.tolist()):
         moved = list(inner)
         moved[group] = slice(1, j + 1)
-        count = np.arange(j).reshape([-1 if axis == group else 1 for axis in range(here.ndim)])
-        chance = np.maximum(share - count, 0.0) / (pool - j + 1) if pool else share
+        count = np.arange(j).reshape([-1 if axis == group else 1 for axis in range(current.ndim)])
+        probability = np.maximum(share - count, 0.0) / (pool - j + 1) if pool else share
         taken = taken + count
-        after[tuple(moved)] += chance * here
+        after[tuple(moved)] += probability * current
     rest: Any = max(0.0, (pool or 1.0) - float(shares.sum()))
     if pool:
         rest = np.maximum(rest - np.maximum(j - 1 - taken, 0), 0.0) / (pool - j + 1)
-    after[inner] += rest * here
+    after[inner] += rest * current
     return after
 
 
@@ -56,14 +55,14 @@ def _cumulated(values: np.ndarray) -> np.ndarray:
 
 
 def group_region(k: int, shares: np.ndarray, alpha: float, pool: int = 0) -> Region:
-    """Return the counts whose distribution function lies above alpha, prefix by prefix.
+    """Return the counts whose distribution function is above alpha, prefix by prefix.
 
     Parameters
     ----------
     k : int
         Longest prefix.
     shares : ndarray
-        Chance of each protected group at every place; the rest belongs to the others.
+        Probability of each protected group at every position; the rest is everyone else.
     alpha : float
         Level of one prefix.
     pool : int
@@ -78,16 +77,16 @@ def group_region(k: int, shares: np.ndarray, alpha: float, pool: int = 0) -> Reg
     shares = np.asarray(shares, dtype=np.float64)
     need = np.empty((k, *(k + 1,) * (len(shares) - 1)), dtype=np.int32)
     low, high, missed = 0.0, 1.0, 0.0
-    alive = chances = np.ones((1,) * len(shares))
+    alive = probabilities = np.ones((1,) * len(shares))
     for j in range(1, k + 1):
-        chances = _step(chances, shares, pool)
-        values = _cumulated(chances)
+        probabilities = _step(probabilities, shares, pool)
+        values = _cumulated(probabilities)
         passes = values > alpha * (1.0 + SAME)
         low = max(low, float(values[~passes].max(initial=0.0)))
         high = min(high, float(values[passes].min(initial=1.0)))
         short = np.asarray(j + 1 - passes.sum(axis=0))
         short = np.where(short > j, k + 1, short)
-        # Counts above j need what j needs: nobody can have them.
+        # Counts above j are impossible and repeat the entry of j.
         edge = np.minimum(np.arange(k + 1), j)
         need[j - 1] = short[np.ix_(*(edge,) * short.ndim)] if short.ndim else short
         alive = _step(alive, shares, pool)
@@ -97,7 +96,7 @@ def group_region(k: int, shares: np.ndarray, alpha: float, pool: int = 0) -> Reg
 
 
 def group_fail_probability(need: np.ndarray, shares: np.ndarray, pool: int = 0) -> float:
-    """Return the exact chance that a fair list leaves the region somewhere.
+    """Return the exact probability that some prefix of a fair list is outside the region.
 
     Examples
     --------
@@ -120,8 +119,8 @@ def group_fail_probability(need: np.ndarray, shares: np.ndarray, pool: int = 0) 
 def group_search(k: int, shares: np.ndarray, alpha: float, pool: int = 0) -> Region:
     """Return the smallest region whose exact fail probability is at most alpha.
 
-    Regions shrink and fail probabilities rise with the level, and change only where the level
-    passes a value of the distribution function, so halving finds the last good one.
+    Regions shrink and fail probabilities increase with the level, and change only at values of the
+    distribution function, so bisection finds the last valid one.
 
     Examples
     --------
@@ -159,11 +158,11 @@ def reachable(need: np.ndarray, most: np.ndarray) -> np.ndarray:
     need : ndarray
         The region.
     most : ndarray
-        How many of each protected group there are.
+        Number of items of each protected group.
 
     Examples
     --------
-    >>> reachable(np.array([0, 0, 2]), np.array([5]))  # two must be there in time
+    >>> reachable(np.array([0, 0, 2]), np.array([5]))  # two are needed by prefix 3
     array([0, 1, 2], dtype=int32)
     """
     k, never = len(need), len(need) + 1
@@ -179,9 +178,9 @@ def reachable(need: np.ndarray, most: np.ndarray) -> np.ndarray:
         best = np.where(after == never, never, np.maximum(after - 1, 0))
         for axis in range(after.ndim):
             up = np.full_like(after, never)
-            here, there = [slice(None)] * after.ndim, [slice(None)] * after.ndim
-            here[axis], there[axis] = slice(0, -1), slice(1, None)
-            up[tuple(here)] = after[tuple(there)]
+            target, source = [slice(None)] * after.ndim, [slice(None)] * after.ndim
+            target[axis], source[axis] = slice(0, -1), slice(1, None)
+            up[tuple(target)] = after[tuple(source)]
             best = np.minimum(best, up)
         result[j] = np.maximum(result[j], best)
     return result

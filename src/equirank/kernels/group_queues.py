@@ -1,4 +1,4 @@
-"""Sorting under deadlines (compiled): DetConstSort."""
+"""Lists filled from one queue of items per group (compiled)."""
 
 import numpy as np
 
@@ -15,17 +15,17 @@ __all__ = [
 ]
 
 
-#: Among the groups below their ceiling: the best item; the group whose ceiling comes due first; the
-#: best item among the groups whose ceilings come due first at the same place.
+#: Choice among groups below their upper bound: the best item; the group whose bound is due first;
+#: the best item among the groups whose bounds are due first at the same position.
 GREEDY, CONSERVATIVE, RELAXED = 0, 1, 2
 
-#: As in prefix_bounds: products and quotients of shares are rounded.
+#: Tolerance for products and quotients of shares, which are rounded.
 ROUNDING = 1e-9
 
 
 @compiled
 def queues(codes: np.ndarray, begin: int, size: int, head: np.ndarray, after: np.ndarray) -> None:
-    """Chain the slots of each group in order: ``head`` per group, ``after`` per slot; -1 ends."""
+    """Write linked lists of the slots of each group: ``head`` per group, ``after`` per slot."""
     head[:] = -1
     for i in range(size - 1, -1, -1):
         group = codes[begin + i]
@@ -34,11 +34,19 @@ def queues(codes: np.ndarray, begin: int, size: int, head: np.ndarray, after: np
 
 
 @compiled
-def _due(place: int, share: float, mode: int) -> float:
-    """Return when a group's ceiling comes due; all the same for the greedy rule."""
+def _longest(shown: np.ndarray) -> int:
+    longest = 0
+    for q in range(len(shown)):
+        longest = max(longest, shown[q])
+    return longest
+
+
+@compiled
+def _due(position: int, share: float, mode: int) -> float:
+    """Return when the upper bound of a group is due; 0 for the greedy rule."""
     if mode == GREEDY:
         return 0.0
-    due = np.ceil(place * share - ROUNDING) / share
+    due = np.ceil(position * share - ROUNDING) / share
     return np.ceil(due - ROUNDING) if mode == RELAXED else due
 
 
@@ -51,18 +59,15 @@ def det_greedy(
     shares: np.ndarray,
     mode: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Fill the places of every list; give the slots chosen and where a floor was missed first.
+    """Return the slots chosen for every list, and the first position with a missed lower bound.
 
-    Place j goes to the best item among the groups below ``floor(j p)``; if there are none, to a
-    group below ``ceil(j p)`` that the rule picks; if there are none of those, to the best item
-    left. A group that has run out is passed over. A missed floor (0: none) is one that a list with
-    enough items did not keep.
+    Position j is filled by the best item among the groups below ``floor(j p)``; if there are none,
+    by a group below ``ceil(j p)`` that the rule chooses; otherwise by the best remaining item.
+    Groups without remaining items are skipped. A missed bound (0: none) is one that a list with
+    enough items did not satisfy.
     """
     n_queries, n_groups = shares.shape
-    longest = 0
-    for q in range(n_queries):
-        longest = max(longest, shown[q])
-    after = np.empty(longest, dtype=np.int64)
+    after = np.empty(_longest(shown), dtype=np.int64)
     head = np.empty(n_groups, dtype=np.int64)
     counts = np.empty(n_groups, dtype=np.int64)
     chosen = np.empty(limit.sum(), dtype=np.int64)
@@ -72,7 +77,7 @@ def det_greedy(
         begin = offsets[q]
         queues(codes, begin, shown[q], head, after)
         counts[:] = 0
-        for place in range(1, limit[q] + 1):
+        for position in range(1, limit[q] + 1):
             below, missing, best, fallback = -1, 0, -1, -1
             soonest = np.inf
             for g in range(n_groups):
@@ -81,19 +86,19 @@ def det_greedy(
                     continue
                 if fallback < 0 or item < head[fallback]:
                     fallback = g
-                wanted = place * shares[q, g]
+                wanted = position * shares[q, g]
                 short = int(wanted + ROUNDING) - counts[g]
                 if short > 0:
                     missing += short
                     if below < 0 or item < head[below]:
                         below = g
                 elif below < 0 and counts[g] < wanted - ROUNDING:
-                    due = _due(place, shares[q, g], mode)
+                    due = _due(position, shares[q, g], mode)
                     same = abs(due - soonest) <= ROUNDING * max(1.0, due)
                     if best < 0 or (item < head[best] if same else due < soonest):
                         best, soonest = g, due
             if missing > 1 and missed[q] == 0:
-                missed[q] = place
+                missed[q] = position
             group = below if below >= 0 else best if best >= 0 else fallback
             chosen[filled] = begin + head[group]
             filled += 1
@@ -115,23 +120,20 @@ def _next_due(count: int, share: float) -> int:
 def det_const_sort(
     codes: np.ndarray, offsets: np.ndarray, shown: np.ndarray, limit: np.ndarray, shares: np.ndarray
 ) -> np.ndarray:
-    """Fill the places of every list; give the slots chosen.
+    """Return the slots chosen for every list.
 
-    Whenever ``floor(j p)`` of groups rises, their next items are put at the end, best first, with
-    place j as their deadline; each then climbs past worse items that may still wait. Items of
-    groups without a share come last.
+    When ``floor(j p)`` of groups increases, their next items are appended, best first, with
+    position j as their deadline; each then moves up past worse items whose deadlines allow it.
+    Items of groups without a share come last.
     """
     n_queries, n_groups = shares.shape
-    longest = 0
-    for q in range(n_queries):
-        longest = max(longest, shown[q])
-    after = np.empty(longest, dtype=np.int64)
+    after = np.empty(_longest(shown), dtype=np.int64)
     head = np.empty(n_groups, dtype=np.int64)
     due = np.empty(n_groups, dtype=np.int64)
     counts = np.empty(n_groups, dtype=np.int64)
     rising = np.empty(n_groups, dtype=np.int64)
-    item = np.empty(longest, dtype=np.int64)
-    deadline = np.empty(longest, dtype=np.int64)
+    item = np.empty(len(after), dtype=np.int64)
+    deadline = np.empty(len(after), dtype=np.int64)
     chosen = np.empty(limit.sum(), dtype=np.int64)
     done = 0
     for q in range(n_queries):
@@ -192,33 +194,33 @@ def merge_by_floors(
     start: np.ndarray,
     group: int,
 ) -> np.ndarray:
-    """Return the slots of each list in their new order, the best next unless one group falls short.
+    """Return the slots of each list in a new order: best first, but one group has minimums.
 
-    The minimum count of the group in prefix j of list q is ``floors[start[q] + j - 1]``. Where the
-    group has run out the best of the others is taken.
+    The minimum count of the group in prefix j of list q is ``floors[start[q] + j - 1]``. If the
+    group has no items left, the best other item is chosen.
     """
     chosen = np.empty(limit.sum(), dtype=np.int64)
     filled = 0
     for q in range(len(limit)):
         begin, end = offsets[q], offsets[q] + shown[q]
-        mine, other, count = begin, begin, 0
-        while mine < end and codes[mine] != group:
-            mine += 1
-        while other < end and codes[other] == group:
-            other += 1
+        inside, outside, count = begin, begin, 0
+        while inside < end and codes[inside] != group:
+            inside += 1
+        while outside < end and codes[outside] == group:
+            outside += 1
         for j in range(limit[q]):
             due = count < floors[start[q] + j]
-            if mine < end and (due or mine < other):
-                chosen[filled] = mine
+            if inside < end and (due or inside < outside):
+                chosen[filled] = inside
                 count += 1
-                mine += 1
-                while mine < end and codes[mine] != group:
-                    mine += 1
+                inside += 1
+                while inside < end and codes[inside] != group:
+                    inside += 1
             else:
-                chosen[filled] = other
-                other += 1
-                while other < end and codes[other] == group:
-                    other += 1
+                chosen[filled] = outside
+                outside += 1
+                while outside < end and codes[outside] == group:
+                    outside += 1
             filled += 1
     return chosen
 
@@ -233,11 +235,11 @@ def merge_in_region(
     n_protected: int,
     reach: np.ndarray,
 ) -> tuple[np.ndarray, int]:
-    """Return the slots of one list in their new order, the best next whose counts can still pass.
+    """Return the slots of one list in a new order: the best item whose counts can still pass.
 
-    ``kind[code]`` is the place of a group among the protected, -1 for the others. ``reach`` is the
-    flat region of `fa_star_ir_groups.reachable`. Also gives the first prefix that could not be kept
-    (0: none); from there on the best of the protected are taken first.
+    ``kind[code]`` is the index of a group among the protected, -1 for others. ``reach`` is the
+    flat region of `fa_star_ir_regions.reachable`. Also returns the first prefix that fails (0:
+    none); from there on the best protected items come first.
     """
     n_groups = len(kind)
     head = np.empty(n_groups, dtype=np.int64)

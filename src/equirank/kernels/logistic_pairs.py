@@ -1,4 +1,4 @@
-"""The logistic loss over all pairs of a list, compiled: n exponentials, a division per pair."""
+"""Logistic loss over all pairs of a list, with n exponentials and one division per pair."""
 
 import numpy as np
 
@@ -7,24 +7,24 @@ from .compiled import compiled
 __all__ = ["logistic_pairs"]
 
 
-_WIDEST = 300.0  # beyond it exponentials are taken pair by pair
-_LARGE = 1e150  # a product of ratios above it is turned into a logarithm
+_WIDEST = 300.0  # range of scores above which exponentials are computed per pair
+_LARGE = 1e150  # size of a product of ratios above which its logarithm is taken
 
 
 @compiled(reordered=True)
-def _slopes(begin: int, n: int, own: float, power: np.ndarray, pull: np.ndarray) -> float:
-    """Add to each worse item its chance to stand above the better one; give their sum."""
-    total = 0.0
+def _add_gradients(begin: int, n: int, own: float, power: np.ndarray, grad: np.ndarray) -> float:
+    """Add to each worse item its probability of being ranked above, and return the sum."""
+    grad_sum = 0.0
     for j in range(np.uint64(begin), np.uint64(n)):
-        chance = power[j] / (own + power[j])
-        pull[j] += chance
-        total += chance
-    return total
+        probability = power[j] / (own + power[j])
+        grad[j] += probability
+        grad_sum += probability
+    return grad_sum
 
 
 @compiled
-def _losses(begin: int, n: int, own: float, power: np.ndarray) -> float:
-    """Add up ``log(1 + power / own)``: a logarithm per many pairs."""
+def _sum_losses(begin: int, n: int, own: float, power: np.ndarray) -> float:
+    """Return the sum of ``log(1 + power / own)``, with one logarithm for many pairs."""
     total, product, inverse = 0.0, 1.0, 1.0 / own
     for j in range(begin, n):
         product *= 1.0 + power[j] * inverse
@@ -35,36 +35,35 @@ def _losses(begin: int, n: int, own: float, power: np.ndarray) -> float:
 
 
 @compiled
-def _wide(
-    begin: int, n: int, here: float, ranked: np.ndarray, pull: np.ndarray
+def _wide_pairs(
+    begin: int, n: int, own: float, ranked: np.ndarray, grad: np.ndarray
 ) -> tuple[float, float]:
-    """Do the same pair by pair, for scores that lie far apart."""
-    slope, loss = 0.0, 0.0
+    """Return the sums of gradients and losses, computed per pair for scores of a wide range."""
+    grad_sum, loss_sum = 0.0, 0.0
     for j in range(begin, n):
-        gap = here - ranked[j]
+        gap = own - ranked[j]
         small = np.exp(-abs(gap))
-        chance = small / (1.0 + small) if gap > 0.0 else 1.0 / (1.0 + small)
-        pull[j] += chance
-        slope += chance
-        loss += max(-gap, 0.0) + np.log1p(small)
-    return slope, loss
+        probability = small / (1.0 + small) if gap > 0.0 else 1.0 / (1.0 + small)
+        grad[j] += probability
+        grad_sum += probability
+        loss_sum += max(-gap, 0.0) + np.log1p(small)
+    return grad_sum, loss_sum
 
 
 @compiled
 def logistic_pairs(
     score: np.ndarray, label: np.ndarray, offsets: np.ndarray, sigma: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return per list the mean of ``log(1 + exp(-sigma (s_better - s_worse)))``, and its slopes.
+    """Return the mean of ``log(1 + exp(-sigma (s_better - s_worse)))`` per list, and its gradient.
 
-    Over pairs of unequal label; a list without any has loss 0 and no slope. ``offsets`` marks the
-    lists among the rows.
+    The mean is over pairs of unequal label; a list without any has loss 0 and gradient 0.
     """
     n_lists = len(offsets) - 1
-    loss, slope = np.zeros(n_lists), np.zeros(len(score))
+    loss, gradient = np.zeros(n_lists), np.zeros(len(score))
     longest = 1
     for q in range(n_lists):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    ranked, power, pull = np.zeros(longest), np.zeros(longest), np.zeros(longest)
+    ranked, power, grad = np.zeros(longest), np.zeros(longest), np.zeros(longest)
     for q in range(n_lists):
         first = offsets[q]
         n = offsets[q + 1] - first
@@ -73,7 +72,7 @@ def logistic_pairs(
         for at in range(n):
             ranked[at] = sigma * score[first + rows[at]]
             low, high = min(low, ranked[at]), max(high, ranked[at])
-            pull[at] = 0.0
+            grad[at] = 0.0
         wide = high - low > _WIDEST
         if not wide:
             for at in range(n):
@@ -87,14 +86,14 @@ def logistic_pairs(
                 break
             count += n - worse
             if wide:
-                drag, more = _wide(worse, n, ranked[at], ranked, pull)
+                grad_sum, loss_sum = _wide_pairs(worse, n, ranked[at], ranked, grad)
             else:
-                drag = _slopes(worse, n, power[at], power, pull)
-                more = _losses(worse, n, power[at], power)
-            pull[at] -= drag
-            total += more
+                grad_sum = _add_gradients(worse, n, power[at], power, grad)
+                loss_sum = _sum_losses(worse, n, power[at], power)
+            grad[at] -= grad_sum
+            total += loss_sum
         if count > 0:
             loss[q] = total / count
             for at in range(n):
-                slope[first + rows[at]] = sigma * pull[at] / count
-    return loss, slope
+                gradient[first + rows[at]] = sigma * grad[at] / count
+    return loss, gradient

@@ -1,4 +1,4 @@
-"""Sums over the pairs of a list whose margin is too small, without listing them (compiled)."""
+"""Sums over the pairs of a list whose margin is too small, without listing pairs (compiled)."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .compiled import compiled
 __all__ = ["active_sums", "listed_sums", "sort_lists"]
 
 
-#: Runs of so many rows are sorted by insertion before they are merged.
+#: Number of rows sorted by insertion before runs are merged.
 RUN = 8
 
 
@@ -22,8 +22,8 @@ def sort_lists(
 ) -> None:
     """Sort the rows of the lists ``first`` to ``last`` by score, lowest first.
 
-    ``order`` is where the last sort left it: what is in order already is not merged again. ``keys``
-    become the scores in that order. Both lose the list's median, so that sums of them stay small.
+    ``order`` starts from the previous sort, and sorted runs are not merged again. ``keys`` become
+    the sorted scores. The median of the list is subtracted from both, so that sums stay small.
     """
     longest = 0
     for q in range(first, last):
@@ -53,15 +53,15 @@ def sort_lists(
 
 @compiled
 def _sort_runs(key: np.ndarray, row: np.ndarray) -> bool:
-    """Sort runs of some rows by insertion; say whether the whole is in order then."""
+    """Sort runs of rows by insertion, and return whether the whole list is then sorted."""
     size, sorted_ = len(key), True
     for low in range(0, size, RUN):
         for i in range(low + 1, min(low + RUN, size)):
-            mine, at, j = key[i], row[i], i
-            while j > low and key[j - 1] > mine:
+            moved, at, j = key[i], row[i], i
+            while j > low and key[j - 1] > moved:
                 key[j], row[j] = key[j - 1], row[j - 1]
                 j -= 1
-            key[j], row[j] = mine, at
+            key[j], row[j] = moved, at
         sorted_ &= low == 0 or key[low - 1] <= key[low]
     return sorted_
 
@@ -76,7 +76,7 @@ def _merge(
     key_out: np.ndarray,
     row_out: np.ndarray,
 ) -> None:
-    """Merge two sorted runs that follow each other, runs of one length from both ends at once."""
+    """Merge two adjacent sorted runs; runs of equal length are merged from both ends at once."""
     if middle >= high or key[middle - 1] <= key[middle]:
         for at in range(low, high):
             key_out[at], row_out[at] = key[at], row[at]
@@ -116,16 +116,16 @@ def active_sums(
     value: np.ndarray,
     first: int,
     last: int,
-    pull: np.ndarray,
+    grad: np.ndarray,
     totals: np.ndarray,
 ) -> None:
-    """Sum over pairs (a, b), a preferred, with ``score[a] - score[b] < margin``, at their costs c.
+    """Add sums over pairs (a, b), a preferred, with ``score[a] - score[b] < margin`` and cost c.
 
-    With the gap ``d = value[a] - value[b]`` of a pair, adds ``c (d - slope)`` to ``pull[a]`` and
-    takes it off ``pull[b]``, and adds the sums of c, c d and c d^2 to ``totals[list]``. The cost of
-    a pair is ``p[a] q[b]``. One sweep down and one up the sorted scores: what was passed is summed
-    by grade. ``kind`` says by its length which grade the other row has, so that each way is
-    compiled on its own: equal (0), lower (1), lower with many grades (2).
+    With ``d = value[a] - value[b]``, adds ``c (d - slope)`` to ``grad[a]``, subtracts it from
+    ``grad[b]``, and adds the sums of c, c d and c d^2 to ``totals[list]``. The cost of a pair is
+    ``p[a] q[b]``. One sweep down and one sweep up the sorted scores sum passed rows by grade. The
+    length of ``kind`` selects the grade of row b, so that each case is compiled separately: equal
+    (0), lower (1), lower with many grades (2).
     """
     most = longest = 0
     for at in range(first, last):
@@ -142,18 +142,18 @@ def active_sums(
             level[i], v[i], left[i], right[i] = grade[row], value[row], p[row], q[row]
         count[: levels + 1] = 0.0
         total[: levels + 1] = 0.0
-        j, mass, line, bend = size - 1, 0.0, 0.0, 0.0
+        j, cost_sum, gap_sum, square_sum = size - 1, 0.0, 0.0, 0.0
         for i in range(size - 1, -1, -1):
             bound = key[i] - margin
             while j >= 0 and key[j] > bound:
                 _pass(count, total, level[j], levels, kind, right[j], v[j])
                 j -= 1
-            met, over = _passed(count, total, level[i], kind)
-            weight, gap = left[i] * met, left[i] * (met * v[i] - over)
+            weight_met, value_met = _passed(count, total, level[i], kind)
+            weight, gap = left[i] * weight_met, left[i] * (weight_met * v[i] - value_met)
             sum_[i] = gap - slope * weight
-            mass += weight
-            line += gap
-            bend += gap * v[i]
+            cost_sum += weight
+            gap_sum += gap
+            square_sum += gap * v[i]
         count[: levels + 1] = 0.0
         total[: levels + 1] = 0.0
         j = 0
@@ -162,13 +162,13 @@ def active_sums(
             while j < size and key[j] < bound:
                 _pass(count, total, levels - 1 - level[j], levels, kind, left[j], v[j])
                 j += 1
-            met, over = _passed(count, total, levels - 1 - level[i], kind)
-            gap = right[i] * (met * v[i] - over)
-            pull[rows[i]] += sum_[i] + gap + slope * (right[i] * met)
-            bend += gap * v[i]
-        totals[at, 0] += mass
-        totals[at, 1] += line
-        totals[at, 2] += bend
+            weight_met, value_met = _passed(count, total, levels - 1 - level[i], kind)
+            gap = right[i] * (weight_met * v[i] - value_met)
+            grad[rows[i]] += sum_[i] + gap + slope * (right[i] * weight_met)
+            square_sum += gap * v[i]
+        totals[at, 0] += cost_sum
+        totals[at, 1] += gap_sum
+        totals[at, 2] += square_sum
 
 
 @compiled
@@ -181,7 +181,7 @@ def _pass(
     weight: float,
     value: float,
 ) -> None:
-    """Note a row that was passed: by its grade, below each grade, or in a tree of prefix sums."""
+    """Add a passed row: to its grade, to all higher grades, or to a tree of prefix sums."""
     if len(kind) == 0:
         count[grade] += weight
         total[grade] += weight * value
@@ -202,16 +202,16 @@ def _pass(
 def _passed(
     count: np.ndarray, total: np.ndarray, grade: int, kind: tuple[int, ...]
 ) -> tuple[float, float]:
-    """Return the sums over the rows passed: of this grade, or of all lower ones."""
+    """Return the sums over the passed rows of this grade, or of all lower grades."""
     if len(kind) < 2:
         return count[grade], total[grade]
-    mass = sum_ = 0.0
+    weight_sum = value_sum = 0.0
     k = grade
     while k > 0:
-        mass += count[k]
-        sum_ += total[k]
+        weight_sum += count[k]
+        value_sum += total[k]
         k &= k - 1
-    return mass, sum_
+    return weight_sum, value_sum
 
 
 @compiled
@@ -225,20 +225,20 @@ def listed_sums(
     value: np.ndarray,
     first: int,
     last: int,
-    pull: np.ndarray,
+    grad: np.ndarray,
 ) -> tuple[float, float, float]:
-    """Add what `active_sums` adds, over the listed pairs of some rows; give the totals."""
-    mass = line = bend = 0.0
+    """Add the sums of `active_sums` over the listed pairs of some rows, and return the totals."""
+    cost_sum = gap_sum = square_sum = 0.0
     for a in range(first, last):
-        bound, mine, total = score[a] - margin, value[a], 0.0
+        bound, own, own_grad = score[a] - margin, value[a], 0.0
         for at in range(starts[a], starts[a + 1]):
             b = second[at]
             if score[b] > bound:
-                w, d = weight[at], mine - value[b]
-                total += w * (d - slope)
-                pull[b] -= w * (d - slope)
-                mass += w
-                line += w * d
-                bend += w * d * d
-        pull[a] += total
-    return mass, line, bend
+                w, d = weight[at], own - value[b]
+                own_grad += w * (d - slope)
+                grad[b] -= w * (d - slope)
+                cost_sum += w
+                gap_sum += w * d
+                square_sum += w * d * d
+        grad[a] += own_grad
+    return cost_sum, gap_sum, square_sum

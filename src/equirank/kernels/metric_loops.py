@@ -1,4 +1,4 @@
-"""Pairs whose scores lie further apart than their features allow (compiled: all pairs)."""
+"""Compiled loops of metrics: sums and counts over pairs and tied blocks."""
 
 import numpy as np
 
@@ -24,17 +24,17 @@ def broken_pairs(
 ) -> np.ndarray:
     """Count in each list the pairs with ``|score_i - score_j| > slope * |points_i - points_j|``.
 
-    A difference of 1e-12 is none. A distance is added up only until it is large enough.
+    Score differences up to 1e-12 count as 0. A distance is summed only until it is large enough.
     """
     result = np.zeros(len(offsets) - 1)
     n_features = points.shape[1]
     for q in range(len(offsets) - 1):
         for i in range(offsets[q], offsets[q + 1]):
             for j in range(offsets[q], i):
-                apart = (abs(score[i] - score[j]) - 1e-12) / slope
-                if apart <= 0.0:
+                reach = (abs(score[i] - score[j]) - 1e-12) / slope
+                if reach <= 0.0:
                     continue
-                limit = apart * apart
+                limit = reach * reach
                 square = 0.0
                 for f in range(n_features):
                     step = points[i, f] - points[j, f]
@@ -48,13 +48,13 @@ def broken_pairs(
 
 @compiled
 def cascade_blocks(
-    stop: np.ndarray, begin: np.ndarray, size: np.ndarray, place: np.ndarray, limit: int
+    stop: np.ndarray, begin: np.ndarray, size: np.ndarray, position: np.ndarray, limit: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each block's expected reciprocal stopping place and its chance of being survived.
+    """Return the expected reciprocal stopping position of each block, and its survival probability.
 
-    With ``q_j`` the mean over the j-subsets of the block of the chance to survive them, the sum is
-    ``sum_j (q_{j-1} - q_j) / (place + j)``. The q of n + 1 items follow from those of n by
-    ``q_j <- (1 - j/(n+1)) q_j + j/(n+1) a q_{j-1}``; depth doubles until q falls under 1e-16.
+    With ``q_j`` the mean survival probability over the j-subsets of the block, the expectation is
+    ``sum_j (q_{j-1} - q_j) / (position + j)``. The q of n + 1 items follow from those of n by
+    ``q_j <- (1 - j/(n+1)) q_j + j/(n+1) a q_{j-1}``; depth doubles until q is below 1e-16.
     """
     value = np.zeros(len(begin))
     survive = np.ones(len(begin))
@@ -76,20 +76,20 @@ def cascade_blocks(
             depth = min(m, 2 * depth)
         total = 0.0
         for j in range(1, depth + 1):
-            if place[b] + j > limit:
+            if position[b] + j > limit:
                 break
-            total += (q[j - 1] - q[j]) / (place[b] + j)
+            total += (q[j - 1] - q[j]) / (position[b] + j)
         value[b] = total
     return value, survive
 
 
-#: Up to so many grades the sums of lower grades are kept as they are; beyond, in a Fenwick tree.
+#: Largest number of grades whose prefix sums are stored directly instead of in a Fenwick tree.
 FEW = 12
 
 
 @compiled
 def _add(tree: np.ndarray, grade: int, amount: float, size: int) -> None:
-    """Add an amount at a grade."""
+    """Add an amount to a grade."""
     if size <= FEW:
         for at in range(grade + 1, size):
             tree[at] += amount
@@ -102,7 +102,7 @@ def _add(tree: np.ndarray, grade: int, amount: float, size: int) -> None:
 
 @compiled
 def _lower(tree: np.ndarray, grade: int, size: int) -> float:
-    """Add up what lies at lower grades."""
+    """Return the sum over lower grades."""
     if size <= FEW:
         return tree[grade]
     total = tree[0]
@@ -117,7 +117,7 @@ def _lower(tree: np.ndarray, grade: int, size: int) -> float:
 def separable_sums(
     u: np.ndarray, v: np.ndarray, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sum ``u_a v_b`` per list: over pairs with b above a, over tied pairs, and over all pairs."""
+    """Return sums of ``u_a v_b`` per list: over pairs with b above a, tied pairs, and all pairs."""
     n_lists = len(offsets) - 1
     above, tied, total = np.zeros(n_lists), np.zeros(n_lists), np.zeros(n_lists)
     tree, block = np.zeros(grade.max() + 2), np.zeros(grade.max() + 2)
@@ -148,38 +148,38 @@ def separable_sums(
 def cell_pair_counts(
     cell: np.ndarray, n_groups: int, n_grades: int, end: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Count pairs as `group_pair_counts` does, where groups and grades make few cells.
+    """Return the counts of `group_pair_counts` for a small number of groups times grades.
 
-    Each row adds the counts of all cells so far to those of its own cell: no branches, no tree.
-    ``cell`` is ``group * n_grades + grade``.
+    Each row adds the current counts of all cells to those of its own cell, without branches or
+    trees. ``cell`` is ``group * n_grades + grade``.
     """
     n_lists, n_cells = len(offsets) - 1, n_groups * n_grades
     shape = (n_lists, n_groups, n_groups)
     above = np.zeros(shape, dtype=np.int64)
     tied = np.zeros(shape, dtype=np.int64)
     total = np.zeros(shape, dtype=np.int64)
-    seen, here = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
-    behind = np.zeros((n_cells, n_cells), dtype=np.int64)
-    beside = np.zeros((n_cells, n_cells), dtype=np.int64)
+    seen, in_block = np.zeros(n_cells, dtype=np.int64), np.zeros(n_cells, dtype=np.int64)
+    above_counts = np.zeros((n_cells, n_cells), dtype=np.int64)
+    tied_counts = np.zeros((n_cells, n_cells), dtype=np.int64)
     for q in range(n_lists):
         seen[:] = 0
-        behind[:] = 0
-        beside[:] = 0
+        above_counts[:] = 0
+        tied_counts[:] = 0
         i = offsets[q]
         while i < offsets[q + 1]:
             j = end[i]
             for a in range(i, j):
                 row = cell[a]
                 for c in range(n_cells):
-                    behind[row, c] += seen[c]
+                    above_counts[row, c] += seen[c]
             if j - i > 1:
-                here[:] = 0
+                in_block[:] = 0
                 for b in range(i, j):
-                    here[cell[b]] += 1
+                    in_block[cell[b]] += 1
                 for a in range(i, j):
                     row = cell[a]
                     for c in range(n_cells):
-                        beside[row, c] += here[c]
+                        tied_counts[row, c] += in_block[c]
             for b in range(i, j):
                 seen[cell[b]] += 1
             i = j
@@ -188,9 +188,9 @@ def cell_pair_counts(
                 for a in range(n_grades):
                     better = g * n_grades + a
                     for worse in range(h * n_grades, h * n_grades + a):
-                        above[q, g, h] += behind[better, worse]
+                        above[q, g, h] += above_counts[better, worse]
                         total[q, g, h] += seen[better] * seen[worse]
-                        tied[q, g, h] += beside[better, worse]
+                        tied[q, g, h] += tied_counts[better, worse]
     return above, tied, total
 
 
@@ -198,7 +198,7 @@ def cell_pair_counts(
 def group_pair_counts(
     code: np.ndarray, n_groups: int, grade: np.ndarray, end: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Count pairs per list, group of a and group of b: with b above a, tied, and all."""
+    """Return counts of pairs per list, group of a and group of b: with b above a, tied, and all."""
     n_lists = len(offsets) - 1
     shape = (n_lists, n_groups, n_groups)
     above = np.zeros(shape, dtype=np.int64)
@@ -236,9 +236,9 @@ def group_pair_counts(
 def exponential_sums(
     u: np.ndarray, v: np.ndarray, score: np.ndarray, grade: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Sum ``u_a v_b exp(s_b - s_a)`` and ``u_a v_b`` per list, rows by grade, lowest first.
+    """Return sums of ``u_a v_b exp(s_b - s_a)`` and ``u_a v_b`` per list, rows sorted by grade.
 
-    What lies at lower grades is kept relative to its largest score, so only the answer overflows.
+    Sums over lower grades are relative to the largest score, so only the result can overflow.
     """
     n_lists = len(offsets) - 1
     value, total = np.zeros(n_lists), np.zeros(n_lists)
@@ -267,7 +267,7 @@ def exponential_sums(
 
 @compiled
 def running_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Sum, for each row, the values of the rows before it in its list."""
+    """Return for each row the sum of the values before it in its list."""
     result = np.zeros(len(values))
     for q in range(len(offsets) - 1):
         total = 0.0
@@ -279,7 +279,7 @@ def running_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @compiled
 def exclusive_sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Sum, for each row, the values of the other rows of its list; nothing is subtracted."""
+    """Return for each row the sum of the other values of its list, without subtraction."""
     result = running_sums(values, offsets)
     for q in range(len(offsets) - 1):
         after = 0.0
@@ -299,11 +299,11 @@ def weighted_errors(
     offsets: np.ndarray,
     result: np.ndarray,
 ) -> None:
-    """Add up the weights of misordered pairs of true positions, half for tied ones.
+    """Add the weights of misordered pairs of true positions; tied pairs count half.
 
-    Rows stand by relevance, best first, ``begin:end`` being those of equal relevance and ``level``
-    the block in the ranking. ``weights`` holds the rows of the table of weights from ``first_row``;
-    rows of equal relevance share their true positions, so each meets the mean error of its block.
+    Rows are sorted by relevance, best first; ``begin:end`` are those of equal relevance, ``level``
+    is the block in the ranking. ``weights`` contains the rows of the weight table from
+    ``first_row``. Rows of equal relevance receive the mean error of their block.
     """
     error = np.zeros(weights.shape[1])
     for q in range(len(offsets) - 1):
@@ -337,12 +337,12 @@ def positive_parts(
     by_merit: np.ndarray,
     offsets: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return per list the sum of ``max(0, ratio_i - ratio_j)`` over pairs, and how many pairs.
+    """Return the sum of ``max(0, ratio_i - ratio_j)`` over pairs, and their number, per list.
 
-    The pairs are the ordered ones with ``merit_i >= merit_j``, so equal merits count both ways.
-    ``rank`` is each row's place among its list's ratios, lowest first, and ``by_merit`` lists the
-    rows of each list by merit, lowest first. A tree over the ranks holds the count and the sum of
-    the ratios seen so far: O(n log n).
+    The pairs are ordered pairs with ``merit_i >= merit_j``, so equal merits count both ways.
+    ``rank`` is the rank of each ratio in its list, lowest first; ``by_merit`` contains the rows of
+    each list sorted by merit, lowest first. A tree over the ranks stores counts and sums of ratios:
+    O(n log n).
     """
     n_lists = len(offsets) - 1
     longest = 0
@@ -368,8 +368,8 @@ def positive_parts(
                     total[node] += ratio[row]
                     node += node & -node
                 end += 1
-            for place in range(at, end):
-                row = by_merit[place]
+            for index in range(at, end):
+                row = by_merit[index]
                 node = rank[row]
                 lower, amount = 0, 0.0
                 while node > 0:

@@ -1,4 +1,4 @@
-"""Pairs of one list: grades to count by, and blocks of pairs where a cost must see each."""
+"""Counts of pairs by grade and group, and enumeration of pairs, without numba."""
 
 from collections.abc import Iterator
 
@@ -16,15 +16,16 @@ __all__ = [
 ]
 
 
-#: Whole grades up to here are counted as they are; others by their rank in the list.
+#: Largest integer grade that is used as a code; otherwise the code is the rank in the list.
 MOST_GRADES = 32
-#: Groups times grades up to here are counted cell by cell.
+#: Largest number of groups times grades that is counted by cell.
 MOST_CELLS = 32
+#: Number of pairs in one block of `ordered_pairs`.
 PAIRS = 1 << 20
 
 
 def grade_codes(y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return whole numbers >= 0 that compare within each list as the relevance does."""
+    """Return integers >= 0 that have the order of the relevance within each list."""
     if y.max() <= MOST_GRADES:
         codes = y.astype(np.int64)
         if (codes == y).all():
@@ -40,7 +41,8 @@ def count_group_pairs(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Count pairs of unequal relevance per list, group of the better and group of the worse item.
 
-    Gives those with the worse item above, those tied, and all (each list x group x group).
+    Returns the counts of pairs with the worse item above, of tied pairs, and of all pairs
+    (list x group x group).
     """
     from .metric_loops import cell_pair_counts, group_pair_counts
 
@@ -53,17 +55,17 @@ def count_group_pairs(
 
 
 def truth_order(y: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Order each list by relevance, best first: the rows, and each place's block of equals."""
+    """Return the rows of each list sorted by relevance, best first, and the block of each tie."""
     order = sort_within(y, offsets)
     begin, end = tie_blocks(y[order], offsets)
     if begin is None or end is None:
-        places = np.arange(len(y))
-        return order, places, places + 1
+        slots = np.arange(len(y))
+        return order, slots, slots + 1
     return order, begin, end
 
 
 def ordered_pairs(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Go through all pairs (a, b), a != b, of each list, about a million at a time."""
+    """Yield all pairs (a, b), a != b, of each list, about a million at a time."""
     sizes = np.diff(offsets)
     partners = np.repeat(sizes, sizes) - 1
     first = np.repeat(offsets[:-1], sizes)
@@ -82,27 +84,27 @@ def ordered_pairs(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]
 def match_pairs(
     row: np.ndarray, query: np.ndarray, a: np.ndarray, b: np.ndarray, cost: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Find the slots of listed pairs of rows; a row may stand in several slots, or in none.
+    """Return the slots and costs of listed pairs of rows; a row may be in several slots, or none.
 
-    ``row`` and ``query`` belong to the slots; ``a``, ``b`` (rows) and ``cost`` are the list, sorted
-    by a.
+    ``row`` and ``query`` describe the slots; ``a``, ``b`` (rows) and ``cost`` are the listed pairs,
+    sorted by a.
     """
     low, high = np.searchsorted(a, row), np.searchsorted(a, row, side="right")
     slot, entry = _expand(low, high)
     base = int(max(row.max(), b.max(initial=0))) + 1
     key = query * base + row
-    place = np.argsort(key, kind="stable")
+    by_key = np.argsort(key, kind="stable")
     wanted = query[slot] * base + b[entry]
-    low = np.searchsorted(key, wanted, sorter=place)
-    high = np.searchsorted(key, wanted, side="right", sorter=place)
+    low = np.searchsorted(key, wanted, sorter=by_key)
+    high = np.searchsorted(key, wanted, side="right", sorter=by_key)
     found, at = _expand(low, high)
-    slot, other, entry = slot[found], place[at], entry[found]
-    apart = slot != other
-    return slot[apart], other[apart], cost[entry[apart]]
+    slot, other, entry = slot[found], by_key[at], entry[found]
+    distinct = slot != other
+    return slot[distinct], other[distinct], cost[entry[distinct]]
 
 
 def _expand(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """List low..high of every element: the element, and the number."""
+    """Enumerate ``range(low, high)`` of every element: the elements, and the numbers."""
     count = high - low
     element = np.repeat(np.arange(len(count)), count)
     begin = np.cumsum(count) - count
@@ -110,12 +112,12 @@ def _expand(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def largest_with_others(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Sum, for each row, the larger of its value and each other row's of its list."""
+    """Return for each row the sum of max(its value, other value) over the others of its list."""
     from .metric_loops import running_sums
 
     order = sort_within(values, offsets)
     ranked = values[order]
-    behind = np.repeat(offsets[1:], np.diff(offsets)) - 1 - np.arange(len(values))
+    n_after = np.repeat(offsets[1:], np.diff(offsets)) - 1 - np.arange(len(values))
     result = np.empty(len(values))
-    result[order] = running_sums(ranked, offsets) + ranked * behind
+    result[order] = running_sums(ranked, offsets) + ranked * n_after
     return result

@@ -1,9 +1,9 @@
-"""Pair weights that are never listed: sums over all pairs of a list from sums over its grades.
+"""Factorised pair weights: sums over all pairs of a list, computed from sums over its grades.
 
-Rows lie side by side in runs of equal query, grade and cell; a long run is cut into several. A pair
-weighs ``p_a q_b exp(f_b - f_a)`` times a factor that depends on the two cells. Each run's sums of
-``p exp(-f)`` and ``q exp(f)`` are kept relative to the run's own lowest and highest score, and
-meet in logarithms, so that no score is too large.
+Rows are sorted into runs of equal query, grade and cell; a long run is split. The weight of a pair
+is ``p_a q_b exp(f_b - f_a)`` times a factor that depends on the two cells. The sums of
+``p exp(-f)`` and ``q exp(f)`` of a run are relative to its lowest and highest score and are
+combined in logarithms, so that large scores do not overflow.
 """
 
 import math
@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-#: Beyond this spread of scores in one run both exponentials are computed.
+#: Range of scores in one run above which both exponentials are computed.
 SPREAD = 600.0
 
 
@@ -43,9 +43,9 @@ def run_sums(
     above: np.ndarray,
     below: np.ndarray,
 ) -> None:
-    """Sum each run: ``above`` of p exp(low - f), ``below`` of q exp(f - high).
+    """Write the sums of each run: ``above`` of p exp(low - f), ``below`` of q exp(f - high).
 
-    ``up`` and ``down`` keep the two exponentials of every row.
+    ``up`` and ``down`` store the two exponentials of every row.
     """
     n_terms = above.shape[0]
     for run in range(begin, end):
@@ -96,9 +96,9 @@ def side_sums(
     above: np.ndarray,
     below: np.ndarray,
 ) -> None:
-    """Sum each run's rows by the output of a stump: 0, 1, or 2 where it abstains (first axis).
+    """Write the sums of each run by the output of a stump: 0, 1, or 2 if it abstains (first axis).
 
-    Rows with a code above ``cut`` give 1, those with the code ``missing`` give ``side``.
+    Rows with a code above ``cut`` have output 1, those with the code ``missing`` output ``side``.
     """
     n_terms = above.shape[1]
     for run in range(begin, end):
@@ -130,12 +130,12 @@ def reached(
     last_list: int,
     out: np.ndarray,
 ) -> None:
-    """Add, in logarithms, what each run meets in the lower, equal or higher grades of its list.
+    """Add, in logarithms, the sums over runs of lower, equal or higher grade of the same list.
 
     ``out[t, run] = log(exp(out[t, run]) + sum over other runs of factor[cell, other cell] *
     value[t, other] * exp(scale[other]))``, over the other runs of lower grade (``way`` -1), of the
-    same grade (0) or of higher grade (1). ``lists`` and ``levels`` mark where the grades of a list
-    and the runs of a grade begin.
+    same grade (0) or of higher grade (1). ``lists`` and ``levels`` mark the grades of a list and
+    the runs of a grade.
     """
     n_terms, n_cells = value.shape[0], factor.shape[0]
     sums = np.zeros((n_terms, n_cells))
@@ -203,9 +203,9 @@ def least_margin(
     levels: np.ndarray,
     cell: np.ndarray,
 ) -> float:
-    """Return smallest score of a preferred row less that of the other, over pairs of factor > 0.
+    """Return the smallest score difference of a pair (preferred minus other) with factor > 0.
 
-    ``way`` and ``factor`` as in `reached`; infinity where there is no such pair.
+    ``way`` and ``factor`` are as in `reached`; infinity if there is no such pair.
     """
     n_cells = factor.shape[0]
     highest = np.empty(n_cells)
@@ -242,7 +242,7 @@ def item_potentials(
     as_worse: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Return each row its weight where it is preferred less its weight where it is not."""
+    """Write for each row the weights of pairs in which it is preferred, minus the others."""
     n_terms = as_better.shape[0]
     for run in range(begin, end):
         if weighted:
@@ -262,19 +262,19 @@ def item_potentials(
 def shift_scores(
     score: np.ndarray, codes: np.ndarray, steps: np.ndarray, begin: int, end: int
 ) -> None:
-    """Add to each row what its code stands for."""
+    """Add the step of its code to the score of each row."""
     for i in range(begin, end):
         score[i] += steps[codes[i]]
 
 
 @compiled
 def best_first(score: np.ndarray, offsets: np.ndarray, order: np.ndarray, end: np.ndarray) -> None:
-    """Order the rows of each list by score, and mark where each place's block of equals ends."""
+    """Write the rows of each list sorted by score, and the end of the tied block of each."""
     for at in range(len(offsets) - 1):
         first, last = offsets[at], offsets[at + 1]
         order[first:last] = first + np.argsort(-score[first:last])
         stop = last
-        for place in range(last - 1, first - 1, -1):
-            if place + 1 < last and score[order[place]] != score[order[place + 1]]:
-                stop = place + 1
-            end[place] = stop
+        for slot in range(last - 1, first - 1, -1):
+            if slot + 1 < last and score[order[slot]] != score[order[slot + 1]]:
+                stop = slot + 1
+            end[slot] = stop

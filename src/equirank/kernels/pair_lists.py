@@ -1,4 +1,4 @@
-"""Listed pairs and their weights: one run of worse items for each better item (compiled)."""
+"""Listed pairs and their weights, grouped by the better item (compiled)."""
 
 import math
 
@@ -20,12 +20,12 @@ __all__ = [
 def fill_pairs(
     begins: np.ndarray, ends: np.ndarray, starts: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
-    """Write the worse items of the better items ``first`` to ``last``: all rows of a range each."""
+    """Write the worse items of the better items ``first`` to ``last``: a range of rows each."""
     for a in range(first, last):
-        place = starts[a]
+        at = starts[a]
         for b in range(begins[a], ends[a]):
-            out[place] = b
-            place += 1
+            out[at] = b
+            at += 1
 
 
 @compiled
@@ -37,16 +37,16 @@ def pair_potentials(
     last: int,
     out: np.ndarray,
 ) -> float:
-    """Add up each row's weight where it is preferred less where it is not; give the total."""
+    """Add the weights of pairs with each row preferred, minus the others; return the total."""
     total = 0.0
     for a in range(first, last):
-        mine = 0.0
+        own_sum = 0.0
         for at in range(starts[a], starts[a + 1]):
             w = weight[at]
-            mine += w
+            own_sum += w
             out[second[at]] -= w
-        out[a] += mine
-        total += mine
+        out[a] += own_sum
+        total += own_sum
     return total
 
 
@@ -60,15 +60,15 @@ def side_weights(
     first: int,
     last: int,
 ) -> tuple[float, float]:
-    """Sum the pair weights by the weak ranker's outputs: correct, reversed.
+    """Return the weights of the pairs that a weak ranker orders correctly, and wrongly.
 
-    A difference of one half counts half, or not at all where only ``whole`` ones count.
+    A difference of 1/2 counts half, or not at all with ``whole``.
     """
     plus = minus = 0.0
     for a in range(first, last):
-        mine = output[a]
+        own = output[a]
         for at in range(starts[a], starts[a + 1]):
-            gain = mine - output[second[at]]
+            gain = own - output[second[at]]
             if whole and abs(gain) < 1.0:
                 continue
             if gain > 0.0:
@@ -92,19 +92,18 @@ def scale_pairs(
     last: int,
     potential: np.ndarray,
 ) -> float:
-    """Multiply the pair weights by ``scale`` and by what a round does to them; sum them anew.
+    """Multiply the pair weights by ``scale`` and the factors of a round; return the new total.
 
-    A pair of outputs h(a), h(b) is multiplied by ``exp(-alpha (h(a) - h(b)))``, or by ``tied``
-    where they are equal (where only ``whole`` differences count: closer than 1). Adds to
-    ``potential`` and gives the new total.
+    A pair with outputs h(a), h(b) is multiplied by ``exp(-alpha (h(a) - h(b)))``, or by ``tied`` if
+    they are equal (with ``whole``, if they differ by less than 1). Adds to ``potential``.
     """
     right, wrong, same = scale * math.exp(-alpha), scale * math.exp(alpha), scale * tied
     total = 0.0
     for a in range(first, last):
-        mine, mine_total = output[a], 0.0
+        own, own_sum = output[a], 0.0
         for at in range(starts[a], starts[a + 1]):
             b = second[at]
-            gain = mine - output[b]
+            gain = own - output[b]
             if gain == 0.0 or (whole and abs(gain) < 1.0):
                 w = weight[at] * same
             elif gain == 1.0:
@@ -114,10 +113,10 @@ def scale_pairs(
             else:
                 w = weight[at] * (scale * math.exp(-alpha * gain))
             weight[at] = w
-            mine_total += w
+            own_sum += w
             potential[b] -= w
-        potential[a] += mine_total
-        total += mine_total
+        potential[a] += own_sum
+        total += own_sum
     return total
 
 
@@ -131,17 +130,17 @@ def known_potentials(
     last: int,
     out: np.ndarray,
 ) -> None:
-    """Return the potentials that come from pairs of two known rows."""
+    """Add the potentials of pairs in which both rows are known."""
     for a in range(first, last):
         if not known[a]:
             continue
-        mine = 0.0
+        own_sum = 0.0
         for at in range(starts[a], starts[a + 1]):
             b = second[at]
             if known[b]:
-                mine += weight[at]
+                own_sum += weight[at]
                 out[b] -= weight[at]
-        out[a] += mine
+        out[a] += own_sum
 
 
 @compiled
@@ -156,10 +155,10 @@ def many_side_weights(
     plus: np.ndarray,
     minus: np.ndarray,
 ) -> None:
-    """Sum the weights of correct and of reversed pairs for many stumps in one pass.
+    """Add the weights of correctly and wrongly ordered pairs of many stumps in one pass.
 
-    ``ones`` (row by stump) marks the rows to which a stump gives 1; ``zeros`` those to which it
-    gives 0, where some abstain, and is empty where all others are 0.
+    ``ones`` (row by stump) marks the rows with output 1, ``zeros`` those with output 0; ``zeros``
+    is empty if no stump abstains.
     """
     n = ones.shape[1]
     abstaining = zeros.shape[0] > 0

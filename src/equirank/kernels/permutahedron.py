@@ -1,7 +1,7 @@
-"""Exposures reachable by random rankings: the convex hull of the permutations of the attention v.
+"""Exposures reachable by random rankings: the convex hull of the permutations of the attention.
 
-``attention`` falls from place to place. An exposure vector is reachable exactly when its sum is
-that of the attention and no set of j items holds more than the first j places (majorisation).
+``attention`` decreases with the position. An exposure vector is reachable if and only if its sum is
+that of the attention and no set of j items has more than the top j positions (majorisation).
 """
 
 import numpy as np
@@ -11,13 +11,13 @@ __all__ = ["excess", "nearest_reachable", "peel"]
 
 
 def excess(target: np.ndarray, attention: np.ndarray) -> float:
-    """Return by how much some set of items asks for more than as many first places hold."""
+    """Return the largest excess of a set of items over the attention of as many top positions."""
     ranked = np.sort(target)[::-1]
     return float(np.max(np.cumsum(ranked) - np.cumsum(attention[: len(ranked)])))
 
 
 def nearest_reachable(target: np.ndarray, attention: np.ndarray) -> np.ndarray:
-    """Project onto the reachable exposures in Euclidean distance: one sort, one isotonic fit."""
+    """Return the Euclidean projection onto the reachable exposures: a sort and an isotonic fit."""
     order = np.argsort(-target, kind="stable")
     gap = target[order] - attention[: len(target)]
     result = np.empty(len(target))
@@ -26,35 +26,35 @@ def nearest_reachable(target: np.ndarray, attention: np.ndarray) -> np.ndarray:
 
 
 def peel(target: np.ndarray, attention: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Write a reachable exposure as a mixture of rankings, at most as many as items.
+    """Decompose a reachable exposure into a mixture of at most n rankings of n items.
 
-    From the ranking sorted by what is left of the target one walks through the target to the
-    border of the reachable set; there a set of items fills its first places exactly, so that the
-    list falls into two that are settled apart. Each walk cuts at least once: n - 1 walks at most.
+    Each step follows the line from the ranking sorted by the remaining target through the target to
+    the boundary of the reachable set. There a set of items fills its top positions exactly, so the
+    list splits into two independent parts. Each step splits at least once: at most n - 1 steps.
 
     Returns
     -------
     weights : ndarray
     positions : ndarray of shape (n_rankings, n)
-        0-based place of each item.
+        0-based position of each item.
     """
     n = len(target)
     left, mass = target.astype(np.float64), 1.0
-    cuts = np.zeros(n, dtype=bool)  # cuts[j]: a part ends behind place j
+    cuts = np.zeros(n, dtype=bool)  # cuts[j]: a part ends after position j
     cuts[-1] = True
     weights, positions = [], []
-    part = np.zeros(n, dtype=np.int64)  # part of each item, counted from the first places
+    part = np.zeros(n, dtype=np.int64)  # part of each item, counted from the top
     while True:
         order = np.lexsort((-left, part))
-        place = np.empty(n, dtype=np.int64)
-        place[order] = np.arange(n)
-        vertex = attention[place]
+        position = np.empty(n, dtype=np.int64)
+        position[order] = np.arange(n)
+        vertex = attention[position]
         reach, found = _reach(left, vertex, attention, part, cuts)
-        positions.append(place)
+        positions.append(position)
         if not found.any():
             weights.append(mass)
             break
-        share = 1.0 - 1.0 / reach  # left = share * vertex + (1 - share) * border point
+        share = 1.0 - 1.0 / reach  # left = share * vertex + (1 - share) * boundary point
         weights.append(mass * share)
         mass *= 1.0 - share
         left = vertex + (left - vertex) * reach
@@ -68,10 +68,10 @@ def peel(target: np.ndarray, attention: np.ndarray) -> tuple[np.ndarray, np.ndar
 def _reach(
     left: np.ndarray, vertex: np.ndarray, attention: np.ndarray, part: np.ndarray, cuts: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """Find how far beyond ``left``, seen from the vertex, one stays reachable, and what binds.
+    """Return how far the line from the vertex through ``left`` stays reachable, and what binds.
 
-    Newton's method on the worst set of items: start far out, take the set most over its places,
-    go back to where it just fits, until none is over.
+    Newton's method on the worst set of items: start far out, take the set with the largest excess
+    and go back to where it just fits, until no set has an excess.
     """
     scale = float(attention[0]) * len(left)
     tolerance = 1e-13 * scale
@@ -83,13 +83,13 @@ def _reach(
     reach = np.inf
     tight = np.zeros(len(left), dtype=bool)
     while True:
-        # at an infinite reach only the direction orders the items
+        # at an infinite reach, only the direction determines the order
         key = step if np.isinf(reach) else vertex + reach * step
         order = np.lexsort((-key, part))
         base, slope = np.cumsum(vertex[order]), np.cumsum(step[order])
-        room = prefix - base
+        slack = prefix - base
         with np.errstate(divide="ignore", invalid="ignore"):
-            fits = np.where(inner & (slope > tolerance), room / slope, np.inf)
+            fits = np.where(inner & (slope > tolerance), slack / slope, np.inf)
         best = max(float(fits.min()), 1.0)
         if not best < reach * (1.0 - 1e-12):
             return reach, tight

@@ -1,9 +1,9 @@
 """Policy gradients of linear Plackett-Luce rankers, one pass per list (compiled).
 
-A list's reward is linear in where its items stand, ``sum_i gain_i theta_pos(i)``, less ``weight``
-times its disparity; the disparity is linear in the exposures too once its signs are read off the
-exposures of the samples. Draws come from a counter-based generator keyed by seed, epoch and list,
-so that neither threads nor the order of the lists change them.
+The reward of a list is linear in the positions of its items, ``sum_i gain_i theta_pos(i)``, minus
+``weight`` times its disparity. The disparity is linear in the exposures once its signs are known
+from the exposures of the samples. Draws come from a counter-based generator keyed by seed, epoch
+and list, so they depend neither on threads nor on the order of the lists.
 """
 
 import numpy as np
@@ -16,26 +16,26 @@ __all__ = ["GROUP", "INDIVIDUAL", "NONE", "batch_gradient", "list_gradient", "tr
 NONE, INDIVIDUAL, GROUP = 0, 1, 2
 
 
-#: Strengths under this share of the list's largest are taken as this share: sums never vanish.
+#: Least strength relative to the largest of the list, so that sums are never 0.
 WEAKEST = 1e-290
 
 
 @compiled
 def _sort_by(key: np.ndarray, order: np.ndarray, n: int) -> None:
-    """Sort the first n keys upwards, in place, the order with them (Shell's sort)."""
+    """Sort the first n keys, lowest first, and the order with them, in place (Shell sort)."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
     while gap > 0:
         for at in range(gap, n):
             value, item = key[at], order[at]
-            here = at
-            while here >= gap and key[here - gap] > value:
-                key[here] = key[here - gap]
-                order[here] = order[here - gap]
-                here -= gap
-            key[here] = value
-            order[here] = item
+            to = at
+            while to >= gap and key[to - gap] > value:
+                key[to] = key[to - gap]
+                order[to] = order[to - gap]
+                to -= gap
+            key[to] = value
+            order[to] = item
         gap //= 3
 
 
@@ -48,7 +48,7 @@ def _draw(
     key: np.ndarray,
     orders: np.ndarray,
 ) -> None:
-    """Draw rankings: items race with exponential times divided by their strengths."""
+    """Draw rankings by exponential times divided by the strengths of the items."""
     count = np.uint64(0)
     for sample in range(n_samples):
         for item in range(n):
@@ -60,7 +60,7 @@ def _draw(
 
 @compiled
 def _individual_signs(exposure: np.ndarray, merit: np.ndarray, n: int, signs: np.ndarray) -> float:
-    """Write each item's coefficient in the individual disparity, and give its value."""
+    """Write the coefficient of each item in the individual disparity, and return its value."""
     pairs, total = 0, 0.0
     for i in range(n):
         signs[i] = 0.0
@@ -94,7 +94,7 @@ def _group_signs(
     sums: np.ndarray,
     signs: np.ndarray,
 ) -> float:
-    """Write each item's coefficient in the disparity of the worst group and the rest; its value."""
+    """Write the coefficient of each item in the largest group disparity, and return its value."""
     for item in range(n):
         signs[item] = 0.0
     total_exposure, total_merit = 0.0, 0.0
@@ -132,18 +132,147 @@ def _group_signs(
 
 
 @compiled
+def _sample_rewards(
+    orders: np.ndarray,
+    gain: np.ndarray,
+    stop: np.ndarray,
+    theta: np.ndarray,
+    attention: np.ndarray,
+    n_samples: int,
+    rewards: np.ndarray,
+    exposure: np.ndarray,
+) -> float:
+    """Write the reward of each sample, add its exposures, and return the mean reward."""
+    n = len(gain)
+    utility = 0.0
+    for sample in range(n_samples):
+        order, reward = orders[sample], 0.0
+        if len(stop) > 0:
+            reading = 1.0  # probability that a reader reaches the position
+            for position in range(n):
+                stopping = stop[order[position]]
+                reward += theta[position] * reading * stopping
+                reading *= 1.0 - stopping
+        else:
+            for position in range(n):
+                reward += theta[position] * gain[order[position]]
+        for position in range(n):
+            exposure[order[position]] += attention[position] / n_samples
+        rewards[sample] = reward
+        utility += reward / n_samples
+    return utility
+
+
+@compiled
+def _add_plrank(
+    orders: np.ndarray,
+    strength: np.ndarray,
+    gain: np.ndarray,
+    signs: np.ndarray,
+    theta: np.ndarray,
+    attention: np.ndarray,
+    weight: float,
+    penalised: bool,
+    n_samples: int,
+    remaining: np.ndarray,
+    expected: np.ndarray,
+    gradient: np.ndarray,
+) -> None:
+    """Add the PL-Rank gradient of each sample; ``remaining`` and ``expected`` are work space."""
+    n = len(gain)
+    for sample in range(n_samples):
+        order = orders[sample]
+        left, after, count, gain_mass, sign_mass = 0.0, 0.0, 0.0, 0.0, 0.0
+        gain_sum, sign_sum, theta_sum, attention_sum = 0.0, 0.0, 0.0, 0.0
+        for position in range(n - 1, -1, -1):
+            item = order[position]
+            left += strength[item]
+            remaining[position] = left
+            # The baseline is the reward of the remaining items in random order. It is known before
+            # the choice, so subtracting it keeps the mean and reduces the variance.
+            count += 1.0
+            gain_sum += gain[item]
+            baseline = gain_sum / count * theta_sum
+            theta_sum += theta[position]
+            if penalised:
+                sign_sum += signs[item]
+                baseline -= weight * sign_sum / count * attention_sum
+                attention_sum += attention[position]
+            gradient[item] += after - baseline  # reward of the positions below
+            # this position counts with its expected reward, those below with the sampled reward
+            gain_mass += strength[item] * gain[item]
+            expected[position] = theta[position] * gain_mass / left + after - baseline
+            after += theta[position] * gain[item]
+            if penalised:
+                sign_mass += strength[item] * signs[item]
+                expected[position] -= weight * attention[position] * sign_mass / left
+                after -= weight * attention[position] * signs[item]
+        theta_sum, attention_sum, expected_sum = 0.0, 0.0, 0.0
+        for position in range(n):
+            item = order[position]
+            theta_sum += theta[position] / remaining[position]
+            expected_sum += expected[position] / remaining[position]
+            grad = gain[item] * theta_sum - expected_sum
+            if penalised:
+                attention_sum += attention[position] / remaining[position]
+                grad -= weight * signs[item] * attention_sum
+            gradient[item] += strength[item] * grad
+
+
+@compiled
+def _add_reinforce(
+    orders: np.ndarray,
+    strength: np.ndarray,
+    signs: np.ndarray,
+    attention: np.ndarray,
+    weight: float,
+    penalised: bool,
+    n_samples: int,
+    leave_one_out: bool,
+    rewards: np.ndarray,
+    remaining: np.ndarray,
+    gradient: np.ndarray,
+) -> None:
+    """Add the REINFORCE gradient of each sample, with the mean reward as baseline."""
+    n = len(gradient)
+    mean = 0.0
+    for sample in range(n_samples):
+        if penalised:
+            order = orders[sample]
+            for position in range(n):
+                rewards[sample] -= weight * attention[position] * signs[order[position]]
+        mean += rewards[sample] / n_samples
+    for sample in range(n_samples):
+        order = orders[sample]
+        advantage = rewards[sample] - mean
+        if leave_one_out and n_samples > 1:
+            advantage *= n_samples / (n_samples - 1.0)
+        elif n_samples == 1:
+            advantage = rewards[sample]
+        left = 0.0
+        for position in range(n - 1, -1, -1):
+            left += strength[order[position]]
+            remaining[position] = left
+        inverse = 0.0
+        for position in range(n):
+            item = order[position]
+            inverse += 1.0 / remaining[position]
+            gradient[item] += advantage * (1.0 - strength[item] * inverse)
+
+
+@compiled
 def list_gradient(
     score: np.ndarray, gain: np.ndarray, stop: np.ndarray, merit: np.ndarray, group: np.ndarray,
     n_groups: int, theta: np.ndarray, attention: np.ndarray, weight: float, disparity: int,
     entropy: float, n_samples: int, plrank: bool, leave_one_out: bool, state: np.uint64,
     work: np.ndarray, orders: np.ndarray, gradient: np.ndarray, facts: np.ndarray,
 ) -> None:  # fmt: skip
-    """Write the gradient of one list's objective by its scores, and its utility and disparity.
+    """Write the gradient of the objective of one list by its scores, and its utility and disparity.
 
-    ``stop`` holds the readers' stopping chances where the utility is ERR, and is empty otherwise.
-    ``facts`` is filled with utility, disparity and the entropy of the first place. ``work`` has
-    eight rows as long as the longest list (and as the number of groups and samples), ``orders`` a
-    row per sample.
+    ``stop`` contains the stopping probabilities of readers if the utility is ERR, and is empty
+    otherwise. ``facts`` receives utility, disparity and the entropy of the first position. ``work``
+    has eight rows as long as the longest list (and as the number of groups and samples), ``orders``
+    one row per sample.
     """
     n = len(score)
     strength, key, exposure, signs = work[0], work[1], work[2], work[3]
@@ -158,95 +287,23 @@ def list_gradient(
         exposure[item] = 0.0
         gradient[item] = 0.0
     _draw(strength, n, n_samples, state, key, orders)
-
-    # what each sample is worth, and the exposures
-    utility = 0.0
-    for sample in range(n_samples):
-        order, worth = orders[sample], 0.0
-        if len(stop) > 0:
-            reading = 1.0
-            for place in range(n):
-                chance = stop[order[place]]
-                worth += theta[place] * reading * chance
-                reading *= 1.0 - chance
-        else:
-            for place in range(n):
-                worth += theta[place] * gain[order[place]]
-        for place in range(n):
-            exposure[order[place]] += attention[place] / n_samples
-        rewards[sample] = worth
-        utility += worth / n_samples
+    utility = _sample_rewards(orders, gain, stop, theta, attention, n_samples, rewards, exposure)
     value = 0.0
     if disparity == INDIVIDUAL:
         value = _individual_signs(exposure, merit, n, signs)
     elif disparity == GROUP:
         value = _group_signs(exposure, merit, group, n_groups, n, sums, signs)
-    penal = disparity != NONE and weight != 0.0
-
-    # the gradient by the scores
+    penalised = disparity != NONE and weight != 0.0
     if plrank:
-        for sample in range(n_samples):
-            order = orders[sample]
-            left, after, count, lead, bane = 0.0, 0.0, 0.0, 0.0, 0.0
-            gains, harms, thetas, seen = 0.0, 0.0, 0.0, 0.0
-            for place in range(n - 1, -1, -1):
-                item = order[place]
-                left += strength[item]
-                key[place] = left
-                # what the items left would earn in a random order: known before the choice, so
-                # that taking it off leaves the mean alone and the variance small
-                # (thetas and seen: of the places behind this one)
-                count += 1.0
-                gains += gain[item]
-                usual = gains / count * thetas
-                thetas += theta[place]
-                if penal:
-                    harms += signs[item]
-                    usual -= weight * harms / count * seen
-                    seen += attention[place]
-                gradient[item] += after - usual  # what the places behind are worth
-                # this place counts with its expected worth, the places behind with their own
-                lead += strength[item] * gain[item]
-                exposure[place] = theta[place] * lead / left + after - usual
-                after += theta[place] * gain[item]
-                if penal:
-                    bane += strength[item] * signs[item]
-                    exposure[place] -= weight * attention[place] * bane / left
-                    after -= weight * attention[place] * signs[item]
-            drawn, seen, cost = 0.0, 0.0, 0.0
-            for place in range(n):
-                item = order[place]
-                drawn += theta[place] / key[place]
-                cost += exposure[place] / key[place]
-                pull = gain[item] * drawn - cost
-                if penal:
-                    seen += attention[place] / key[place]
-                    pull -= weight * signs[item] * seen
-                gradient[item] += strength[item] * pull
+        _add_plrank(
+            orders, strength, gain, signs, theta, attention, weight, penalised, n_samples, key,
+            exposure, gradient,
+        )  # fmt: skip
     else:
-        mean = 0.0
-        for sample in range(n_samples):
-            if penal:
-                order = orders[sample]
-                for place in range(n):
-                    rewards[sample] -= weight * attention[place] * signs[order[place]]
-            mean += rewards[sample] / n_samples
-        for sample in range(n_samples):
-            order = orders[sample]
-            advantage = rewards[sample] - mean
-            if leave_one_out and n_samples > 1:
-                advantage *= n_samples / (n_samples - 1.0)
-            elif n_samples == 1:
-                advantage = rewards[sample]
-            left = 0.0
-            for place in range(n - 1, -1, -1):
-                left += strength[order[place]]
-                key[place] = left
-            inverse = 0.0
-            for place in range(n):
-                item = order[place]
-                inverse += 1.0 / key[place]
-                gradient[item] += advantage * (1.0 - strength[item] * inverse)
+        _add_reinforce(
+            orders, strength, signs, attention, weight, penalised, n_samples, leave_one_out,
+            rewards, key, gradient[:n],
+        )  # fmt: skip
     uncertainty = 0.0
     for item in range(n):
         share = strength[item] / total
@@ -270,9 +327,9 @@ def _scores(X: np.ndarray, begin: int, end: int, coef: np.ndarray, score: np.nda
 @compiled(reordered=True)
 def _back(X: np.ndarray, begin: int, end: int, gradient: np.ndarray, result: np.ndarray) -> None:
     for row in range(begin, end):
-        pull = result.dtype.type(gradient[row - begin])
+        row_grad = result.dtype.type(gradient[row - begin])
         for feature in range(X.shape[1]):
-            result[feature] += pull * X[row, feature]
+            result[feature] += row_grad * X[row, feature]
 
 
 @compiled(reordered=True)
@@ -284,23 +341,60 @@ def _adam(
     step: int,
     rate: float,
 ) -> None:
-    """Climb by one step of Adam with the usual constants."""
+    """Take one ascent step of Adam with the usual constants."""
     kind = coef.dtype.type
-    one, keep, keep2 = kind(1.0), kind(0.9), kind(0.999)
+    one, beta1, beta2 = kind(1.0), kind(0.9), kind(0.999)
     size = kind(rate / (1.0 - 0.9**step))
     scale = kind(1.0 / np.sqrt(1.0 - 0.999**step))
     small = kind(1e-8)
     for at in range(len(coef)):
-        pull = gradient[at]
-        first[at] = keep * first[at] + (one - keep) * pull
-        second[at] = keep2 * second[at] + (one - keep2) * pull * pull
+        grad = gradient[at]
+        first[at] = beta1 * first[at] + (one - beta1) * grad
+        second[at] = beta2 * second[at] + (one - beta2) * grad * grad
         coef[at] += size * first[at] / (np.sqrt(second[at]) * scale + small)
 
 
 @compiled
 def _state(seed: int, epoch: int, query: int) -> np.uint64:
-    """Key the draws by seed, epoch and list."""
+    """Return the key of the draws for a seed, epoch and list."""
     return key_of(key_of(np.uint64(seed), np.uint64(epoch)), np.uint64(query))
+
+
+@compiled
+def _add_list(
+    X: np.ndarray, offsets: np.ndarray, query: int, coef: np.ndarray, gain: np.ndarray,
+    stop: np.ndarray, merit: np.ndarray, group: np.ndarray, n_groups: int, theta: np.ndarray,
+    attention: np.ndarray, query_weight: np.ndarray, weight: float, disparity: int, entropy: float,
+    n_samples: int, plrank: bool, leave_one_out: bool, seed: int, epoch: int, result: np.ndarray,
+    facts: np.ndarray, work: np.ndarray, orders: np.ndarray, gradient: np.ndarray,
+    score: np.ndarray,
+) -> None:  # fmt: skip
+    """Add the gradient of one list by the coefficients to ``result``, and write its facts."""
+    begin, end = offsets[query], offsets[query + 1]
+    n = end - begin
+    _scores(X, begin, end, coef, score)
+    stopping = stop[begin:end] if len(stop) > 0 else stop
+    list_gradient(
+        score[:n], gain[begin:end], stopping, merit[begin:end], group[begin:end], n_groups,
+        theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
+        _state(seed, epoch, query), work, orders, gradient, facts[query],
+    )  # fmt: skip
+    for item in range(n):
+        gradient[item] *= query_weight[query]
+    _back(X, begin, end, gradient, result)
+
+
+@compiled
+def _work_space(
+    offsets: np.ndarray, queries: np.ndarray, n_groups: int, n_samples: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return uninitialised arrays as long as the longest list."""
+    longest = 1
+    for query in queries:
+        longest = max(longest, offsets[query + 1] - offsets[query])
+    work = np.empty((8, max(longest, n_groups, n_samples)))
+    orders = np.empty((n_samples, longest), dtype=np.int32)
+    return work, orders, np.empty(longest), np.empty(longest)
 
 
 @compiled
@@ -311,27 +405,14 @@ def batch_gradient(
     n_samples: int, plrank: bool, leave_one_out: bool, seed: int, epoch: int, result: np.ndarray,
     facts: np.ndarray,
 ) -> None:  # fmt: skip
-    """Add up the gradient by the coefficients over some lists; write the facts of each list."""
-    longest = 1
+    """Add the gradient by the coefficients over some lists, and write the facts of each list."""
+    work, orders, gradient, score = _work_space(offsets, queries, n_groups, n_samples)
     for query in queries:
-        longest = max(longest, offsets[query + 1] - offsets[query])
-    work = np.empty((8, max(longest, n_groups, n_samples)))
-    orders = np.empty((n_samples, longest), dtype=np.int32)
-    gradient = np.empty(longest)
-    score = np.empty(longest)
-    for query in queries:
-        begin, end = offsets[query], offsets[query + 1]
-        n = end - begin
-        _scores(X, begin, end, coef, score)
-        chances = stop[begin:end] if len(stop) > 0 else stop
-        list_gradient(
-            score[:n], gain[begin:end], chances, merit[begin:end], group[begin:end], n_groups,
-            theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
-            _state(seed, epoch, query), work, orders, gradient, facts[query],
+        _add_list(
+            X, offsets, query, coef, gain, stop, merit, group, n_groups, theta, attention,
+            query_weight, weight, disparity, entropy, n_samples, plrank, leave_one_out, seed, epoch,
+            result, facts, work, orders, gradient, score,
         )  # fmt: skip
-        for item in range(n):
-            gradient[item] *= query_weight[query]
-        _back(X, begin, end, gradient, result)
 
 
 @compiled
@@ -342,28 +423,16 @@ def train_in_turn(
     query_weight: np.ndarray, weight: float, disparity: int, entropy: float, n_samples: int,
     plrank: bool, leave_one_out: bool, seed: int, epoch: int, facts: np.ndarray,
 ) -> int:  # fmt: skip
-    """Take one step of Adam per list, list after list; give the number of steps taken so far."""
-    longest = 1
+    """Take one step of Adam per list, and return the total number of steps."""
+    work, orders, gradient, score = _work_space(offsets, queries, n_groups, n_samples)
+    coef_grad = np.empty_like(coef)
     for query in queries:
-        longest = max(longest, offsets[query + 1] - offsets[query])
-    work = np.empty((8, max(longest, n_groups, n_samples)))
-    orders = np.empty((n_samples, longest), dtype=np.int32)
-    gradient, score = np.empty(longest), np.empty(longest)
-    pull = np.empty_like(coef)
-    for query in queries:
-        begin, end = offsets[query], offsets[query + 1]
-        n = end - begin
-        _scores(X, begin, end, coef, score)
-        chances = stop[begin:end] if len(stop) > 0 else stop
-        list_gradient(
-            score[:n], gain[begin:end], chances, merit[begin:end], group[begin:end], n_groups,
-            theta, attention, weight, disparity, entropy, n_samples, plrank, leave_one_out,
-            _state(seed, epoch, query), work, orders, gradient, facts[query],
+        coef_grad[:] = 0.0
+        _add_list(
+            X, offsets, query, coef, gain, stop, merit, group, n_groups, theta, attention,
+            query_weight, weight, disparity, entropy, n_samples, plrank, leave_one_out, seed, epoch,
+            coef_grad, facts, work, orders, gradient, score,
         )  # fmt: skip
-        pull[:] = 0.0
-        for item in range(n):
-            gradient[item] *= query_weight[query]
-        _back(X, begin, end, gradient, pull)
         step += 1
-        _adam(coef, first, second, pull, step, rate)
+        _adam(coef, first, second, coef_grad, step, rate)
     return step

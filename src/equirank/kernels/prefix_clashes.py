@@ -1,4 +1,4 @@
-"""Better lists by exchanging places round in a circle (compiled: shortest paths over places)."""
+"""Lists whose lower and upper bounds conflict, improved by cyclic exchanges (compiled)."""
 
 import math
 
@@ -17,7 +17,7 @@ from .prefix_lists import (
 __all__ = ["arrange_meeting", "cancel_cycles"]
 
 
-#: A gain below this share of the largest value is rounding.
+#: Gains below this share of the largest value are rounding errors.
 GAIN = 1e-11
 
 
@@ -25,7 +25,7 @@ GAIN = 1e-11
 def _regroup(
     groups: np.ndarray, members: np.ndarray, first: np.ndarray, order: np.ndarray
 ) -> np.ndarray:
-    """Fill the places of each group with its items, best first."""
+    """Fill the positions of each group with its items, best first."""
     counts = np.zeros(len(first), dtype=np.int64)
     for j in range(len(order)):
         g = groups[j]
@@ -35,8 +35,8 @@ def _regroup(
 
 
 @compiled
-def _circle(parent: np.ndarray) -> int:
-    """Find a place on a circle of the parents; -1 where there is none."""
+def _cycle_position(parent: np.ndarray) -> int:
+    """Return a position on a cycle of the parents, -1 if there is none."""
     mark = np.zeros(len(parent), dtype=np.int64)
     for node in range(len(parent)):
         at = node
@@ -49,7 +49,7 @@ def _circle(parent: np.ndarray) -> int:
 
 
 @compiled
-def _better_circle(
+def _gaining_cycle(
     groups: np.ndarray,
     ranks: np.ndarray,
     counts: np.ndarray,
@@ -60,10 +60,11 @@ def _better_circle(
     weight: np.ndarray,
     parent: np.ndarray,
 ) -> int:
-    """Search for a circle of moves that gains, by paths that grow until none gets shorter.
+    """Return a position on a cycle of moves with a gain, found by shortest paths, or -1.
 
-    Place ``size`` stands for all places behind the list: who moves there is left out, and the next
-    of any group may come from there. ``parent`` says who moves to each place.
+    Position ``size`` represents all positions below the list: an item that moves there is dropped,
+    and the next item of any group may come from there. ``parent`` is the position from which an
+    item moves to each position.
     """
     size, n_groups = len(groups), len(counts)
     loss = np.zeros(size + 1)
@@ -102,7 +103,7 @@ def _better_circle(
         fresh[size] = False
         if not changed:
             return -1
-        at = _circle(parent)
+        at = _cycle_position(parent)
         if at >= 0:
             return at
     return -1
@@ -118,11 +119,11 @@ def cancel_cycles(
     values: np.ndarray,
     order: np.ndarray,
 ) -> int:
-    """Improve a list that keeps its bounds until no exchange of places gains.
+    """Improve a list within its bounds until no exchange of positions has a gain.
 
-    Values are given highest first. Item r of a group may stand at places ``release[g, r]`` to
-    ``deadline[g, r]``. Gives 1 where the list is proven to be the best for ``1 / log2(1 + j)``, 0
-    where the rounds ran out.
+    Values are sorted, highest first. Item r of a group may have the positions ``release[g, r]`` to
+    ``deadline[g, r]``. Returns 1 if the list is proven optimal for ``1 / log2(1 + j)``, 0 if the
+    rounds ran out.
     """
     size, n_groups = len(order), len(first)
     weight, value = np.empty(size), np.empty(size)
@@ -145,30 +146,30 @@ def cancel_cycles(
             end = first[g + 1] if g + 1 < n_groups else len(members) - 1
             if first[g] + counts[g] < end and release[g, counts[g]] < size:
                 outside[g] = values[members[first[g] + counts[g]]] - lowest
-        at = _better_circle(
+        at = _gaining_cycle(
             groups, ranks, counts, value, outside, release, deadline, weight, parent
         )
         if at < 0:
             return 1
         before, node = groups.copy(), at
         while True:
-            giver = parent[node]
+            source = parent[node]
             if node < size:
                 groups[node] = (
-                    before[giver] if giver < size else _newcomer(counts, outside, release, node)
+                    before[source] if source < size else _newcomer(counts, outside, release, node)
                 )
-            node = giver
+            node = source
             if node == at:
                 break
     return 0
 
 
 @compiled
-def _newcomer(counts: np.ndarray, outside: np.ndarray, release: np.ndarray, place: int) -> int:
-    """Return the group whose next item is the best that may come to a place."""
+def _newcomer(counts: np.ndarray, outside: np.ndarray, release: np.ndarray, position: int) -> int:
+    """Return the group whose next item is the best that may enter at a position."""
     best, chosen = -np.inf, -1
     for g in range(len(counts)):
-        if not np.isnan(outside[g]) and release[g, counts[g]] <= place and outside[g] > best:
+        if not np.isnan(outside[g]) and release[g, counts[g]] <= position and outside[g] > best:
             best, chosen = outside[g], g
     return chosen
 
@@ -184,7 +185,7 @@ def _arrange_one(
     values: np.ndarray,
     order: np.ndarray,
 ) -> int:
-    """Arrange one list: 1 where it is the best, 0 where that is not proven, -1 where none is."""
+    """Arrange one list; return 1 if proven optimal, 0 if not proven, -1 if infeasible."""
     state = arrange_greedily(members, first, sizes, lo, hi, order)
     if state != 0:
         return state
@@ -205,7 +206,7 @@ def _least_widening(
     row: int,
     order: np.ndarray,
 ) -> int:
-    """Return by how many items the bounds of a list must be widened at least to be met."""
+    """Return the least number of items by which bounds must be widened to be feasible."""
     low, high, step = 0, -1, 0
     while high < 0 or low < high:
         middle = step if high < 0 else (low + high) // 2
@@ -234,10 +235,10 @@ def arrange_meeting(
     order: np.ndarray,
     solved: np.ndarray,
 ) -> np.ndarray:
-    """Arrange some lists so that discounted value is largest under the bounds of every prefix.
+    """Arrange lists to maximise the discounted value under the bounds of every prefix.
 
-    Where floors meet ceilings there may be no list that is best in every prefix: the greedy one is
-    improved until no exchange of places helps, which makes it best for ``1 / log2(1 + j)``.
+    If lower and upper bounds conflict, no list may be best in every prefix: the greedy list is
+    improved until no exchange of positions helps, which makes it optimal for ``1 / log2(1 + j)``.
 
     Parameters
     ----------
@@ -246,32 +247,36 @@ def arrange_meeting(
     offsets, shown, cuts, least, most, start : ndarray
         As in `arrange`.
     queries : ndarray of int64
-        Which lists.
+        The lists to arrange.
     closest : bool
-        Whether a list whose bounds cannot be met is arranged under wider ones: no group is asked
-        for more than its members, and then all are widened by the smallest number that is enough.
+        Whether a list with infeasible bounds is arranged under wider ones: no group must have more
+        than its members, and then all bounds are widened by the smallest sufficient number.
     order, solved : ndarray
-        What `arrange` gave, changed in place; 0 now stands for a list not proven to be the best.
+        The results of `arrange`, changed in place; 0 now means a list not proven optimal.
 
     Returns
     -------
     ndarray of int64
-        By how many items the bounds of each list were widened; -1 where they stand as given.
+        Number of items by which the bounds of each list were widened; -1 if they were not.
     """
     n_groups = least.shape[1]
     widened = np.full(len(offsets) - 1, -1, dtype=np.int64)
     for q in queries:
         begin, size = offsets[q], cuts[q + 1] - cuts[q]
-        mine, worth = codes[begin : begin + shown[q]], values[begin : begin + shown[q]]
-        members, first, sizes = members_of_groups(mine, n_groups)
-        places = order[cuts[q] : cuts[q + 1]]
+        list_codes, list_values = codes[begin : begin + shown[q]], values[begin : begin + shown[q]]
+        members, first, sizes = members_of_groups(list_codes, n_groups)
+        list_order = order[cuts[q] : cuts[q + 1]]
         if solved[q] == 0:
             lo, hi = bounds_of_list(least, most, start[q], size, 0, sizes, False)
-            solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
+            solved[q] = _arrange_one(
+                members, first, sizes, lo, hi, list_codes, list_values, list_order
+            )
         if solved[q] < 0 and closest:
-            widened[q] = _least_widening(members, first, sizes, least, most, start[q], places)
+            widened[q] = _least_widening(members, first, sizes, least, most, start[q], list_order)
             lo, hi = bounds_of_list(least, most, start[q], size, widened[q], sizes, True)
-            solved[q] = _arrange_one(members, first, sizes, lo, hi, mine, worth, places)
+            solved[q] = _arrange_one(
+                members, first, sizes, lo, hi, list_codes, list_values, list_order
+            )
         for j in range(size):
-            places[j] += begin
+            list_order[j] += begin
     return widened

@@ -1,4 +1,4 @@
-"""Lists under least and largest group counts of every prefix (compiled: greedy along each list)."""
+"""Lists with lower and upper bounds on the group counts of every prefix (compiled)."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-#: A share times a length that misses a whole number by less is that number, rounded apart.
+#: Tolerance within which a share times a length counts as an integer.
 ROUNDING = 1e-9
 
 
@@ -33,11 +33,11 @@ def tables_hold(
     start: np.ndarray,
     lengths: np.ndarray,
 ) -> np.ndarray:
-    """Say for each list whether every prefix has its counts within the bounds.
+    """Return for each list whether the counts of every prefix are within the bounds.
 
-    The bounds of prefix j of list q stand in row ``start[q] + j - 1`` (row x group) for prefixes up
-    to ``lengths[q]``. A list that ends before is held against the bounds it reaches. Tables without
-    columns bind nobody.
+    The bounds of prefix j of list q are in row ``start[q] + j - 1`` (row x group) for prefixes up
+    to ``lengths[q]``. For a shorter list only the bounds up to its length apply. Tables without
+    columns impose no bounds.
     """
     n_queries = len(offsets) - 1
     holds = np.ones(n_queries, dtype=np.bool_)
@@ -62,7 +62,7 @@ def tables_hold(
 
 @compiled
 def shares_hold(codes: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Say for each list whether prefix j holds at least ``floor(j * share)`` of every group."""
+    """Return for each list whether prefix j has at least ``floor(j * share)`` of every group."""
     n_queries, n_groups = shares.shape
     holds = np.ones(n_queries, dtype=np.bool_)
     counts = np.zeros(n_groups, dtype=np.int64)
@@ -80,9 +80,9 @@ def shares_hold(codes: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> n
 
 @compiled
 def worst_drops(values: np.ndarray, offsets: np.ndarray, shown: np.ndarray) -> np.ndarray:
-    """Return for each list the largest amount by which a value stands behind a smaller one.
+    """Return for each list the largest difference between a value and a smaller one above it.
 
-    Only the first ``shown[q]`` values stand in an order; the others are behind all of those.
+    Only the first ``shown[q]`` values are ordered; the others are below all of those.
     """
     result = np.zeros(len(offsets) - 1)
     for q in range(len(offsets) - 1):
@@ -94,13 +94,13 @@ def worst_drops(values: np.ndarray, offsets: np.ndarray, shown: np.ndarray) -> n
     return result
 
 
-#: A place behind every list.
+#: A position below every list.
 NEVER = np.int64(1) << 40
 
 
 @compiled
 def windows(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and the last place (from 0) of each group's first, second, ... item."""
+    """Return the first and last 0-based position of the first, second, ... item of each group."""
     size, n_groups = lo.shape
     release = np.full((n_groups, size + 1), NEVER, dtype=np.int64)
     deadline = np.full((n_groups, size + 1), NEVER, dtype=np.int64)
@@ -124,7 +124,7 @@ def by_deadline(
     deadline: np.ndarray,
     order: np.ndarray,
 ) -> bool:
-    """Fill places from the top, the most urgent group first; False where a deadline passes."""
+    """Fill positions from the top, the most urgent group first; False if a deadline passes."""
     n_groups, size = len(release), len(order)
     counts = np.zeros(n_groups, dtype=np.int64)
     for j in range(size):
@@ -155,10 +155,11 @@ def with_foresight(
     deadline: np.ndarray,
     order: np.ndarray,
 ) -> bool:
-    """Fill places from the top with the best item that leaves room for all floors still due.
+    """Fill positions from the top with the best item that keeps all later lower bounds feasible.
 
-    ``slack[t]`` is what prefix t has left beside them; a place where it is 0 stays so, hence only
-    places before the next such one are looked at. Gives False where the ceilings get in the way.
+    ``slack[t]`` is the number of free positions of prefix t; a position where it is 0 stays so, so
+    only positions before the next such one are examined. Returns False if the upper bounds prevent
+    it.
     """
     size, n_groups = lo.shape
     slack = np.empty(size, dtype=np.int64)
@@ -204,9 +205,9 @@ def bounds_of_list(
     sizes: np.ndarray,
     capped: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bounds a list is held to, such that they rise along the list.
+    """Return the bounds of a list, made monotone along the list.
 
-    ``relax`` widens each; ``capped`` asks of no group more than its members.
+    ``relax`` widens each; ``capped`` limits lower bounds to the size of the group.
     """
     n_groups = len(sizes)
     lo = np.zeros((size, n_groups), dtype=np.int64)
@@ -220,8 +221,8 @@ def bounds_of_list(
             lo[j, g] = max(need, lo[j - 1, g]) if j > 0 else need
     for j in range(size - 1, -1, -1):
         for g in range(n_groups):
-            room = min(max(most[row + j, g], 0) + relax, sizes[g])
-            hi[j, g] = min(room, hi[j + 1, g]) if j < size - 1 else room
+            upper = min(max(most[row + j, g], 0) + relax, sizes[g])
+            hi[j, g] = min(upper, hi[j + 1, g]) if j < size - 1 else upper
     return lo, hi
 
 
@@ -229,9 +230,9 @@ def bounds_of_list(
 def _forward(
     members: np.ndarray, first: np.ndarray, hi: np.ndarray, lo: np.ndarray, order: np.ndarray
 ) -> int:
-    """Fill places from the top with the best item the ceilings allow.
+    """Fill positions from the top with the best item that the upper bounds allow.
 
-    Gives 1 where the floors hold as well, 0 where they do not, -1 where a place stays empty.
+    Returns 1 if the lower bounds hold as well, 0 if not, -1 if a position stays empty.
     """
     size, n_groups = hi.shape
     counts = np.zeros(n_groups, dtype=np.int64)
@@ -261,28 +262,28 @@ def _backward(
     lo: np.ndarray,
     order: np.ndarray,
 ) -> int:
-    """Empty places from the end of the list, the worst item the floors spare first.
+    """Remove items from the end of the list, the worst that the lower bounds allow first.
 
-    Gives 1 where the ceilings hold as well, 0 where they do not, -1 where the floors are too many.
+    Returns 1 if the upper bounds hold as well, 0 if not, -1 if the lower bounds are infeasible.
     """
     size, n_groups = lo.shape
     counts = sizes.copy()
     holds = 1
-    for place in range(sizes.sum(), 0, -1):
-        if place <= size and holds == 1:
+    for position in range(sizes.sum(), 0, -1):
+        if position <= size and holds == 1:
             for g in range(n_groups):
-                if counts[g] > hi[place - 1, g]:
+                if counts[g] > hi[position - 1, g]:
                     holds = 0
         worst, chosen = np.int64(-1), -1
         for g in range(n_groups):
-            spare = 0 if place == 1 else lo[min(place - 1, size) - 1, g]
+            spare = 0 if position == 1 else lo[min(position - 1, size) - 1, g]
             if counts[g] > spare and members[first[g] + counts[g] - 1] > worst:
                 worst, chosen = members[first[g] + counts[g] - 1], g
         if chosen < 0:
             return -1
         counts[chosen] -= 1
-        if place <= size:
-            order[place - 1] = worst
+        if position <= size:
+            order[position - 1] = worst
     return holds
 
 
@@ -290,7 +291,7 @@ def _backward(
 def members_of_groups(
     codes: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Sort the places of a list by group: the places, where each group begins, its size."""
+    """Return the items of a list sorted by group, the begin of each group, and its size."""
     sizes = np.zeros(n_groups, dtype=np.int64)
     for code in codes:
         sizes[code] += 1
@@ -314,7 +315,7 @@ def arrange_greedily(
     hi: np.ndarray,
     order: np.ndarray,
 ) -> int:
-    """Arrange one list: 1 where it is the best, 0 where floors meet ceilings, -1 where none is."""
+    """Arrange one list; return 1 if optimal, 0 if bounds conflict, -1 if infeasible."""
     size = len(order)
     for g in range(len(sizes)):
         if size > 0 and lo[size - 1, g] > sizes[g]:
@@ -333,31 +334,29 @@ def arrange(
     most: np.ndarray,
     start: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Arrange each list so that its items are the best in every prefix under the bounds.
+    """Arrange each list so that every prefix has the largest value under the bounds.
 
-    With floors only or ceilings only the greedy list has the largest value in every prefix at
-    once. So it has with both, where those on one side hold by themselves; else floors meet
-    ceilings, and the list is left to `arrange_meeting`.
+    With lower bounds only or upper bounds only, the greedy list has the largest value in every
+    prefix. The same holds with both if one side holds without being imposed; otherwise the bounds
+    conflict, and `arrange_meeting` arranges the list.
 
     Parameters
     ----------
     codes : ndarray
-        Group of each item, best first, list after list.
+        Group of each item, best first, list by list.
     offsets, shown, cuts : ndarray of int64
-        Where each list begins, how many of its items are candidates, and where its places begin
-        in the result.
+        Begin of each list, number of its candidates, and begin of its positions in the result.
     least, most : ndarray of int64
-        Bounds (row x group); prefix j of list q stands in row ``start[q] + j - 1``.
+        Bounds (row x group); those of prefix j of list q are in row ``start[q] + j - 1``.
     start : ndarray of int64
         The first row of each list.
 
     Returns
     -------
     order : ndarray of int64
-        The items of each list in their new places, as indices into ``codes``.
+        The items of each list in their new order, as indices into ``codes``.
     solved : ndarray of int8
-        1 the best list; 0 floors meet ceilings, -1 the bounds cannot be met: then the places are
-        not filled.
+        1: optimal; 0: the bounds conflict; -1: infeasible, and the positions are not filled.
     """
     n_groups = least.shape[1]
     order = np.zeros(cuts[-1], dtype=np.int64)
@@ -366,8 +365,8 @@ def arrange(
         begin, size = offsets[q], cuts[q + 1] - cuts[q]
         members, first, sizes = members_of_groups(codes[begin : begin + shown[q]], n_groups)
         lo, hi = bounds_of_list(least, most, start[q], size, 0, sizes, False)
-        places = order[cuts[q] : cuts[q + 1]]
-        solved[q] = arrange_greedily(members, first, sizes, lo, hi, places)
+        list_order = order[cuts[q] : cuts[q + 1]]
+        solved[q] = arrange_greedily(members, first, sizes, lo, hi, list_order)
         for j in range(size):
-            places[j] += begin
+            list_order[j] += begin
     return order, solved

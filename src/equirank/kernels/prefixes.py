@@ -1,4 +1,4 @@
-"""Group counts in prefixes, distances of shares, and the largest values these can take."""
+"""Group counts in prefixes, distances of shares, their maxima, and intervals of rates."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -30,7 +30,7 @@ __all__ = [
 def cut_points(limit: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cut points step, 2 step, ... up to each query's limit (never 1).
 
-    Returns the query of each cut, the cut, and where each query's cuts begin.
+    Returns the query of each cut, the cut, and the offsets of the cuts of each query.
     """
     n_cuts = limit // step - (1 if step == 1 else 0)
     n_cuts = np.maximum(n_cuts, 0)
@@ -41,7 +41,7 @@ def cut_points(limit: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def cut_weights(cut: np.ndarray, discount: str) -> np.ndarray:
-    """Weigh cut points by 1/log2(k) (``"paper"``) or 1/log2(k + 1) (``"code"``)."""
+    """Return the weights of cut points: 1/log2(k) (``"paper"``) or 1/log2(k + 1) (``"code"``)."""
     return 1.0 / np.log2(cut + (1.0 if discount == "code" else 0.0))
 
 
@@ -52,9 +52,10 @@ def expected_counts(
     begin: np.ndarray | None = None,
     end: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Count members among the slots ``first..slot``.
+    """Return the expected number of members among the slots ``first..slot``.
 
-    A tied block ``begin:end`` is spread evenly over its places; without blocks nothing is tied.
+    The members of a tied block ``begin:end`` are spread evenly over it; without blocks nothing is
+    tied.
     """
     before = np.concatenate([[0], np.cumsum(member)])
     if begin is None or end is None:
@@ -74,12 +75,11 @@ def share_distance(
 def ratio_distance(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Return ``| count/(cut - count) - size/(n - size) |``, a zero denominator making the ratio 0.
-    """
-    rest, others = np.asarray(cut - count), np.asarray(n - size)
-    here = np.divide(count, rest, out=np.zeros(np.shape(rest)), where=rest > 1e-12)
-    whole = np.divide(size, others, out=np.zeros(np.shape(others)), where=others > 0)
-    return np.abs(here - whole)
+    """Return ``| count/(cut - count) - size/(n - size) |``; a ratio with denominator 0 is 0."""
+    rest, list_rest = np.asarray(cut - count), np.asarray(n - size)
+    prefix_ratio = np.divide(count, rest, out=np.zeros(np.shape(rest)), where=rest > 1e-12)
+    list_ratio = np.divide(size, list_rest, out=np.zeros(np.shape(list_rest)), where=list_rest > 0)
+    return np.abs(prefix_ratio - list_ratio)
 
 
 def kl_divergence(
@@ -94,7 +94,7 @@ def kl_divergence(
 def two_group_divergence(
     count: np.ndarray, cut: np.ndarray, n: np.ndarray, size: np.ndarray
 ) -> np.ndarray:
-    """Return the divergence in bits of one group and the rest."""
+    """Return the divergence in bits of one group and everyone else."""
     both = np.stack([count, cut - count], axis=-1)
     ends = np.broadcast_to(np.stack([size, n - size], axis=-1), both.shape)
     return kl_divergence(both, np.asarray(cut), np.broadcast_to(n, np.shape(cut)), ends)
@@ -108,10 +108,10 @@ def sorted_lists_maximum(
     weight: np.ndarray,
     distance: Callable[[np.ndarray], np.ndarray],
 ) -> np.ndarray:
-    """Return each query's largest weighted sum over all lists sorted by group.
+    """Return the largest weighted sum of each query over all lists sorted by group.
 
-    Builds lists group by group over subsets: each set of groups placed first keeps its best sum,
-    and the next group adds the cuts that fall into its stretch.
+    Dynamic programming over subsets of groups: each set of groups ranked first has its best sum,
+    and the next group adds the cuts within its block.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ def sorted_lists_maximum(
         inside = np.array([(chosen >> g) & 1 for g in range(n_groups)], dtype=bool)
         placed = sizes[:, inside].sum(axis=1)[query]
         for g in np.flatnonzero(~inside).tolist():
-            here = np.flatnonzero((cut > placed) & (cut <= placed + sizes[query, g]))
+            inside_cuts = np.flatnonzero((cut > placed) & (cut <= placed + sizes[query, g]))
             counts = np.where(inside, sizes[query], 0).astype(np.float64)
-            counts[here, g] = (cut - placed)[here]
+            counts[inside_cuts, g] = (cut - placed)[inside_cuts]
             term = np.zeros(len(cut))
-            term[here] = (weight * distance(counts))[here]
+            term[inside_cuts] = (weight * distance(counts))[inside_cuts]
             total = best[chosen] + segment_sum(term, offsets)
             more = chosen | (1 << g)
             best[more] = np.maximum(best[more], total) if more in best else total
@@ -149,8 +149,8 @@ def exact_maximum(
 ) -> float:
     """Return the largest weighted sum over all lists of n with ``size`` members, two groups.
 
-    Dynamic programming over the count at each cut point: between cuts the count grows by 0 to the
-    distance of the cuts, so each step is a sliding maximum, found by doubling.
+    Dynamic programming over the count at each cut point: between cuts the count grows by at most
+    the distance of the cuts, so each step is a sliding maximum, computed by doubling.
     """
     _, cuts, _ = cut_points(np.array([limit]), step)
     best = np.full(size + 1, -np.inf)
@@ -160,15 +160,17 @@ def exact_maximum(
         best = _sliding_maximum(best, cut - at)
         best[: max(0, cut - (n - size))] = -np.inf
         best[cut + 1 :] = -np.inf
-        here = np.full(size + 1, float(cut))
+        cut_array = np.full(size + 1, float(cut))
         whole, members = np.full(size + 1, float(n)), np.full(size + 1, float(size))
-        best += cut_weights(here, discount) * distance(np.minimum(count, cut), here, whole, members)
+        best += cut_weights(cut_array, discount) * distance(
+            np.minimum(count, cut), cut_array, whole, members
+        )
         at = cut
     return float(best.max()) if len(cuts) else 0.0
 
 
 def _sliding_maximum(values: np.ndarray, reach: int) -> np.ndarray:
-    """Return the largest of each value and the ``reach`` values before it."""
+    """Return the maximum of each value and the ``reach`` values before it."""
     if reach >= len(values) - 1:
         return np.maximum.accumulate(values)
     result, covered = values.copy(), 0
@@ -182,7 +184,7 @@ def _sliding_maximum(values: np.ndarray, reach: int) -> np.ndarray:
 def prefix_places(limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return every prefix 1, 2, ... up to each query's limit.
 
-    Returns the query of each prefix, its length, and where each query's prefixes begin.
+    Returns the query of each prefix, its length, and the offsets of the prefixes of each query.
     """
     offsets = np.concatenate([[0], np.cumsum(limit)])
     query = np.repeat(np.arange(len(limit)), limit)
@@ -196,29 +198,29 @@ def least_counts(
     begin: np.ndarray | None = None,
     end: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Count members among the slots ``first..slot``, tied members behind all others of a block."""
+    """Count members among the slots ``first..slot``, with tied members last in their block."""
     before = np.concatenate([[0], np.cumsum(member)])
     if begin is None or end is None:
         return before[slot + 1] - before[first]
     low, high = begin[slot], end[slot]
-    others = (high - low) - (before[high] - before[low])
-    return before[low] - before[first] + np.maximum(0, slot + 1 - low - others)
+    non_members = (high - low) - (before[high] - before[low])
+    return before[low] - before[first] + np.maximum(0, slot + 1 - low - non_members)
 
 
-def log_shares(count: np.ndarray, place: np.ndarray, whole: bool) -> np.ndarray:
-    """Return ``ln(count / place)``, with any finite number where the count is 0.
+def log_shares(count: np.ndarray, position: np.ndarray, whole: bool) -> np.ndarray:
+    """Return ``ln(count / position)``, with any finite number for a count of 0.
 
-    Whole counts look their logarithms up, which is several times as fast.
+    Integer counts use a table of logarithms, which is several times as fast.
     """
     if not whole:
-        return np.log(np.maximum(count / place, np.finfo(np.float64).tiny))
-    table = _logarithms(int(place.max(initial=0)))
-    return table[count.astype(np.int64)] - table[place]
+        return np.log(np.maximum(count / position, np.finfo(np.float64).tiny))
+    table = _logarithms(int(position.max(initial=0)))
+    return table[count.astype(np.int64)] - table[position]
 
 
 @lru_cache(maxsize=4)
 def _logarithms(n: int) -> np.ndarray:
-    """Keep ln 1, ..., ln n behind a 0."""
+    """Return 0, ln 1, ..., ln n."""
     return np.log(np.maximum(np.arange(n + 1), 1))
 
 
@@ -229,10 +231,10 @@ def discounted_divergence(
     target: np.ndarray,
     offsets: np.ndarray,
 ) -> np.ndarray:
-    """Add up ``weight * share * ln(share / target)`` over each query's prefixes.
+    """Return the sum of ``weight * share * ln(share / target)`` over the prefixes of each query.
 
-    ``logs`` are the logarithms of the shares, ``target`` is one number per query; where it is 0
-    only a share of 0 counts, as 0.
+    ``logs`` are the logarithms of the shares, ``target`` is one number per query. For a target of 0
+    the sum is infinite unless all shares are 0.
     """
     weighted = weight * share
     mass = segment_sum(weighted, offsets)
@@ -252,7 +254,7 @@ def jensen_shannon(share: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def wilson_interval(hits: np.ndarray, n: np.ndarray, z: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Wilson score interval of the rates ``hits / n``; NaN where n is 0."""
+    """Return the Wilson score interval of the rates ``hits / n``; NaN if n is 0."""
     size = np.where(n > 0, n, np.nan)
     rate = hits / size
     middle = (rate + z * z / (2 * size)) / (1 + z * z / size)
@@ -267,8 +269,8 @@ def log_ratio_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the interval of ``(hits / n) / (other_hits / other_n)`` that is symmetric in logs.
 
-    Without hits the lower end is 0 and the upper one that of half a hit more on either side; NaN
-    where a group is empty or the other has no hits.
+    Without hits the lower end is 0, and the upper end is computed with half a hit more on either
+    side. NaN if a group is empty or the other has no hits.
     """
     known = (n > 0) & (other_n > 0) & (other_hits > 0)
     none = hits == 0

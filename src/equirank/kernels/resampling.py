@@ -1,4 +1,4 @@
-"""Replicates: bootstrap counts, weighted means over queries, sign flips, shuffles within cells."""
+"""Resampling: bootstrap counts, weighted means over queries, shuffles within cells."""
 
 import numpy as np
 
@@ -15,9 +15,9 @@ __all__ = [
 
 
 def weighted_means(values: np.ndarray, counts: np.ndarray | None = None) -> np.ndarray:
-    """Average columns over rows, leaving out NaN; with counts, once per row of counts.
+    """Return column means over rows, ignoring NaN; with counts, one mean per row of counts.
 
-    A column without a defined row gives NaN.
+    The mean of a column without a defined row is NaN.
     """
     defined = ~np.isnan(values)
     clean = np.where(defined, values, 0.0)
@@ -32,7 +32,7 @@ def weighted_means(values: np.ndarray, counts: np.ndarray | None = None) -> np.n
 
 
 def bootstrap_counts(rng: np.random.Generator, n_replicates: int, n: int) -> np.ndarray:
-    """Draw n of n with replacement, so many times: how often each was drawn."""
+    """Draw n of n with replacement, ``n_replicates`` times, and count how often each was drawn."""
     drawn = rng.integers(0, n, size=(n_replicates, n), dtype=np.int32 if n < 2**31 else np.int64)
     drawn = drawn + (np.arange(n_replicates, dtype=np.int64) * n)[:, None]
     return np.bincount(drawn.ravel(), minlength=n_replicates * n).reshape(n_replicates, n)
@@ -41,7 +41,7 @@ def bootstrap_counts(rng: np.random.Generator, n_replicates: int, n: int) -> np.
 def stratified_counts(
     rng: np.random.Generator, n_replicates: int, strata: np.ndarray
 ) -> np.ndarray:
-    """Draw with replacement within each stratum, keeping its size."""
+    """Draw with replacement within each stratum, whose size stays the same."""
     counts = np.empty((n_replicates, len(strata)), dtype=np.int64)
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)
@@ -52,7 +52,7 @@ def stratified_counts(
 def shuffle_within(
     rng: np.random.Generator, n_replicates: int, cells: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """Permute values within cells (cell numbers >= 0 per row), independently per replicate."""
+    """Permute values within cells (numbers >= 0 per row), independently per replicate."""
     n = len(cells)
     by_cell = np.argsort(cells, kind="stable")
     starts = np.flatnonzero(np.diff(cells[by_cell], prepend=-1))
@@ -65,9 +65,9 @@ def shuffle_within(
 
 
 def picked_means(rng: np.random.Generator, n_draws: int, pool: np.ndarray) -> np.ndarray:
-    """Pick for every row one of its values and average columns over rows, so many times.
+    """Draw one of the values of every row and average columns over rows, ``n_draws`` times.
 
-    ``pool`` has the shape (n_values, n_rows, n_columns); NaN is left out of the means.
+    ``pool`` has the shape (n_values, n_rows, n_columns); the means ignore NaN.
     """
     n_values, n_rows, n_columns = pool.shape
     defined = ~np.isnan(pool)
@@ -85,7 +85,7 @@ def picked_means(rng: np.random.Generator, n_draws: int, pool: np.ndarray) -> np
 
 
 def distinct_orders(values: np.ndarray) -> list[np.ndarray]:
-    """List all distinct orders of a few values."""
+    """Return all distinct orders of a few values."""
     orders: list[list[int]] = [[]]
     left = [dict(zip(*np.unique(values, return_counts=True), strict=True))]
     for _ in range(len(values)):

@@ -1,4 +1,4 @@
-"""Ragged arithmetic: rows of many queries side by side, ``offsets`` marking where each begins."""
+"""Sums, products, sorts and ties within segments of rows that ``offsets`` marks."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 
+#: Number of values in one padded block.
 CHUNK = 1 << 18
 
 
@@ -27,7 +28,7 @@ def segment_index(offsets: np.ndarray) -> np.ndarray:
 
 
 def segment_sum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Add up each segment; an empty one gives 0."""
+    """Return the sum of each segment; 0 for an empty one."""
     filled = offsets[1:] > offsets[:-1]
     if filled.all():
         return np.add.reduceat(values, offsets[:-1])
@@ -38,14 +39,14 @@ def segment_sum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def segment_cumprod(factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Multiply up within each segment: along the list, or across lists, whichever is shorter."""
+    """Return the cumulative product within each segment, along or across lists."""
     result = factors.astype(np.float64)
     starts, sizes = offsets[:-1], np.diff(offsets)
     alive = np.flatnonzero(sizes > 1)
     column = 1
     while len(alive) > max(column, 8):
-        here = starts[alive] + column
-        result[here] *= result[here - 1]
+        rows = starts[alive] + column
+        result[rows] *= result[rows - 1]
         column += 1
         alive = alive[sizes[alive] > column]
     for segment in alive.tolist():
@@ -55,11 +56,11 @@ def segment_cumprod(factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 
 def chunks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Cut the segments into rectangles of similar length.
+    """Yield rectangular blocks of segments of similar length.
 
-    Gives the segments, the index of their rows (segment x place) and a mask of what is real.
+    A block is the segments, the index of their rows (segment x column) and the mask of real rows.
 
-    Segments are taken by length in steps of a quarter, so at most a fifth is padding.
+    Segments are grouped by length in steps of a quarter, so at most a fifth is padding.
     """
     sizes = np.diff(offsets)
     order = np.argsort(sizes, kind="stable")
@@ -78,22 +79,22 @@ def chunks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.nda
 
 
 def sort_within(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Order the rows of each segment by key, highest first; equal keys keep their order."""
+    """Return the rows of each segment sorted by key, highest first; the sort is stable."""
     order = np.empty(len(keys), dtype=np.int64)
     for _, index, real in chunks(offsets):
         whole = bool(real.all())
         block = -keys[index] if whole else np.where(real, -keys[np.where(real, index, 0)], np.inf)
-        place = np.argsort(block, axis=1)
-        ranked = np.take_along_axis(block, place, axis=1)
+        column = np.argsort(block, axis=1)
+        ranked = np.take_along_axis(block, column, axis=1)
         if (ranked[:, 1:] == ranked[:, :-1]).any():
-            place = np.argsort(block, axis=1, kind="stable")
+            column = np.argsort(block, axis=1, kind="stable")
         first = index[:, :1]
-        order[index if whole else index[real]] = first + place if whole else (first + place)[real]
+        order[index if whole else index[real]] = first + column if whole else (first + column)[real]
     return order
 
 
 def sort_values_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Sort the values of each segment, highest first."""
+    """Return the values of each segment sorted, highest first."""
     result = np.empty_like(values)
     for _, index, real in chunks(offsets):
         block = -values[np.where(real, index, 0)]
@@ -105,7 +106,7 @@ def sort_values_within(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def largest_within(
     values: np.ndarray, offsets: np.ndarray, k: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the k largest values of each segment, highest first, and where each begins."""
+    """Return the k largest values of each segment, highest first, and the offsets of the result."""
     cuts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(offsets), k))])
     result = np.empty(cuts[-1], dtype=values.dtype)
     for some, index, real in chunks(offsets):
@@ -122,9 +123,9 @@ def largest_within(
 def tie_blocks(
     ranked: np.ndarray, offsets: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray] | tuple[None, None]:
-    """Find blocks of equal values among ranked rows: begin and end of each row's block.
+    """Return begin and end of the block of equal values of each ranked row.
 
-    Gives ``(None, None)`` where no two rows are tied.
+    The result is ``(None, None)`` if no two rows are tied.
     """
     new = np.empty(len(ranked), dtype=bool)
     np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
@@ -137,7 +138,7 @@ def tie_blocks(
 
 
 def divide(a: Any, b: Any, defined: Any = None) -> np.ndarray:
-    """Divide where ``defined`` (by default where ``b > 0``) and give NaN elsewhere."""
+    """Return ``a / b`` where ``defined`` (by default ``b > 0``), and NaN elsewhere."""
     shape = np.broadcast_shapes(np.shape(a), np.shape(b))
     where = np.asarray(b) > 0 if defined is None else defined
     result: np.ndarray = np.divide(a, b, out=np.full(shape, np.nan), where=where)

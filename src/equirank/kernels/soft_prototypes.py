@@ -1,9 +1,8 @@
-"""Distances of pairs of rows in a ring, and the gradient of their squared errors (compiled).
+"""Soft assignment of rows to prototypes, and distances of pairs of rows, with their gradients.
 
-Row i is paired with the rows behind it, ``i + 1, i + 2, ...``, round the end of the list:
-``base`` of them, and one more for the first ``extra`` rows. Any number of pairs up to all of
-them can be had that way, each pair once and each row about equally often; on shuffled rows they
-are a random sample. Nothing is looked up far away, and no list of pairs is kept.
+Row i is paired with the next rows, ``i + 1, i + 2, ...``, cyclically: ``base`` of them, and one
+more for the first ``extra`` rows. Any number of pairs is possible, each pair at most once and each
+row about equally often; on shuffled rows they are a random sample. No list of pairs is stored.
 """
 
 import numpy as np
@@ -32,8 +31,8 @@ def pair_distances(points: np.ndarray, base: int, extra: int) -> np.ndarray:
                 j -= n
             total = 0.0
             for f in range(width):
-                apart = points[i, f] - points[j, f]
-                total += apart * apart
+                difference = points[i, f] - points[j, f]
+                total += difference * difference
             result[at] = np.sqrt(total)
             at += 1
     return result
@@ -46,52 +45,52 @@ def add_pair_errors(
     base: int,
     extra: int,
     scale: float,
-    slope: np.ndarray,
+    grad: np.ndarray,
 ) -> float:
-    """Return ``sum (distance - target)^2``, and add ``scale`` times its gradient to ``slope``.
+    """Return ``sum (distance - target)^2``, and add ``scale`` times its gradient to ``grad``.
 
-    Where two rows are equal their distance has no slope, and 0 is taken.
+    The gradient of the distance of equal rows is taken as 0.
     """
     n, width = points.shape
-    here, own, apart = np.empty(width), np.empty(width), np.empty(width)
+    row_i, row_grad, difference = np.empty(width), np.empty(width), np.empty(width)
     loss = 0.0
     at = 0
     for i in range(n):
         count = base + (1 if i < extra else 0)
         for f in range(width):
-            here[f] = points[i, f]
-            own[f] = 0.0
+            row_i[f] = points[i, f]
+            row_grad[f] = 0.0
         for step in range(1, count + 1):
             j = i + step
             if j >= n:
                 j -= n
-            even, odd = 0.0, 0.0  # two sums, so that one need not wait for the other
+            even, odd = 0.0, 0.0  # two independent sums
             for f in range(0, width - 1, 2):
-                apart[f] = here[f] - points[j, f]
-                apart[f + 1] = here[f + 1] - points[j, f + 1]
-                even += apart[f] * apart[f]
-                odd += apart[f + 1] * apart[f + 1]
+                difference[f] = row_i[f] - points[j, f]
+                difference[f + 1] = row_i[f + 1] - points[j, f + 1]
+                even += difference[f] * difference[f]
+                odd += difference[f + 1] * difference[f + 1]
             if width % 2 == 1:
-                apart[width - 1] = here[width - 1] - points[j, width - 1]
-                even += apart[width - 1] * apart[width - 1]
+                difference[width - 1] = row_i[width - 1] - points[j, width - 1]
+                even += difference[width - 1] * difference[width - 1]
             distance = np.sqrt(even + odd)
             error = distance - target[at]
             loss += error * error
             if distance > 0.0:
                 factor = 2.0 * scale * error / distance
                 for f in range(width):
-                    push = factor * apart[f]
-                    own[f] += push
-                    slope[j, f] -= push
+                    step_grad = factor * difference[f]
+                    row_grad[f] += step_grad
+                    grad[j, f] -= step_grad
             at += 1
         for f in range(width):
-            slope[i, f] += own[f]
+            grad[i, f] += row_grad[f]
     return loss
 
 
-#: Numbers of X worked on at once.
+#: Number of values of X processed at once.
 CELLS = 1 << 16
-#: Below this a distance counts as zero, where the root has no slope.
+#: Distances up to this count as 0, where the root has no derivative.
 TINY = 1e-100
 
 
@@ -103,9 +102,9 @@ def memberships(
     share: np.ndarray,
     distance: np.ndarray,
 ) -> None:
-    """Fill in the distances to the prototypes and the shares ``softmax_k(-distance_ki)``.
+    """Write the distances to the prototypes and the shares ``softmax_k(-distance_ki)``.
 
-    A distance is ``sum_f weights_f (x_f - v_f)^2``, with ``root`` its root.
+    A distance is ``sum_f weights_f (x_f - v_f)^2``, or its square root with ``root``.
     """
     scaled = -2.0 * prototypes * weights
     own = (weights * prototypes * prototypes).sum(axis=1)[:, None]
@@ -121,13 +120,13 @@ def representations(
     share: np.ndarray,
     distance: np.ndarray,
     made: np.ndarray,
-    pull: np.ndarray,
+    grad: np.ndarray,
     factor: float,
 ) -> float:
-    """Fill in the memberships, the representations made of them, and the way they are off.
+    """Write the memberships, the representations and the gradient of their squared error.
 
-    ``made`` is ``share' prototypes``, ``pull`` is ``factor (made - X)``; gives the sum of the
-    squares of ``made - X``.
+    ``made`` is ``share' prototypes``, ``grad`` is ``factor (made - X)``. Returns the sum of squares
+    of ``made - X``.
     """
     scaled = -2.0 * prototypes * weights
     own = (weights * prototypes * prototypes).sum(axis=1)[:, None]
@@ -136,9 +135,9 @@ def representations(
         part, near = X[rows], share[:, rows]
         _share_block(part, scaled, own, weights, root, near, distance[:, rows])
         np.matmul(near.T, prototypes, out=made[rows])
-        off = np.subtract(made[rows], part, out=pull[rows])
-        total += float(np.vdot(off, off))
-        off *= factor
+        error = np.subtract(made[rows], part, out=grad[rows])
+        total += float(np.vdot(error, error))
+        error *= factor
     return total
 
 
@@ -149,12 +148,12 @@ def through_memberships(
     root: bool,
     share: np.ndarray,
     distance: np.ndarray,
-    pull: np.ndarray,
-    slope: np.ndarray | None = None,
+    grad: np.ndarray,
+    share_grad: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the gradients in prototypes and weights of a loss.
+    """Return the gradients of a loss by prototypes and weights.
 
-    ``pull`` is its slope in the representations, ``slope`` what it has beside in the shares.
+    ``grad`` is its gradient by the representations, ``share_grad`` a further one by the shares.
     """
     direct = np.zeros_like(prototypes)
     products = np.zeros_like(prototypes)
@@ -162,10 +161,10 @@ def through_memberships(
     of_square = np.zeros_like(weights)
     for rows in _blocks(X):
         part, near, far = X[rows], share[:, rows], distance[:, rows]
-        direct += near @ pull[rows]
-        back = prototypes @ pull[rows].T
-        if slope is not None:
-            back += slope[:, rows]
+        direct += near @ grad[rows]
+        back = prototypes @ grad[rows].T
+        if share_grad is not None:
+            back += share_grad[:, rows]
         np.subtract(np.einsum("ki,ki->i", near, back), back, out=back)
         back *= near
         if root:

@@ -1,8 +1,8 @@
 """Plackett-Luce: log-probabilities, their gradient, entropy and exact marginals (compiled).
 
-Rows stand in lists marked by ``offsets``; ``order`` holds the rows of each list best first, of
-which the first ``shown`` places were decided. Sums of exponentials are kept relative to their
-largest term, so that scores of any size neither overflow nor vanish.
+``offsets`` marks the lists; ``order`` contains the rows of each list, best first, of which the top
+``shown`` positions were drawn. Sums of exponentials are relative to their largest term, so that
+scores of any size neither overflow nor underflow.
 """
 
 import numpy as np
@@ -13,12 +13,20 @@ __all__ = ["exact_marginals", "log_prob_gradient", "order_entropy", "order_log_p
 
 
 @compiled
+def _add_exponential(top: float, total: float, value: float) -> tuple[float, float]:
+    """Add ``exp(value)`` to the sum ``total exp(top)``; return the new top and total."""
+    if value > top:
+        return value, total * np.exp(top - value) + 1.0
+    return top, total + np.exp(value - top)
+
+
+@compiled
 def order_log_prob(
     score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
 ) -> np.ndarray:
-    """Return the log-probability of the shown places of each list.
+    """Return the log-probability of the shown positions of each list.
 
-    ``sum_{j <= shown} s_j - log sum_{i >= j} exp s_i``, summed from the last place up.
+    ``sum_{j <= shown} s_j - log sum_{i >= j} exp s_i``, summed from the last position up.
     """
     result = np.zeros(len(offsets) - 1)
     for query in range(len(offsets) - 1):
@@ -26,11 +34,7 @@ def order_log_prob(
         top, rest = -np.inf, 0.0
         for at in range(end - 1, begin - 1, -1):
             value = score[order[at]]
-            if value > top:
-                rest = rest * np.exp(top - value) + 1.0
-                top = value
-            else:
-                rest += np.exp(value - top)
+            top, rest = _add_exponential(top, rest, value)
             if at - begin < shown[query]:
                 result[query] += value - top - np.log(rest)
     return result
@@ -40,10 +44,10 @@ def order_log_prob(
 def log_prob_gradient(
     score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
 ) -> np.ndarray:
-    """Return the derivative of each list's log-probability by each row's score.
+    """Return the derivative of the log-probability of each list by the score of each row.
 
-    ``1[shown] - sum_{j <= min(place, shown)} exp(s_i) / sum_{l >= j} exp(s_l)``: one pass up for
-    the sums over what is left, one pass down for the sums over places.
+    ``1[shown] - sum_{j <= min(position, shown)} exp(s_i) / sum_{l >= j} exp(s_l)``: one pass up for
+    the sums over remaining rows, one pass down for the sums over positions.
     """
     gradient = np.zeros(len(score))
     left = np.empty(len(score))
@@ -52,23 +56,15 @@ def log_prob_gradient(
         top, rest = -np.inf, 0.0
         for at in range(end - 1, begin - 1, -1):
             value = score[order[at]]
-            if value > top:
-                rest = rest * np.exp(top - value) + 1.0
-                top = value
-            else:
-                rest += np.exp(value - top)
+            top, rest = _add_exponential(top, rest, value)
             left[at] = top + np.log(rest)
-        # log of the running sum of 1 / (what is left), relative to its largest term
+        # log of the running sum of 1 / (remaining sum), relative to its largest term
         top, total = -np.inf, 0.0
         for at in range(begin, end):
             row = order[at]
             if at - begin < shown[query]:
                 term = -left[at]
-                if term > top:
-                    total = total * np.exp(top - term) + 1.0
-                    top = term
-                else:
-                    total += np.exp(term - top)
+                top, total = _add_exponential(top, total, term)
                 gradient[row] = 1.0
             if total > 0.0:
                 gradient[row] -= np.exp(score[row] + top) * total
@@ -79,10 +75,10 @@ def log_prob_gradient(
 def order_entropy(
     score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
 ) -> np.ndarray:
-    """Return the sum over the shown places of the entropy of the next choice, along one order.
+    """Return the sum over the shown positions of the entropy of the next choice, for one order.
 
-    Its mean over orders drawn from the policy is the entropy of the policy (the chain rule), with
-    less variance than the mean of ``-log P``.
+    Its mean over orders drawn from the policy is the entropy of the policy (chain rule), with less
+    variance than the mean of ``-log P``.
     """
     result = np.zeros(len(offsets) - 1)
     for query in range(len(offsets) - 1):
@@ -107,26 +103,26 @@ def order_entropy(
 
 
 @compiled
-def exact_marginals(score: np.ndarray, places: int) -> tuple[np.ndarray, float]:
-    """Return probability of each item at each of the first places, and the entropy, of one list.
+def exact_marginals(score: np.ndarray, n_positions: int) -> tuple[np.ndarray, float]:
+    """Return the probability of each item at each of the top positions, and the entropy.
 
-    A walk over all sets of items that may fill the first places: ``2^n`` sets, short lists only.
+    Enumerates all sets of items that may fill the top positions of one list: ``2^n`` sets.
     """
     n = len(score)
-    marginals = np.zeros((n, places))
-    chance = np.zeros(1 << n)
-    chance[0] = 1.0
+    marginals = np.zeros((n, n_positions))
+    probability = np.zeros(1 << n)
+    probability[0] = 1.0
     entropy = 0.0
     for taken in range(1 << n):
-        if chance[taken] == 0.0:
+        if probability[taken] == 0.0:
             continue
-        place, top = 0, -np.inf
+        position, top = 0, -np.inf
         for item in range(n):
             if taken >> item & 1:
-                place += 1
+                position += 1
             elif score[item] > top:
                 top = score[item]
-        if place >= places:
+        if position >= n_positions:
             continue
         total = 0.0
         for item in range(n):
@@ -135,8 +131,8 @@ def exact_marginals(score: np.ndarray, places: int) -> tuple[np.ndarray, float]:
         for item in range(n):
             if not taken >> item & 1:
                 share = np.exp(score[item] - top) / total
-                marginals[item, place] += chance[taken] * share
-                chance[taken | 1 << item] += chance[taken] * share
+                marginals[item, position] += probability[taken] * share
+                probability[taken | 1 << item] += probability[taken] * share
                 if share > 0.0:
-                    entropy -= chance[taken] * share * np.log(share)
+                    entropy -= probability[taken] * share * np.log(share)
     return marginals, entropy

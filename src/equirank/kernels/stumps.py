@@ -1,4 +1,4 @@
-"""Threshold stumps on binned features: bin codes, histograms of potentials, the best cut."""
+"""Threshold stumps on binned features: bin codes, histograms of potentials, the best stump."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from .compiled import compiled
 __all__ = ["best_stump", "digitise", "histograms", "output_hashes"]
 
 
-#: Rows digitised at once, so that they stay in cache for every feature.
+#: Number of rows digitised together, so that they stay in the cache for every feature.
 BLOCK = 256
 
 
@@ -24,26 +24,26 @@ def digitise(
     missing: int,
     out: np.ndarray,
 ) -> None:
-    """Write the bin of rows ``begin`` to ``end`` of each feature: how many edges lie below a value.
+    """Write the bins of rows ``begin`` to ``end``: the number of edges below each value.
 
-    ``out`` is feature by row, rows in the order of ``rows``; a missing value gets ``missing``.
-    ``table[f, c]`` counts the edges of feature f in the cells before c of an even grid, cell
-    ``(value - low) * width``, so that few edges are left to search.
+    ``out`` is feature by row, in the order of ``rows``; a missing value has the bin ``missing``.
+    ``table[f, c]`` counts the edges of feature f before cell c of an even grid, where the cell of a
+    value is ``(value - low) * width``, so that few edges remain to search.
     """
     n_cells = table.shape[1] - 2
     for start in range(begin, end, BLOCK):
         stop = min(start + BLOCK, end)
         for feature in range(X.shape[1]):
-            cuts, known = edges[feature], table[feature]
+            cuts, counts = edges[feature], table[feature]
             lowest, wide = low[feature], width[feature]
             for at in range(start, stop):
                 value = X[rows[at], feature]
                 if value != value:
                     out[feature, at] = missing
                     continue
-                place = (value - lowest) * wide
-                cell = 0 if place < 0.0 else (n_cells if place >= n_cells else int(place))
-                first, last = known[cell], known[cell + 1]
+                scaled = (value - lowest) * wide
+                cell = 0 if scaled < 0.0 else (n_cells if scaled >= n_cells else int(scaled))
+                first, last = counts[cell], counts[cell + 1]
                 while first < last:
                     middle = (first + last) >> 1
                     if cuts[middle] < value:
@@ -59,7 +59,7 @@ def histograms(
 ) -> None:
     """Sum the potentials by bin, for the features ``first`` to ``last``.
 
-    Four histograms side by side, so that rows of the same bin need not wait for each other.
+    Four interleaved histograms avoid stalls between rows of the same bin.
     """
     n_rows = codes.shape[1]
     whole = n_rows - n_rows % 4
@@ -83,13 +83,13 @@ def histograms(
 def best_stump(
     sums: np.ndarray, n_edges: np.ndarray, missing_rule: int, allowed: np.ndarray, tie: float
 ) -> tuple[int, int, int, float]:
-    """Find the stump with the largest absolute sum of potentials above its cut.
+    """Return feature, cut, side and sum of the stump with the largest absolute sum above its cut.
 
-    ``sums`` is feature by bin, the last bin holding missing values. ``missing_rule`` 0: they count
-    on neither side, 1: on the better of both, 2: half. Among stumps within ``tie`` of the best the
-    lowest feature, then the lowest cut, then side 0 is taken. ``allowed`` (side, feature, cut) may
-    rule stumps out; an empty one rules out none. Gives feature, cut, side and sum, feature -1 where
-    there is no stump.
+    ``sums`` is feature by bin; the last bin has the missing values, which count on neither side
+    (``missing_rule`` 0), on the better side (1) or half (2). Among stumps within ``tie`` of the
+    best, the one with the lowest feature, then cut, then side is chosen. ``allowed`` (side,
+    feature, cut) may exclude stumps; an empty one excludes none. The feature is -1 if there is no
+    stump.
     """
     n_features, n_bins = sums.shape
     most = -1.0
@@ -99,17 +99,17 @@ def best_stump(
             count = n_edges[feature]
             for code in range(count + 1):
                 total += sums[feature, code]
-            lost = sums[feature, n_bins - 1] if missing_rule > 0 else 0.0
+            missing_sum = sums[feature, n_bins - 1] if missing_rule > 0 else 0.0
             below = 0.0
             for cut in range(count):
                 below += sums[feature, cut]
                 above = total - below
                 if missing_rule == 2:
-                    above += 0.5 * lost
+                    above += 0.5 * missing_sum
                 for side in range(2 if missing_rule == 1 else 1):
                     if allowed.size > 0 and not allowed[side, feature, cut]:
                         continue
-                    value = above + side * lost
+                    value = above + side * missing_sum
                     if round_ == 0:
                         most = max(most, abs(value))
                     elif abs(value) >= most - tie:
@@ -123,7 +123,7 @@ def output_hashes(
 ) -> None:
     """Hash the rows above each cut and the rows with a missing value, by exclusive or of keys.
 
-    ``out`` is feature by cut; its last column is of the missing rows.
+    ``out`` is feature by cut; its last column is for the missing rows.
     """
     for feature in range(codes.shape[0]):
         hashes = out[feature]
@@ -132,6 +132,6 @@ def output_hashes(
             hashes[codes[feature, i]] ^= keys[i]
         above = hashes[n_edges[feature]]
         for cut in range(n_edges[feature] - 1, -1, -1):
-            here = hashes[cut]
+            own = hashes[cut]
             hashes[cut] = above
-            above ^= here
+            above ^= own

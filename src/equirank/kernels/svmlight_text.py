@@ -1,8 +1,8 @@
-"""Bytes of an SVMlight file to arrays, compiled.
+"""Conversion of SVMlight text to arrays and back (compiled).
 
-Decimal numbers become the nearest double: by one exact multiplication or division where the digits
-fit 53 bits [1]_, else by a 128-bit product with a power of five [2]_; the few that stay in doubt
-are handed back to be parsed elsewhere. A block of text always ends with a newline.
+Decimal numbers become the nearest double: by one exact multiplication or division if the digits fit
+53 bits [1]_, else by a 128-bit product with a power of five [2]_; the few uncertain ones are
+returned to the caller. A block of text always ends with a newline.
 
 References
 ----------
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 
-# What parse_block says of a block: all is well, or what it stopped at.
+# Results of parse_block: success, or the error at which it stopped.
 OK, BAD_LABEL, BAD_QID, BAD_FEATURE, BAD_VALUE, FEATURE_RANGE = 0, 1, 2, 3, 4, 5
 QID_ABSENT, QID_UNEXPECTED, QID_LATE, BAD_NUL = 6, 7, 8, 9
 
@@ -50,7 +50,7 @@ _STEP = np.uintp(1)
 
 
 def _powers_of_five() -> np.ndarray:
-    """Tabulate the leading 128 bits of each 5**q: the rest cut off."""
+    """Return the leading 128 bits of each 5**q, truncated."""
     rows = []
     for q in range(_FIRST_POWER, _LAST_POWER + 1):
         power = 5 ** abs(q)
@@ -111,7 +111,7 @@ def _nearest(digits: Any, exponent: Any) -> Any:
 
 @compiled
 def _number(text: Any, at: Any) -> Any:
-    """Read a number: (0 not one, 1 known, 2 to be parsed elsewhere; value; where it ends)."""
+    """Read a number; return (0: invalid, 1: known, 2: left to the caller), value, and end."""
     start = at
     negative = text[at] == _MINUS
     if negative or text[at] == _PLUS:
@@ -140,7 +140,7 @@ def _number(text: Any, at: Any) -> Any:
         fraction = np.int64(at - point)
     exponent, known = -fraction, bool(count <= _MOST_DIGITS)
     if zeros + count == 0:
-        known = False  # a word: nan and inf are numbers too
+        known = False  # a word such as nan or inf
     elif text[at] | 32 == 101:
         mark = at
         at += _STEP
@@ -193,10 +193,11 @@ def parse_block(
     ``base`` is the least feature id, ``last_id`` the largest allowed, ``with_qid`` 1, 0 or -1 (not
     known yet). ``ends[r]`` is one past the last entry of row r. A row of ``slow`` is a number left
     to the caller: its entry (or ``-1 - row`` for a label), begin and end. A row of ``comments`` is
-    begin and end of the comment (0, 0: none). Gives (rows, entries, number of slow ones, with_qid,
-    sorted, code, where): where a line is malformed ``code`` is not OK and ``where`` is the byte.
+    begin and end of the comment (0, 0: none). Returns (rows, entries, number of slow ones,
+    with_qid, sorted, code, byte): for a malformed line ``code`` is not OK, ``byte`` its index.
     """
-    at, size = np.uintp(0), np.uintp(size)  # unsigned: no index is checked for its sign
+    # One function: each early return reports the state of all counters.
+    at, size = np.uintp(0), np.uintp(size)  # unsigned, so that numba does not wrap negative indices
     row, entry, n_slow = 0, 0, 0
     ordered = True
     while at < size:
@@ -305,8 +306,7 @@ def scatter(ends: Any, columns: Any, values: Any, out: Any) -> None:
 
 @compiled
 def restride(flat: Any, n_rows: Any, old: Any, new: Any) -> None:
-    """Return a matrix stored row by row ``new`` instead of ``old`` columns in place, added ones 0.
-    """
+    """Change the number of columns of a flat matrix in place, filling new columns with 0."""
     if new < old:
         for row in range(n_rows):
             for column in range(new):
@@ -319,14 +319,11 @@ def restride(flat: Any, n_rows: Any, old: Any, new: Any) -> None:
                 flat[row * new + column] = flat[row * old + column]
 
 
-_NEWLINE, _SPACE, _HASH, _MINUS, _DOT, _ZERO, _COLON = 10, 32, 35, 45, 46, 48, 58
-
-
 @compiled
 def decimals(values: Any, single: Any, digits: Any, places: Any) -> None:
-    """Write each double as digits / 10**places with the fewest places; places is -1 where none fit.
+    """Write each double as digits / 10**places with the fewest places; -1 if there are none.
 
-    With ``single`` the doubles hold float32 values, and it is those the decimals must give back.
+    With ``single`` the doubles are float32 values, and the decimals must restore those.
     """
     for j in range(len(values)):
         value = values[j]
@@ -347,13 +344,13 @@ def decimals(values: Any, single: Any, digits: Any, places: Any) -> None:
 
 @compiled
 def _write_integer(out: Any, at: Any, number: Any, width: Any) -> Any:
-    """Write an integer >= 0 with at least ``width`` digits; give where it ends."""
+    """Write an integer >= 0 with at least ``width`` digits, and return its end."""
     end, rest = at, number
     while rest > 0 or end - at < width:
         rest //= 10
         end += 1
-    for place in range(end - 1, at - 1, -1):
-        out[place] = _ZERO + number % 10
+    for index in range(end - 1, at - 1, -1):
+        out[index] = _ZERO + number % 10
         number //= 10
     return end
 
@@ -362,7 +359,7 @@ def _write_integer(out: Any, at: Any, number: Any, width: Any) -> Any:
 def _write_number(
     out: Any, at: Any, j: Any, digits: Any, places: Any, text: Any, text_ends: Any
 ) -> Any:
-    """Write number ``j``: its digits with a point, or its ready text; give where it ends."""
+    """Write number ``j``, as digits with a point or as given text, and return its end."""
     if places[j] < 0:
         for k in range(text_ends[j - 1] if j > 0 else 0, text_ends[j]):
             out[at] = text[k]
@@ -395,10 +392,10 @@ def format_rows(
     comment_ends: Any,
     out: Any,
 ) -> Any:
-    """Write rows as SVMlight text into ``out``; give its length.
+    """Write rows as SVMlight text into ``out``, and return its length.
 
-    Numbers ``0..len(ids)`` are the values of the entries, those after them the labels of the rows;
-    ``text`` holds the numbers that `decimals` found no places for. An empty comment is not written.
+    Numbers ``0..len(ids)`` are the values of the entries, followed by the labels of the rows;
+    ``text`` contains the numbers without decimals. An empty comment is not written.
     """
     at, entry = 0, 0
     for row in range(len(ends)):

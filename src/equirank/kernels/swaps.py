@@ -1,8 +1,8 @@
-"""What swapping two items changes in the unfairness of a list, in constant time per pair.
+"""Change in the unfairness of a list when two items are swapped, in constant time per pair.
 
-Swapping an item with a lower one of another group moves the counts of both groups by one at every
-cut point between them. Two prefix sums over the cut points, what one more and what one fewer would
-change, answer every pair. Exposure is a sum over places, so its change is known at once.
+A swap with a lower item of another group changes the counts of both groups by one at every cut
+point between them. Two prefix sums over the cut points, for one more and one fewer, give the change
+for every pair. Exposure is a sum over positions, so its change is immediate.
 """
 
 from typing import NamedTuple
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 
-_RUN = 16  # rows sorted by insertion before runs are merged
+_RUN = 16  # number of rows sorted by insertion before runs are merged
 
 
 @compiled
 def sort_rows(score: np.ndarray, order: np.ndarray, spare: np.ndarray) -> None:
-    """Sort rows by score, highest first, equal ones by row; quick where nearly sorted."""
+    """Sort rows by score, highest first, ties by row; fast if nearly sorted."""
     n = len(order)
     for begin in range(0, n, _RUN):
         for at in range(begin + 1, min(begin + _RUN, n)):
@@ -79,31 +79,31 @@ SUMMED, LARGEST = 0, 1
 
 
 class Fairness(NamedTuple):
-    """What the fairness part reads: groups, tables of unfairness by count, and target blocks."""
+    """Inputs of the fairness objective: groups, tables of unfairness by count, target blocks."""
 
     kind: int
     joined: int  # SUMMED or LARGEST over the columns
-    bucket: np.ndarray  # per row: rows of one bucket are never compared
-    column: np.ndarray  # per bucket: which column counts it, -1 for none
+    bucket: np.ndarray  # per row; rows of one bucket are never compared
+    column: np.ndarray  # per bucket: the column that counts it, -1 for none
     first_cut: int
     step: int
     n_cuts: np.ndarray  # per query
-    start: np.ndarray  # query x column: where its table begins, -1 where it does not count
-    width: np.ndarray  # query x column: the table holds width counts at each cut
+    start: np.ndarray  # query x column: begin of its table, -1 if it does not count
+    width: np.ndarray  # query x column: number of counts in the table at each cut
     table: np.ndarray
-    attention: np.ndarray  # per place, for exposure and treatment
+    attention: np.ndarray  # per position, for exposure and treatment
     slope: np.ndarray  # query x column
     shift: np.ndarray  # query x column
     weight: np.ndarray  # query x column
     targeted: bool
-    target_start: np.ndarray  # per row: where its class begins in target_block
+    target_start: np.ndarray  # per row: begin of its class in target_block
     target_class: np.ndarray  # per row: a number within the query
     target_block: np.ndarray  # per rank within a bucket, best first
 
 
 @compiled
 def _distance(kind: int, x: float, slope: float, shift: float) -> float:
-    """Return the unfairness of a column whose places draw the attention x."""
+    """Return the unfairness of a column with total exposure x."""
     if kind == EXPOSURE:
         return abs(slope * x - shift)
     rest = shift - x
@@ -122,13 +122,13 @@ def swap_effects(
     fair: Fairness,
     more: np.ndarray,
     fewer: np.ndarray,
-    drawn: np.ndarray,
+    exposure: np.ndarray,
     value: np.ndarray,
-    pull: np.ndarray,
+    grad: np.ndarray,
 ) -> None:
-    """Prepare a query: prefix sums of what one more or one fewer changes, and current values.
+    """Write prefix sums of the effects of one more and one fewer, and current values, of a query.
 
-    ``pull`` says of each column whether it should rise (positive) or fall, and how much.
+    ``grad`` is the desired change of each column: positive if it should rise.
     """
     for c in range(fair.start.shape[1]):
         value[c] = 0.0
@@ -145,27 +145,27 @@ def swap_effects(
                     at += 1
                 up, down = 0.0, 0.0
                 if begin >= 0:
-                    here = begin + t * width + count
-                    value[c] += fair.table[here]
+                    entry = begin + t * width + count
+                    value[c] += fair.table[entry]
                     if count + 1 < width:
-                        up = fair.table[here + 1] - fair.table[here]
+                        up = fair.table[entry + 1] - fair.table[entry]
                     if count > 0:
-                        down = fair.table[here - 1] - fair.table[here]
+                        down = fair.table[entry - 1] - fair.table[entry]
                 more[c, t + 1] = more[c, t] + up
                 fewer[c, t + 1] = fewer[c, t] + down
-            pull[c] = fewer[c, fair.n_cuts[q]] - more[c, fair.n_cuts[q]]
+            grad[c] = fewer[c, fair.n_cuts[q]] - more[c, fair.n_cuts[q]]
         else:
-            drawn[c] = 0.0
-            pull[c] = 0.0
+            exposure[c] = 0.0
+            grad[c] = 0.0
             for at in range(n):
                 if fair.column[fair.bucket[first + order[at]]] == c:
-                    drawn[c] += fair.attention[at]
+                    exposure[c] += fair.attention[at]
             if fair.weight[q, c] > 0.0:
                 value[c] = fair.weight[q, c] * _distance(
-                    fair.kind, drawn[c], fair.slope[q, c], fair.shift[q, c]
+                    fair.kind, exposure[c], fair.slope[q, c], fair.shift[q, c]
                 )
-                rest = fair.shift[q, c] - (drawn[c] if fair.kind == TREATMENT else 0.0)
-                pull[c] = rest - fair.slope[q, c] * drawn[c]
+                rest = fair.shift[q, c] - (exposure[c] if fair.kind == TREATMENT else 0.0)
+                grad[c] = rest - fair.slope[q, c] * exposure[c]
 
 
 @compiled
@@ -179,13 +179,13 @@ def _change(
     fair: Fairness,
     more: np.ndarray,
     fewer: np.ndarray,
-    drawn: np.ndarray,
+    exposure: np.ndarray,
     value: np.ndarray,
 ) -> float:
-    """Return change of unfairness when an item of column a changes places with a lower one of b.
+    """Return the change in unfairness when an item of column a is swapped with a lower one of b.
 
-    Between the cuts ``cut_a`` and ``cut_b`` column a loses one and b gains one; ``gained`` is what
-    the lower place draws less the higher one.
+    Between the cuts ``cut_a`` and ``cut_b`` column a loses one and b gains one; ``gained`` is the
+    exposure of the lower position minus that of the higher.
     """
     change_a, change_b = 0.0, 0.0
     if fair.kind == PREFIXES:
@@ -195,10 +195,10 @@ def _change(
             change_b = more[b, cut_b] - more[b, cut_a]
     else:
         if a >= 0 and fair.weight[q, a] > 0.0:
-            after = _distance(fair.kind, drawn[a] + gained, fair.slope[q, a], fair.shift[q, a])
+            after = _distance(fair.kind, exposure[a] + gained, fair.slope[q, a], fair.shift[q, a])
             change_a = fair.weight[q, a] * after - value[a]
         if b >= 0 and fair.weight[q, b] > 0.0:
-            after = _distance(fair.kind, drawn[b] - gained, fair.slope[q, b], fair.shift[q, b])
+            after = _distance(fair.kind, exposure[b] - gained, fair.slope[q, b], fair.shift[q, b])
             change_b = fair.weight[q, b] * after - value[b]
     if fair.joined == SUMMED:
         return change_a + change_b
@@ -211,18 +211,18 @@ def _change(
 
 
 @compiled
-def cut_of(place: int, fair: Fairness, n_cuts: int) -> int:
-    """Count the cut points at or before a place counted from 0."""
-    if place < fair.first_cut:
+def cut_of(position: int, fair: Fairness, n_cuts: int) -> int:
+    """Return the number of cut points at or before a 0-based position."""
+    if position < fair.first_cut:
         return 0
-    return min(n_cuts, (place - fair.first_cut) // fair.step + 1)
+    return min(n_cuts, (position - fair.first_cut) // fair.step + 1)
 
 
 @compiled
 def target_places(
     first: int, order: np.ndarray, fair: Fairness, counter: np.ndarray, block: np.ndarray
 ) -> None:
-    """Find the block of the target list in which each place's item belongs."""
+    """Write the block of the target list to which the item at each position belongs."""
     n = len(order)
     for at in range(n):
         counter[at] = 0
@@ -245,7 +245,7 @@ def two_group_row(
     block: np.ndarray,
     weight: np.ndarray,
 ) -> None:
-    """Write the fairness weights of place i's pairs, for one column counted in prefixes."""
+    """Write the fairness weights of the pairs of position i, for one column counted in prefixes."""
     base = effect[i]
     if targeted:
         own = block[i]
@@ -269,11 +269,11 @@ def any_group_row(
     block: np.ndarray,
     more: np.ndarray,
     fewer: np.ndarray,
-    drawn: np.ndarray,
+    exposure: np.ndarray,
     value: np.ndarray,
     weight: np.ndarray,
 ) -> None:
-    """Write the fairness weights of place i's pairs, whatever the metric and the groups."""
+    """Write the fairness weights of the pairs of position i, for any metric and groups."""
     bucket = fair.bucket[first + order[i]]
     n_cuts = fair.n_cuts[q]
     cut = cut_of(i, fair, n_cuts)
@@ -293,7 +293,7 @@ def any_group_row(
             fair,
             more,
             fewer,
-            drawn,
+            exposure,
             value,
         )
         if fair.targeted:
@@ -307,17 +307,17 @@ def any_group_row(
 def swap_changes(
     q: int, score: np.ndarray, offsets: np.ndarray, fair: Fairness
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return places of a query's rows and the change of unfairness for every pair that may swap.
+    """Return the order of the rows of a query, and the change in unfairness of every swap.
 
-    Entry ``[i, j]`` belongs to the rows at places i < j, counted from 0; rows of one bucket have 0.
+    Entry ``[i, j]`` is for the rows at 0-based positions i < j; 0 for rows of one bucket.
     """
     first, n = offsets[q], offsets[q + 1] - offsets[q]
     order, spare = np.arange(n).astype(np.int32), np.empty(n, dtype=np.int32)
     sort_rows(score[first : first + n], order, spare)
     n_columns, n_cuts = fair.start.shape[1], fair.n_cuts[q]
     more, fewer = np.zeros((n_columns, n_cuts + 1)), np.zeros((n_columns, n_cuts + 1))
-    drawn, value = np.zeros(n_columns), np.zeros(n_columns)
-    swap_effects(q, n, order, first, fair, more, fewer, drawn, value, np.zeros(n_columns))
+    exposure, value = np.zeros(n_columns), np.zeros(n_columns)
+    swap_effects(q, n, order, first, fair, more, fewer, exposure, value, np.zeros(n_columns))
     changes = np.zeros((n, n))
     for i in range(n):
         for j in range(i + 1, n):
@@ -334,7 +334,7 @@ def swap_changes(
                     fair,
                     more,
                     fewer,
-                    drawn,
+                    exposure,
                     value,
                 )
     return order, changes

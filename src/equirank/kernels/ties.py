@@ -1,4 +1,4 @@
-"""Exact expectations over the orders of tied blocks, for metrics not linear in position."""
+"""Exact expectations over the orders of tied items, for metrics not linear in position."""
 
 import numpy as np
 
@@ -13,10 +13,10 @@ def average_precision_terms(
     begin: np.ndarray | None = None,
     end: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return each slot's expected precision-if-relevant; slots ``begin:end`` are its tie block.
+    """Return the expected precision of each slot, 0 if not relevant; ``begin:end`` is its block.
 
-    A block of m items, r of them relevant, after R relevant ones adds at its j-th place
-    ``r/m (R + 1 + (j-1)(r-1)/(m-1)) / position``. Without blocks every item stands alone.
+    A block of m items, r of them relevant, after R relevant ones contributes at its j-th position
+    ``r/m (R + 1 + (j-1)(r-1)/(m-1)) / position``. Without blocks no items are tied.
     """
     before = np.concatenate([[0], np.cumsum(relevant)])
     if begin is None or end is None:
@@ -40,10 +40,10 @@ def first_hit(
     end: np.ndarray,
     k: int | None,
 ) -> np.ndarray:
-    """Return each query's expected reciprocal position of its first relevant slot, 0 without one.
+    """Return the expected reciprocal position of the first relevant slot of each query, else 0.
 
-    In the first block with relevant items (r of m), that is place j with probability
-    ``C(m-j, r-1) / C(m, r)``, built up as a product.
+    In the first block with relevant items (r of m), that is position j with probability
+    ``C(m-j, r-1) / C(m, r)``, computed as a product.
     """
     before = np.concatenate([[0], np.cumsum(relevant)])
     inside = before[end] - before[begin]
@@ -52,10 +52,10 @@ def first_hit(
     j = index - begin[index]
     factor = np.where(j == 0, r / size, (size - j - r + 1) / (size - j))
     cuts = np.searchsorted(index, offsets)
-    chance = segment_cumprod(factor, cuts)
-    place = index - start[index] + 1
-    chance = chance if k is None else np.where(place <= k, chance, 0.0)
-    return segment_sum(chance / place, cuts)
+    probability = segment_cumprod(factor, cuts)
+    position = index - start[index] + 1
+    probability = probability if k is None else np.where(position <= k, probability, 0.0)
+    return segment_sum(probability / position, cuts)
 
 
 def cascade(
@@ -66,10 +66,11 @@ def cascade(
     end: np.ndarray | None,
     k: int | None,
 ) -> np.ndarray:
-    """Return each query's expected reciprocal position at which a reader stops.
+    """Return the expected reciprocal position at which a reader of each query stops.
 
-    ``stop`` is the chance of stopping at each slot's item once it is read. Blocks in which nobody
-    can stop are left out; each tied block becomes one step with its own expected sum and survival.
+    ``stop`` is the probability of stopping at the item of each slot once it is read. Blocks without
+    a positive probability are skipped; each tied block is one step with its expected sum and
+    survival probability.
     """
     if begin is None or end is None:
         heads = np.flatnonzero(stop)
@@ -78,10 +79,10 @@ def cascade(
         stops = np.concatenate([[0.0], np.cumsum(stop)])
         heads = np.flatnonzero((np.arange(len(stop)) == begin) & (stops[end] > stops[begin]))
         size = (end - begin)[heads]
-    place = heads - start[heads]
-    value = stop[heads] / (place + 1)
+    position = heads - start[heads]
+    value = stop[heads] / (position + 1)
     if k is not None:
-        value[place >= k] = 0.0
+        value[position >= k] = 0.0
     survive = 1.0 - stop[heads]
     tied = np.flatnonzero(size > 1)
     if len(tied):
@@ -89,7 +90,7 @@ def cascade(
 
         limit = np.iinfo(np.int64).max if k is None else k
         value[tied], survive[tied] = cascade_blocks(
-            stop, heads[tied], size[tied], place[tied], limit
+            stop, heads[tied], size[tied], position[tied], limit
         )
     cuts = np.searchsorted(heads, offsets)
     carry = np.ones(len(heads))

@@ -1,4 +1,4 @@
-"""Scores moved towards the barycentre of the groups' distributions (compiled: all groups)."""
+"""Scores moved towards the barycentre of the score distributions of the groups."""
 
 import numpy as np
 
@@ -11,18 +11,18 @@ __all__ = ["largest_gaps", "transported"]
 def transported(
     codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, theta: np.ndarray
 ) -> np.ndarray:
-    """Move each value by ``theta`` of its group towards the barycentre's value at its quantile.
+    """Return each value, moved by ``theta`` of its group towards the barycentre at its quantile.
 
-    The quantile of the r-th of n is ``(r - 1/2) / n``, of a tied block its middle. The barycentre's
-    quantile function is the mean of the groups' own, each weighted by its size; where one of them
-    jumps just there, the middle of the jump counts.
+    The quantile of the r-th of n values is ``(r - 1/2) / n``, that of tied values their mean. The
+    quantile function of the barycentre is the mean of those of the groups, weighted by size; at a
+    jump of one of them, the middle of the jump is used.
 
     Parameters
     ----------
     codes, values : ndarray
         Group and value of each item, highest first, list after list.
     offsets : ndarray of int64
-        Where each list begins.
+        Begin of each list.
     theta : ndarray
         One number per group.
     """
@@ -67,7 +67,7 @@ def transported(
 
 @compiled
 def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
-    """Return the value at place ``above / below`` of a list, the mean of both where it jumps."""
+    """Return the value at index ``above / below``, or the mean of both values at a jump."""
     at = above // below
     if above % below != 0:
         return values[at]
@@ -78,10 +78,10 @@ def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
 def largest_gaps(
     codes: np.ndarray, values: np.ndarray, offsets: np.ndarray, n_groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each list's largest Kolmogorov-Smirnov distance of two groups, and the steps in it.
+    """Return the largest Kolmogorov-Smirnov distance of two groups per list, and the largest step.
 
-    Values are given highest first. The steps are the largest share of a group that is tied,
-    ``1 / n`` where nobody is. Items with the code ``n_groups`` are of no group.
+    Values are sorted, highest first. The step is the largest share of a group that is tied,
+    ``1 / n`` without ties. Items with the code ``n_groups`` belong to no group.
     """
     gaps = np.zeros(len(offsets) - 1)
     steps = np.zeros(len(offsets) - 1)

@@ -1,4 +1,4 @@
-"""Plots: one picture, one function; each returns an Altair chart and computes nothing."""
+"""Charts: each function returns an Altair chart of given results."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""The public list of this room."""
+"""The public names of this package."""
 
 from .change_charts import before_after as before_after
 from .change_charts import comparison as comparison

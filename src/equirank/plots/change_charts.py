@@ -1,10 +1,10 @@
-"""Measures before and after a repair, one line each."""
+"""Charts of changes: measures before and after, and two rankings side by side."""
 
 from typing import Any
 
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import FOCUS, MUTED, altair, attribute_rows, data, dress, shorten
+from .theme import FOCUS, MUTED, altair, attribute_rows, audit_chart, data, dress, shorten
 
 __all__ = ["before_after", "comparison"]
 
@@ -15,13 +15,13 @@ _GOOD, _BAD, _BEFORE = "#4393c3", "#b2182b", "#878787"
 def before_after(changes: Any, *, title: str | None = None, width: int = 420) -> Any:
     """Draw each measure before and after, joined by a line in the colour of better or worse.
 
-    Blue: the repair made it better; red: worse. Nothing is computed here.
+    Blue means better after the change, red worse.
 
     Parameters
     ----------
     changes : Table, data frame or mapping of columns
-        Columns ``measure``, ``before``, ``after`` and ``better`` ("lower" or "higher"), as
-        ``IFair.changes`` gives them.
+        Columns ``measure``, ``before``, ``after`` and ``better`` ("lower" or "higher"), such as
+        those of ``IFair.changes``.
     title : str, optional
         The title.
     width : int
@@ -77,18 +77,9 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
     )
 
 
+@audit_chart("the table ``comparison`` of an audit against another ranking")
 def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -> Any:
-    """Draw each metric of two rankings side by side, each on a scale of its own.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Of an audit against another ranking; read from its table ``comparison``; nothing is
-        computed.
-    attribute : str, optional
-        Which attribute's metrics; by default the first there is.
-    width : int
-        Width in pixels of each metric's line.
+    """Draw each metric of two rankings side by side, each with its own scale.
 
     Returns
     -------
@@ -112,7 +103,7 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     alt = altair()
     keep = ("value", "other", "difference", "low", "high", "p_holm")
     shown = [
-        {"metric": _label(row), "here": "audited", "there": "against"}
+        {"metric": _label(row), "audited": "audited", "against": "against"}
         | {key: row[key] for key in keep}
         for row in rows
     ]
@@ -136,12 +127,12 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
         alt.Chart().mark_rule(strokeWidth=3, opacity=0.45, color=MUTED).encode(x=x, x2="other:Q"),
         *(
             points.encode(
-                x=place,
+                x=channel,
                 color=alt.Color(f"{side}:N").scale(**sides),
                 shape=alt.Shape(f"{side}:N").scale(**shapes),
                 tooltip=tips,
             )
-            for place, side in ((other, "there"), (x, "here"))
+            for channel, side in ((other, "against"), (x, "audited"))
         ),
         data=data(shown),
     )
@@ -160,8 +151,8 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     return dress(
         chart,
         f"Side by side{words}",
-        "Each metric of the audited ranking beside that of the ranking it is compared with, each "
-        "on a scale of its own.",
+        "Each metric of the audited ranking and of the ranking it is compared with, each with its "
+        "own scale.",
     )
 
 

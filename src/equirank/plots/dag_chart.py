@@ -1,4 +1,4 @@
-"""A DAG with the effects on its edges."""
+"""The chart of a causal DAG with effects on its edges."""
 
 from math import atan2, degrees
 from typing import Any
@@ -31,17 +31,17 @@ _WORDS = {
 def causal_dag(
     effects: Any, *, digits: int = 2, title: str | None = None, width: int = 720, height: int = 420
 ) -> Any:
-    """Draw a DAG, causes on the left, with the effect of each edge and its interval written on it.
+    """Draw a DAG from left to right, with the effect and interval of each edge.
 
-    Red edges leave a protected attribute, blue nodes are resolving mediators: what passes through
-    them is accepted. Edges from a protected attribute compare each group with the reference; all
-    others give the change of the effect per unit of the cause. Where an interval holds 0 the edge
-    is dashed. Nothing is computed here.
+    Red edges start at a protected attribute; blue nodes are resolving mediators, whose effects are
+    accepted. Edges from a protected attribute compare each group with the reference; other edges
+    show the change of the effect per unit of the cause. An edge is dashed if its interval includes
+    0.
 
     Parameters
     ----------
     effects : CausalEffects
-        What `CausalFairScores.effects` gives.
+        The result of `CausalFairScores.effects`.
     digits : int, default=2
         Decimals of the effects.
     title : str, optional
@@ -66,7 +66,7 @@ def causal_dag(
     """
     if not (hasattr(effects, "edges") and hasattr(effects, "nodes")):
         raise DataError(
-            f"effects must be what CausalFairScores.effects gives, got {type(effects).__name__}"
+            f"effects must be the result of CausalFairScores.effects, got {type(effects).__name__}"
         )
     alt = require("altair", "report")
     nodes = _placed(effects.nodes)
@@ -118,7 +118,7 @@ def causal_dag(
 
 
 def _placed(table: Any) -> dict[str, dict[str, Any]]:
-    """Put layers from left to right and the nodes of a layer evenly above each other."""
+    """Return the positions of nodes: layers from left to right, evenly spaced vertically."""
     rows = list(table)
     deepest = max(1, max(row["layer"] for row in rows))
     placed = {}
@@ -127,7 +127,7 @@ def _placed(table: Any) -> dict[str, dict[str, Any]]:
         if size > 1:
             reach = 0.34 if row["layer"] in (0, deepest) else 0.4
             y = 0.5 - 2 * reach * row["place"] / (size - 1)
-        else:  # alone: first and last in the middle, inner ones clear of the edges between these
+        else:  # a single node: centred in the outer layers, away from the edges in inner ones
             y = 0.5 if row["layer"] in (0, deepest) else 0.88 if row["layer"] % 2 else 0.12
         x = 0.08 + 0.84 * row["layer"] / deepest
         placed[row["node"]] = {"node": row["node"], "role": row["role"], "x": x, "y": y}
@@ -137,7 +137,7 @@ def _placed(table: Any) -> dict[str, dict[str, Any]]:
 def _lines(
     table: Any, nodes: dict[str, dict[str, Any]], digits: int, width: int, height: int
 ) -> list[dict[str, Any]]:
-    """Return one row per edge: its ends, shortened to clear the nodes, and its words."""
+    """Return one row per edge: its ends, shortened at the nodes, and its label."""
     edges: dict[tuple[str, str], dict[str, Any]] = {}
     for row in table:
         begin, end = nodes[row["cause"]], nodes[row["effect"]]
@@ -168,7 +168,7 @@ def _lines(
 def _labels(
     edges: list[dict[str, Any]], nodes: dict[str, dict[str, Any]], width: int, height: int
 ) -> list[dict[str, Any]]:
-    """Put the words of each edge on it, where they cover no others and no node."""
+    """Return the label of each edge, placed to overlap no other label or node."""
     taken = [(n["x"] * width, n["y"] * height, 44.0, 44.0) for n in nodes.values()]
     labels = []
     for edge in edges:

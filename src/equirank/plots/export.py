@@ -1,4 +1,4 @@
-"""A picture as a file."""
+"""Write charts to files."""
 
 import json
 import os
@@ -25,17 +25,17 @@ ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")
 
 
 def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> None:
-    """Write a chart as PNG, SVG, PDF, HTML or JSON, by the ending of the path, without a network.
+    """Write a chart as PNG, SVG, PDF, HTML or JSON, by the extension of the path.
 
-    The file is written under another name and renamed, so that none is left half-written. HTML
-    holds its script and opens offline; JSON is the Vega-Lite specification.
+    The file is written under another name and renamed when complete. HTML includes its script and
+    opens offline; JSON is the Vega-Lite specification.
 
     Parameters
     ----------
     chart : altair.Chart
-        What a function of this room returns, or any other chart.
+        Any Altair chart.
     path : path
-        Where to; the ending says what.
+        The output file; its extension is the format.
     scale : float
         Pixels of a PNG per pixel of the chart.
 
@@ -69,20 +69,19 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) 
 
 
 def vega_script() -> str:
-    """Return the script that draws charts (Vega, Vega-Lite and Vega-Embed), to be put into a page.
-    """
+    """Return the script that draws charts (Vega, Vega-Lite and Vega-Embed) in a page."""
     return _vega_script(vega_lite_version())
 
 
 @cache
 def _vega_script(version: str) -> str:
-    """Put it together once; it takes a second."""
+    """Return the bundled script, which takes a second to build."""
     bundle = require("vl_convert", "report").javascript_bundle(vl_version=version)
     return str(bundle).replace("</script", "<\\/script")
 
 
 def script_safe(value: Any) -> str:
-    r"""Write JSON that can stand inside a script element, whatever the texts in it.
+    r"""Return JSON that is safe inside a script element.
 
     Examples
     --------
@@ -96,5 +95,5 @@ def script_safe(value: Any) -> str:
 
 
 def vega_lite_version() -> str:
-    """Return the Vega-Lite version that the installed Altair speaks, as vl-convert names it."""
+    """Return the Vega-Lite version of the installed Altair, as vl-convert names it."""
     return ".".join(str(altair().SCHEMA_VERSION).lstrip("v").split(".")[:2])

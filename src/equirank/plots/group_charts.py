@@ -1,8 +1,19 @@
-"""Each group's share of attention beside its share of everybody."""
+"""Charts of groups: exposure, merit, selection rates, impact ratios, pairwise accuracy."""
 
 from typing import Any
 
-from .theme import FOCUS, MUTED, SHAPES, altair, attribute_rows, data, dress, group_scale, shorten
+from .theme import (
+    FOCUS,
+    MUTED,
+    SHAPES,
+    altair,
+    attribute_rows,
+    audit_chart,
+    data,
+    dress,
+    group_scale,
+    shorten,
+)
 
 __all__ = [
     "exposure",
@@ -28,14 +39,14 @@ def intervals_by_k(
     offset = alt.YOffset("k:O", sort=ks)
     y = alt.Y("group:N", title=None, sort=None)
     many = len(ks) > 1
-    legend = alt.Legend(labelExpr="'first ' + datum.label", symbolFillColor=MUTED) if many else None
+    legend = alt.Legend(labelExpr="'top ' + datum.label", symbolFillColor=MUTED) if many else None
     hue = alt.Color("group:N", legend=None).scale(**scale)
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(ks))]
     shape = alt.Shape("k:N", legend=legend).scale(domain=ks, range=shapes)
     low, high = interval
     ends = x.copy()
     ends.shorthand = f"{low}:Q"
-    tips = [alt.Tooltip("group:N", title="group"), alt.Tooltip("k:O", title="first k"), *tips]
+    tips = [alt.Tooltip("group:N", title="group"), alt.Tooltip("k:O", title="top k"), *tips]
     base = alt.Chart(source).encode(y=y, yOffset=offset, color=hue)
     bars = base.mark_rule(strokeWidth=3, opacity=0.5, strokeCap="round").encode(
         x=ends, x2=f"{high}:Q"
@@ -49,24 +60,16 @@ def intervals_by_k(
     return alt.layer(bars, points)
 
 
+@audit_chart("the tables ``selection`` and ``groups``")
 def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw each group's selection rate divided by the highest one, with its interval, for each k.
+    """Draw each group's selection rate divided by the highest one, with its interval, per k.
 
-    No threshold is drawn: rules that ask for these ratios differ, and several set none.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its tables ``selection`` and ``groups``; nothing is computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
+    No threshold is drawn, since rules that require these ratios differ and several set none.
 
     Returns
     -------
     altair.Chart
-        A point and a bar per group and k; the reference itself, at 1, is left out.
+        A point and a bar per group and k; the reference, at 1, is not drawn.
 
     Examples
     --------
@@ -92,7 +95,7 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
         alt.Tooltip("ratio_high:Q", title="high", format=".2f"),
     ]
     x = (
-        alt.X("impact_ratio:Q", title="selection rate over the highest")
+        alt.X("impact_ratio:Q", title="selection rate / highest selection rate")
         .scale(domainMin=0)
         .axis(tickCount=6)
     )
@@ -121,18 +124,9 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
 LEGIBLE = 14
 
 
+@audit_chart("the table ``pairwise``, empty without relevance")
 def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int = 520) -> Any:
     """Draw how often the better of two items is ranked higher, by the groups of the two.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its table ``pairwise``, which is empty without relevance; nothing is computed.
-        Rows of kind ``inter`` (a group against all others) are left to the table.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
 
     Returns
     -------
@@ -174,7 +168,7 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     tips = [
         alt.Tooltip("group:N", title="better item"),
         alt.Tooltip("other:N", title="worse item"),
-        alt.Tooltip("accuracy:Q", title="ranked right", format=".1%"),
+        alt.Tooltip("accuracy:Q", title="ranked correctly", format=".1%"),
         alt.Tooltip("n_pairs:Q", title="pairs", format=","),
     ]
     cells = base.mark_rect(cornerRadius=4).encode(
@@ -196,21 +190,13 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
         chart,
         f"Pairwise accuracy, by {shorten(attribute, 40)}",
         f"Matrix over the groups of {shorten(attribute)}: how often the better of two items is "
-        "ranked above the worse one; one half is what a coin gives.",
+        "ranked above the worse one; one half is chance.",
     )
 
 
+@audit_chart("the tables ``selection`` and ``groups``")
 def selection_rates(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw which share of each group is among the first k, with its interval, for each k.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its tables ``selection`` and ``groups``; nothing is computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
+    """Draw the share of each group in the top k, with its interval, per k.
 
     Returns
     -------
@@ -242,9 +228,7 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
         alt.Tooltip("low:Q", title="low", format=".1%"),
         alt.Tooltip("high:Q", title="high", format=".1%"),
     ]
-    x = alt.X("rate:Q", title="share of the group among the first k").axis(
-        format=".0%", tickCount=6
-    )
+    x = alt.X("rate:Q", title="share of the group in the top k").axis(format=".0%", tickCount=6)
     shown = data({key: row[key] for key in keep} for row in rows)
     ks = sorted({row["k"] for row in rows})
     scale = group_scale(result, attribute)
@@ -253,13 +237,13 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
     return dress(
         chart.properties(width=width, height=height),
         f"Selection rates, by {shorten(attribute, 40)}",
-        f"Share of each group of {shorten(attribute)} that is among the first k places, with its "
-        "interval, for each k.",
+        f"Share of each group of {shorten(attribute)} in the top k, with its confidence interval, "
+        "for each k.",
     )
 
 
 def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str, str]) -> Any:
-    """Draw for each group a hollow point, a filled one, and a line between."""
+    """Draw two points per group with a line between them."""
     alt = altair()
     both = [
         {"group": row["group"], "what": words[key], "value": row[key], "ratio": row["ratio"]}
@@ -291,22 +275,14 @@ def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str
     return alt.layer(line, points)
 
 
+@audit_chart("the table ``groups``")
 def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw each group's share of exposure beside its share of everybody.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its table ``groups``; nothing is computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
+    """Draw each group's share of exposure and its share of all people.
 
     Returns
     -------
     altair.Chart
-        Two points per group; a circle left of its diamond means less attention than numbers.
+        Two points per group; a circle left of its diamond means less exposure than people.
 
     Examples
     --------
@@ -322,33 +298,24 @@ def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> 
     """
     attribute, rows = attribute_rows(result, "groups", attribute)
     rows = [row | {"ratio": row["exposure_per_item"]} for row in rows]
-    words = {"share": "share of everybody", "exposure": "share of exposure"}
+    words = {"share": "share of all people", "exposure": "share of exposure"}
     chart = two_shares(rows, "share", "exposure", words)
     return dress(
         chart.properties(width=width, height=34 * len(rows)),
         f"Share of exposure, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
-        "of everybody.",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
+        "all people.",
     )
 
 
+@audit_chart("the table ``exposure_merit``, empty without relevance")
 def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw each group's share of exposure beside its share of merit.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its table ``exposure_merit``, which is empty without relevance; nothing is
-        computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
+    """Draw each group's share of exposure and its share of merit.
 
     Returns
     -------
     altair.Chart
-        Two points per group; a circle left of its diamond means less attention than merit.
+        Two points per group; a circle left of its diamond means less exposure than merit.
 
     Examples
     --------
@@ -361,14 +328,14 @@ def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 64
     ... })
     >>> chart = exposure_merit(SimpleNamespace(tables={"exposure_merit": table}))
     >>> chart.to_dict()["title"]["text"]
-    'Exposure against merit, by sex'
+    'Exposure and merit, by sex'
     """
     attribute, rows = attribute_rows(result, "exposure_merit", attribute)
     words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}
     chart = two_shares(rows, "merit_share", "exposure_share", words)
     return dress(
         chart.properties(width=width, height=34 * len(rows)),
-        f"Exposure against merit, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, beside its share "
-        "of all relevance.",
+        f"Exposure and merit, by {shorten(attribute, 40)}",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
+        "all relevance.",
     )

@@ -1,4 +1,4 @@
-"""Where names stand beside points, so that they do not lie on each other."""
+"""Positions of labels next to points, without overlaps."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from typing import Any
 
 from .theme import MUTED, data
 
-__all__ = ["PADDING", "Place", "Sheet", "box", "draw_labels", "label_places"]
+__all__ = ["PADDING", "Offset", "Sheet", "box", "draw_labels", "label_offsets"]
 
 
 #: Pixels between the outermost marks and the frame.
 PADDING = 24
-#: How wide a letter and how high a line is, and how much room a point takes, in pixels.
+#: Width of a letter, height of a line, and size of a point, in pixels.
 LETTER, LINE, POINT = 6.4, 13.0, 7.0
-#: Names longer than this are cut.
+#: Longest label in pixels.
 LIMIT = 160
-#: Places to try beside a point: sideways, downwards, which end of the name is there.
+#: Offsets to try next to a point: right, down, and the alignment of the label.
 NEAR = (
     (9, -8, "left"), (-9, -8, "right"), (9, 10, "left"), (-9, 10, "right"),
     (0, -16, "center"), (0, 18, "center"),
 )  # fmt: skip
-#: Further places, joined to the point by a line.
+#: Offsets farther away, joined to the point by a line.
 FAR = tuple(
     (side * (16 + 4 * step), up * (22 + 16 * step), "left" if side > 0 else "right")
     for step in range(5)
@@ -32,8 +32,8 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a name stands: its distance from the point in pixels, and whether a line joins them."""
+class Offset:
+    """The offset of a label from its point in pixels, and whether a line joins them."""
 
     dx: float
     dy: float
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sheet:
-    """The drawing area: what the scales make of numbers, in pixels from the upper left."""
+    """The drawing area, which maps numbers to pixels from the upper left."""
 
     x: tuple[float, float]
     y: tuple[float, float]
@@ -52,8 +52,7 @@ class Sheet:
 
     @classmethod
     def around(cls, rows: Sequence[dict[str, Any]], width: int, height: int) -> "Sheet":
-        """Return the area around rows with x, y and the ends of intervals, each a number or None.
-        """
+        """Return the area of rows with x, y and the ends of intervals, each a number or None."""
 
         def span(*keys: str) -> tuple[float, float]:
             values = [row[key] for row in rows for key in keys if row.get(key) is not None]
@@ -82,59 +81,59 @@ def _share(value: float, span: tuple[float, float]) -> float:
 
 
 def box(at: tuple[float, float], dx: float, dy: float, align: str, text: str) -> Box:
-    """Return left, right, top and bottom of a text beside a pixel."""
+    """Return left, right, top and bottom of a text next to a pixel."""
     wide = min(LETTER * len(text), LIMIT)
     left = at[0] + dx - {"left": 0.0, "center": wide / 2, "right": wide}[align]
     middle = at[1] + dy
     return left, left + wide, middle - LINE / 2, middle + LINE / 2
 
 
-def label_places(
+def label_offsets(
     points: Sequence[tuple[float, float]],
     texts: Sequence[str],
     others: Sequence[tuple[float, float]],
     taken: Sequence[Box],
     sheet: Sheet,
-) -> list[Place]:
-    """Choose a place for the text of each point, near it and clear of the rest where it can be.
+) -> list[Offset]:
+    """Return an offset for the label of each point, close to it and with little overlap.
 
-    One after another, each takes the first place that lies on nothing, or else the one that lies on
-    least.
+    The labels are placed in order: each at the first offset without overlap, else at the one with
+    the smallest overlap.
 
     Parameters
     ----------
     points, texts
-        Pixels of the points to name, and their names.
+        Pixels of the labelled points, and their labels.
     others
         Pixels of all points.
     taken
         Boxes of other texts.
     sheet
-        The drawing area, which names should not leave.
+        The drawing area, which labels should not leave.
 
     Examples
     --------
     >>> sheet = Sheet((0.0, 1.0), (0.0, 1.0), 300, 200)
     >>> two = [(100.0, 100.0), (110.0, 100.0)]
-    >>> [place.align for place in label_places(two, ["one", "two"], two, [], sheet)]
+    >>> [offset.align for offset in label_offsets(two, ["one", "two"], two, [], sheet)]
     ['right', 'left']
     """
     boxes, found = list(taken), []
     dots = [(x - POINT, x + POINT, y - POINT, y + POINT) for x, y in others]
     for at, text in zip(points, texts, strict=True):
         tried = []
-        for joined, places in ((False, NEAR), (True, FAR)):
-            for dx, dy, align in places:
-                mine = box(at, dx, dy, align, text)
-                worth = sum(_overlap(mine, other) for other in [*boxes, *dots])
-                tried.append((worth + _outside(mine, sheet), Place(dx, dy, align, joined), mine))
+        for joined, offsets in ((False, NEAR), (True, FAR)):
+            for dx, dy, align in offsets:
+                own = box(at, dx, dy, align, text)
+                overlap = sum(_overlap(own, other) for other in [*boxes, *dots])
+                tried.append((overlap + _outside(own, sheet), Offset(dx, dy, align, joined), own))
                 if tried[-1][0] == 0.0:
                     break
             if tried[-1][0] == 0.0:
                 break
-        _, place, mine = min(tried, key=lambda each: each[0])
-        boxes.append(mine)
-        found.append(place)
+        _, offset, own = min(tried, key=lambda each: each[0])
+        boxes.append(own)
+        found.append(offset)
     return found
 
 
@@ -145,15 +144,15 @@ def draw_labels(
     taken: Sequence[Box],
     axes: dict[str, Any],
 ) -> Iterable[Any]:
-    """Write ``label`` beside each row's point; from far off a line leads there."""
+    """Yield the layers that write ``label`` next to each point, with lines to distant labels."""
     named = [row for row in rows if row["label"]]
     at = [sheet.at(row) for row in named]
     texts = [row["label"] for row in named]
-    places = label_places(at, texts, [sheet.at(row) for row in rows], taken, sheet)
+    offsets = label_offsets(at, texts, [sheet.at(row) for row in rows], taken, sheet)
     joined = []
-    for row, (x, y), place in zip(named, at, places, strict=True):
-        if place.joined:
-            end = sheet.back(x + place.dx, y + place.dy)
+    for row, (x, y), offset in zip(named, at, offsets, strict=True):
+        if offset.joined:
+            end = sheet.back(x + offset.dx, y + offset.dy)
             joined.append({"x": row["x"], "y": row["y"], "x2": end["x"], "y2": end["y"]})
     if joined:
         yield (
@@ -161,11 +160,11 @@ def draw_labels(
             .mark_rule(color=MUTED, strokeWidth=0.7)
             .encode(**axes, x2="x2:Q", y2="y2:Q")
         )
-    for place in dict.fromkeys(places):
-        mine = [row for row, own in zip(named, places, strict=True) if own == place]
+    for offset in dict.fromkeys(offsets):
+        own = [row for row, own in zip(named, offsets, strict=True) if own == offset]
         yield (
-            alt.Chart(data(mine))
-            .mark_text(align=place.align, dx=place.dx, dy=place.dy, limit=LIMIT)
+            alt.Chart(data(own))
+            .mark_text(align=offset.align, dx=offset.dx, dy=offset.dy, limit=LIMIT)
             .encode(**axes, text="label:N")
         )
 
@@ -176,7 +175,7 @@ def _overlap(one: Box, other: Box) -> float:
     return max(across, 0.0) * max(down, 0.0)
 
 
-def _outside(mine: Box, sheet: Sheet) -> float:
-    left, right, top, bottom = mine
+def _outside(own: Box, sheet: Sheet) -> float:
+    left, right, top, bottom = own
     over = max(-left, 0.0) + max(right - sheet.width, 0.0)
     return LINE * over + 30.0 * (max(-top, 0.0) + max(bottom - sheet.height, 0.0))

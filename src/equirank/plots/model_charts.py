@@ -1,4 +1,4 @@
-"""Which weights of two attributes rank fairly: a quarter circle."""
+"""Charts of models: fair scoring weights, margin bounds and explanations of pairs."""
 
 from collections.abc import Mapping
 from math import atan2, cos, pi, sin
@@ -22,8 +22,8 @@ _FAIR, _UNFAIR, _ASKED, _FOUND = "#4393c3", "#e0e0e0", "#1b1b1b", "#b2182b"
 def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any:
     """Draw the directions of two weights as a quarter circle, the fair ones in blue.
 
-    To the right lies the first attribute alone, upwards the second alone. The black line is the
-    direction asked for, the red one the nearest fair direction found. Nothing is computed here.
+    The horizontal axis is the weight of the first attribute, the vertical axis that of the second.
+    The black line is the requested direction, the red one the nearest fair direction.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any
     >>> model = FairScoringWeights(oracle, weights=[2, 1])
     >>> chart = fair_angles(model.fit(X, sensitive_features=["a", "a", "b", "b"]))
     >>> chart.to_dict()["title"]["text"]
-    'Fair directions: 62.6 % of the angles'
+    'Fair directions: 62.6% of the angles'
     """
     if getattr(model, "intervals_", None) is None or len(model.weights_) != 2:
         raise DataError("model must be a FairScoringWeights fitted on two columns")
@@ -58,7 +58,7 @@ def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any
     x = alt.X("x:Q", scale=box, title=f"weight of {names[0]}").axis(grid=False, values=[0, 1])
     y = alt.Y("y:Q", scale=box, title=f"weight of {names[1]}").axis(grid=False, values=[0, 1])
     kind = alt.Color("kind:N", title=None).scale(
-        domain=["fair", "not fair", "asked for", "nearest fair"],
+        domain=["fair", "not fair", "requested", "nearest fair"],
         range=[_FAIR, _UNFAIR, _ASKED, _FOUND],
     )
     kind = kind.legend(orient="bottom", columns=2)
@@ -69,7 +69,7 @@ def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any
         .encode(x=x, y=y, order="step:Q", color=kind)
         for rows in [_sector(0.0, pi / 2, "not fair"), *sectors]
     ]
-    for weights, word in ((asked, "asked for"), (model.weights_.tolist(), "nearest fair")):
+    for weights, word in ((asked, "requested"), (model.weights_.tolist(), "nearest fair")):
         angle = atan2(weights[1], weights[0])
         ray = [{"x": 0.0, "y": 0.0}, {"x": 1.08 * cos(angle), "y": 1.08 * sin(angle)}]
         layers.append(
@@ -77,22 +77,22 @@ def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any
             .mark_line(strokeWidth=3, strokeDash=[1, 0] if word == "nearest fair" else [6, 4])
             .encode(x=x, y=y, color=kind)
         )
-    shown = title or f"Fair directions: {100 * model.fair_share_:.1f} % of the angles"
-    apart = f"nearest fair weights {180 / pi * model.angle_:.1f} degrees from those asked for"
+    shown = title or f"Fair directions: {100 * model.fair_share_:.1f}% of the angles"
+    apart = f"nearest fair weights {180 / pi * model.angle_:.1f} degrees from those requested"
     return alt.layer(*layers).properties(
         width=size, height=size, title=alt.Title(shown, subtitle=apart)
     )
 
 
 def _sector(low: float, high: float, word: str) -> list[dict[str, Any]]:
-    """Return the outline of a sector, about one corner per degree."""
+    """Return the outline of a sector, with about one corner per degree."""
     n = max(2, int((high - low) * 60))
     angles = [low + (high - low) * at / n for at in range(n + 1)]
     corners = [(0.0, 0.0), *((cos(angle), sin(angle)) for angle in angles), (0.0, 0.0)]
     return [{"x": x, "y": y, "step": at, "kind": word} for at, (x, y) in enumerate(corners)]
 
 
-#: Bounds are drawn up to here; above 1 they say nothing anyway.
+#: Upper end of the axis; bounds above 1 are vacuous.
 TOP = 1.25
 NEEDED = ("rho", "error", "margin_loss", "bound", "vacuous")
 
@@ -100,16 +100,15 @@ NEEDED = ("rho", "error", "margin_loss", "bound", "vacuous")
 def margin_bounds(
     reports: Any, *, title: str | None = None, width: int = 520, height: int = 300
 ) -> Any:
-    """Draw what a ranker's margins promise: margin loss below, bound above, over the margin rho.
+    """Draw the margin loss and the generalization bound of a ranker over the margin rho.
 
-    The dotted line at the bottom is the share of pairs ranked wrongly. From 1 on, the grey part, a
-    bound says nothing; it is cut off a little above. The lowest bound is marked. Nothing is
-    computed.
+    The dotted line is the share of pairs ranked wrongly. In the grey area, from 1 on, a bound is
+    vacuous. The lowest bound is marked.
 
     Parameters
     ----------
     reports : Table or mapping of str to Table
-        What `equirank.theory.margin_report` gives, of one ranker or of several by name.
+        Results of `equirank.theory.margin_report`, of one ranker or of several by name.
     title : str, optional
         The title.
     width, height : int
@@ -129,7 +128,7 @@ def margin_bounds(
     ...     | {"bound": [0.9, 1.1], "vacuous": [False, True]}
     ... )
     >>> margin_bounds(report).to_dict()["title"]["text"]
-    'What the margins promise of unseen pairs'
+    'Margin bounds on unseen pairs'
     """
     alt = altair()
     rows = [row for name, report in _named(reports).items() for row in _rows(name, report)]
@@ -155,7 +154,7 @@ def margin_bounds(
     nothing = alt.Chart(alt.Data(values=[{"low": 1.0, "high": TOP}]))
     layers = [
         nothing.mark_rect(color=MUTED, opacity=0.12).encode(y="low:Q", y2="high:Q"),
-        nothing.mark_text(text="says nothing", color=MUTED, align="left", dx=6, dy=12).encode(
+        nothing.mark_text(text="vacuous", color=MUTED, align="left", dx=6, dy=12).encode(
             y="high:Q", x=alt.value(0)
         ),
         alt.Chart().mark_line(clip=True).encode(x=x, y=y, color=hue, strokeDash=dash),
@@ -168,11 +167,12 @@ def margin_bounds(
         .encode(x=x, y=y, color=hue, tooltip=tips),
     ]
     chart = alt.layer(*layers, data=data(rows)).properties(width=width, height=height)
+    rankers = ", ".join(shorten(name, 40) for name in names)
     return dress(
         chart,
-        title or "What the margins promise of unseen pairs",
-        "Share of pairs below a margin, and the bound on the share of unseen pairs ranked wrongly "
-        f"that it gives, for growing margins, of {', '.join(shorten(name, 40) for name in names)}.",
+        title or "Margin bounds on unseen pairs",
+        "Share of pairs below a margin, and the resulting bound on the share of unseen pairs "
+        f"ranked wrongly, for growing margins, of {rankers}.",
     )
 
 
@@ -180,7 +180,7 @@ def _named(reports: Any) -> dict[str, Any]:
     one = not isinstance(reports, Mapping) or "rho" in reports
     found = {"ranker": reports} if one else dict(reports)
     if not found:
-        raise DataError("reports must hold at least one report")
+        raise DataError("reports must contain at least one report")
     return {str(name): report for name, report in found.items()}
 
 
@@ -192,7 +192,7 @@ def _rows(name: str, report: Any) -> list[dict[str, Any]]:
             columns[column] = list(report[column])
         except (KeyError, TypeError):
             raise DataError(
-                f"report of {name!r} must have the column {column!r}, as margin_report gives it"
+                f"report of {name!r} must have the column {column!r} of margin_report"
             ) from None
     if not columns["rho"]:
         raise DataError(f"report of {name!r} must have at least one margin")
@@ -211,31 +211,31 @@ def _rows(name: str, report: Any) -> list[dict[str, Any]]:
     ]
 
 
-#: Standard errors to either side of an estimate: a 95 % interval.
+#: Standard errors to either side of an estimate, for a 95% confidence interval.
 WIDE = 1.96
-#: Pixels beside the longest bars, for their numbers.
-ROOM = 64
+#: Pixels next to the longest bars, for their numbers.
+MARGIN = 64
 
 
 def pair_explanation(
     explanation: "PairExplanation", *, max_features: int = 12, width: int = 520
 ) -> Any:
-    """Draw the contributions to the difference of two scores as bars, the largest on top.
+    """Draw the contributions to the difference of two scores as bars, largest first.
 
     Parameters
     ----------
     explanation : PairExplanation
-        What `Ranker.explain_pair` gives; nothing is computed.
+        The result of `Ranker.explain_pair`.
     max_features : int
-        Bars; what is left has one bar together. Contributions of 0 have none.
+        Most bars; one more shows the sum of the rest. Contributions of 0 are not shown.
     width : int
         Width in pixels.
 
     Returns
     -------
     altair.LayerChart
-        Bars to the right lift a over b, bars to the left b over a; sampled ones have their 95 %
-        interval.
+        Bars to the right raise a above b, bars to the left b above a; sampled ones have a 95%
+        confidence interval.
 
     Examples
     --------
@@ -244,18 +244,18 @@ def pair_explanation(
     >>> X, y = [[1.0, 5.0], [2.0, 5.0], [3.0, 1.0]], [0, 1, 2]
     >>> chart = pair_explanation(RankBoost(n_estimators=5).fit(X, y).explain_pair(X, 2, 0))
     >>> chart.to_dict()["title"]["text"]
-    'Why row 2 stands above row 0'
+    'Why row 2 ranks above row 0'
     """
     alt = altair()
     a, b = (shorten(explanation.name(which), 30) for which in ("a", "b"))
-    sides = (f"lifts {a}", f"lifts {b}")
+    sides = (f"raises {a}", f"raises {b}")
     rows = _term_rows(explanation, max_features, sides)
     names = [row["feature"] for row in rows]
     base = alt.Chart(data(rows))
     y = alt.Y("feature:N", title=None, sort=names).axis(labelLimit=280)
     x = (
         alt.X("contribution:Q", title="contribution to the difference of the scores")
-        .scale(padding=ROOM, nice=False)
+        .scale(padding=MARGIN, nice=False)
         .axis(tickCount=6)
     )
     hue = alt.Color("side:N", sort=None).scale(domain=list(sides), range=[PALETTE[0], FOCUS])
@@ -277,13 +277,13 @@ def pair_explanation(
         layers.insert(1, error)
     chart = alt.layer(*layers).properties(width=width, height=max(40, 26 * len(rows)))
     gap = explanation.difference
-    where = "stands above" if gap > 0 else "stands below" if gap < 0 else "equals"
+    where = "ranks above" if gap > 0 else "ranks below" if gap < 0 else "equals"
     scores = f"score {explanation.score_a:.4g} against {explanation.score_b:.4g}"
     return dress(
         chart,
         f"Why {a} {where} {b}",
         f"Bars of each feature's contribution to the difference of the scores of {a} and {b}, "
-        f"{gap:.4g} in all.",
+        f"{gap:.4g} in total.",
         f"{scores}, a difference of {gap:+.4g} ({explanation.model}, {_how(explanation)})",
     )
 
@@ -297,15 +297,15 @@ def _term_rows(
     explanation: "PairExplanation", max_features: int, sides: tuple[str, str]
 ) -> list[dict[str, Any]]:
     part = explanation["contribution"]
-    there = np.flatnonzero(part != 0)
-    shown, left = there[:max_features], there[max_features:]
+    nonzero = np.flatnonzero(part != 0)
+    shown, left = nonzero[:max_features], nonzero[max_features:]
     rows = []
     for at in shown.tolist():
         words = explanation.words(at)
         rows.append(_row(shorten(words, 60), float(part[at]), explanation["standard_error"][at]))
     if len(left):
         error = float(np.sqrt((explanation["standard_error"][left] ** 2).sum()))
-        rows.append(_row(f"{len(left)} others", float(part[left].sum()), error))
+        rows.append(_row(f"{len(left)} more", float(part[left].sum()), error))
     for row in rows:
         row["side"] = sides[0] if row["contribution"] >= 0 else sides[1]
     return rows

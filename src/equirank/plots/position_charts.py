@@ -1,4 +1,4 @@
-"""How many places each group stands below or above the others."""
+"""Charts of positions: differences, strips, shares by prefix and scores."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from .theme import (
     OVERLAID,
     altair,
     attribute_rows,
+    audit_chart,
     data,
     dress,
     group_scale,
@@ -18,22 +19,14 @@ from .theme import (
 __all__ = ["position_difference", "position_strip", "prefix_shares", "score_distributions"]
 
 
+@audit_chart("the table ``groups``")
 def position_difference(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw how many places each group stands from the others on average, with its interval.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its table ``groups``; nothing is computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width : int
-        Width in pixels.
+    """Draw each group's mean position minus that of everyone else, with its interval.
 
     Returns
     -------
     altair.Chart
-        A point and a bar per group; right of 0 means further down the list. A group without a
+        A point and a bar per group; right of 0 means lower in the list. A group without a
         difference has no point.
 
     Examples
@@ -47,7 +40,7 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     ...     "position_difference_high": [5.0, -1.0],
     ... })
     >>> position_difference(SimpleNamespace(tables={"groups": groups})).to_dict()["title"]["text"]
-    'Places from the others, by sex'
+    'Position difference, by sex'
     """
     attribute, rows = attribute_rows(result, "groups", attribute)
     alt = altair()
@@ -55,10 +48,10 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     base = alt.Chart(data({key: row[key] for key in keep} for row in rows))
     y = alt.Y("group:N", title=None, sort=None)
     hue = alt.Color("group:N").scale(**group_scale(result, attribute)).legend(None)
-    title = "places below the others (negative: above)"
+    title = "positions lower than everyone else (negative: higher)"
     tips = [
         alt.Tooltip("group:N", title="group"),
-        alt.Tooltip("position_difference:Q", title="places", format="+.2f"),
+        alt.Tooltip("position_difference:Q", title="positions", format="+.2f"),
         alt.Tooltip("position_difference_low:Q", title="low", format="+.2f"),
         alt.Tooltip("position_difference_high:Q", title="high", format="+.2f"),
     ]
@@ -75,28 +68,20 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     chart = alt.layer(zero, bars, points).properties(width=width, height=34 * len(rows))
     return dress(
         chart,
-        f"Places from the others, by {shorten(attribute, 40)}",
-        f"Mean difference in position of each group of {shorten(attribute)} from all others, "
-        "with its interval; positive means further down the list.",
+        f"Position difference, by {shorten(attribute, 40)}",
+        f"Mean difference in position of each group of {shorten(attribute)} from everyone else, "
+        "with its confidence interval; positive means lower in the list.",
     )
 
 
+@audit_chart("the table ``strip``, which contains a few lists")
 def position_strip(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw the places of one group's members, one strip per list, to see clusters and tokens.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its table ``strip``, which holds a few lists; nothing is computed.
-    attribute : str, optional
-        Whose group; by default the first attribute.
-    width : int
-        Width in pixels.
+    """Draw the positions of one group, one strip per list, to show clusters and tokens.
 
     Returns
     -------
     altair.Chart
-        A tick per member, on a line as long as the list. Tied members share a tick.
+        A tick per person, on a line as long as the list. Tied people share a tick.
 
     Examples
     --------
@@ -108,7 +93,7 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
     ...     "position": [4, 9], "length": [10, 10],
     ... })
     >>> position_strip(SimpleNamespace(tables={"strip": table})).to_dict()["title"]["text"]
-    'Places of f, list by list'
+    'Positions of f, list by list'
     """
     attribute, rows = attribute_rows(result, "strip", attribute)
     alt = altair()
@@ -118,7 +103,7 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
     lists = {row["query"]: {"query": row["query"], "end": row["length"]} for row in shown}
     y = alt.Y("query:N", title=None, sort=None).axis(labelLimit=90)
     x = (
-        alt.X("position:Q", title="place in the list (1 is the top)")
+        alt.X("position:Q", title="position in the list (1 is the top)")
         .scale(zero=False, nice=False, padding=8)
         .axis(tickCount=10)
     )
@@ -133,39 +118,31 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
             y=y,
             tooltip=[
                 alt.Tooltip("query:N", title="list"),
-                alt.Tooltip("position:Q", title="place"),
+                alt.Tooltip("position:Q", title="position"),
                 alt.Tooltip("length:Q", title="of"),
             ],
         ),
     ).properties(width=width, height=22 * len(lists))
     return dress(
         chart,
-        f"Places of {shorten(group, 40)}, list by list",
-        f"Where the members of {shorten(group)} stand in {len(lists)} lists, a tick for each.",
+        f"Positions of {shorten(group, 40)}, list by list",
+        f"Positions of the people of {shorten(group)} in {len(lists)} lists, a tick for each.",
     )
 
 
+@audit_chart("the tables ``prefix_shares`` and ``groups``")
 def prefix_shares(
     result: Any, attribute: str | None = None, *, width: int = 640, height: int = 280
 ) -> Any:
-    """Draw the share of each group among the first k places, its share of all, and the FA*IR band.
+    """Draw the share of each group in the top k, its share of all, and the FA*IR band.
 
-    Up to three groups lie over each other and the band is that of the group looked at; more groups
-    have a small picture each, with a band of their own.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its tables ``prefix_shares`` and ``groups``; nothing is computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width, height : int
-        Size in pixels of the whole, or of three small pictures side by side.
+    Up to three groups are overlaid with the band of the group in focus; more groups have a small
+    chart each, with its own band.
 
     Returns
     -------
     altair.Chart
-        Lines over k, on a logarithmic axis since the first places matter most.
+        Lines over k, on a logarithmic axis, since the top positions matter most.
 
     Examples
     --------
@@ -180,7 +157,7 @@ def prefix_shares(
     ...     "prefix_shares": Table(names | shares | band),
     ... }
     >>> prefix_shares(SimpleNamespace(tables=tables)).to_dict()["title"]["text"]
-    'Share among the first k, by sex'
+    'Share in the top k, by sex'
     """
     attribute, rows = attribute_rows(result, "prefix_shares", attribute)
     alt = altair()
@@ -194,28 +171,30 @@ def prefix_shares(
     ]
     ticks = _ticks(max(row["k"] for row in rows), (1, 2, 5) if together else (1, 3))
     chart = alt.layer(*_layers(alt, scale, together, ticks), data=data(rows))
-    if together:
-        chart = chart.properties(width=width, height=height)
-    else:
-        chart = chart.properties(width=width // 3 - 40, height=height // 2).facet(
-            facet=alt.Facet("group:N", title=None, sort=scale["domain"]), columns=3
-        )
     return dress(
-        chart,
-        f"Share among the first k, by {shorten(attribute, 40)}",
-        f"Share of each group of {shorten(attribute)} among the first k places, for growing k, "
-        "with its share of everybody as a thin line and the band that chance allows shaded.",
+        _overlaid_or_faceted(chart, scale, width, height),
+        f"Share in the top k, by {shorten(attribute, 40)}",
+        f"Share of each group of {shorten(attribute)} in the top k, for growing k, with its share "
+        "of all people as a thin line and the band of chance shaded.",
     )
 
 
+def _overlaid_or_faceted(chart: Any, scale: dict[str, list[Any]], width: int, height: int) -> Any:
+    """Return a chart of all groups, or a small one for each group if there are many."""
+    if len(scale["domain"]) <= OVERLAID:
+        return chart.properties(width=width, height=height)
+    facet = altair().Facet("group:N", title=None, sort=scale["domain"])
+    return chart.properties(width=width // 3 - 40, height=height // 2).facet(facet=facet, columns=3)
+
+
 def _ticks(end: int, steps: tuple[int, ...]) -> list[int]:
-    """Places on a logarithmic axis that readers know: 1, 2, 5, 10, 20, 50 and so on."""
-    places = [step * 10**power for power in range(len(str(end))) for step in steps]
-    return [place for place in places if place <= end]
+    """Return the ticks of a logarithmic axis: 1, 2, 5, 10, 20, 50 and so on."""
+    ticks = [step * 10**power for power in range(len(str(end))) for step in steps]
+    return [tick for tick in ticks if tick <= end]
 
 
 def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[int]) -> list[Any]:
-    x = alt.X("k:Q", title="first k places").scale(type="log", nice=False).axis(values=ticks)
+    x = alt.X("k:Q", title="top k").scale(type="log", nice=False).axis(values=ticks)
     y = alt.Y("share:Q", title="share of the group").axis(format=".0%", tickCount=5)
     hue = alt.Color("group:N").scale(**scale)
     dashes = [DASHES[i % len(DASHES)] for i in range(len(scale["domain"]))]
@@ -224,7 +203,7 @@ def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[i
         hue, dash = hue.legend(None), dash.legend(None).scale(domain=scale["domain"], range=[[1]])
     tips = [
         alt.Tooltip("group:N", title="group"),
-        alt.Tooltip("k:Q", title="first k"),
+        alt.Tooltip("k:Q", title="top k"),
         alt.Tooltip("share:Q", title="share", format=".1%"),
         alt.Tooltip("pool_share:Q", title="share of all", format=".1%"),
         alt.Tooltip("band_low:Q", title="band from", format=".1%"),
@@ -243,22 +222,13 @@ def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[i
     ]
 
 
+@audit_chart("the tables ``scores``, empty without scores, and ``groups``")
 def score_distributions(
     result: Any, attribute: str | None = None, *, width: int = 640, height: int = 240
 ) -> Any:
-    """Draw how the scores of each group are spread, over bins that all groups share.
+    """Draw the distribution of scores of each group, over shared bins.
 
-    Up to three groups lie over each other; more have a small picture each.
-
-    Parameters
-    ----------
-    result : AuditResult
-        Read from its tables ``scores``, which is empty without scores, and ``groups``; nothing is
-        computed.
-    attribute : str, optional
-        Whose groups; by default the first attribute.
-    width, height : int
-        Size in pixels of the whole, or of three small pictures side by side.
+    Up to three groups are overlaid; more have a small chart each.
 
     Returns
     -------
@@ -298,14 +268,8 @@ def score_distributions(
         alt.Chart().mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=hue),
         data=data({key: row[key] for key in keep} for row in rows),
     )
-    if together:
-        chart = chart.properties(width=width, height=height)
-    else:
-        chart = chart.properties(width=width // 3 - 40, height=height // 2).facet(
-            facet=alt.Facet("group:N", title=None, sort=scale["domain"]), columns=3
-        )
     return dress(
-        chart,
+        _overlaid_or_faceted(chart, scale, width, height),
         f"Scores, by {shorten(attribute, 40)}",
         f"Histogram of the scores of each group of {shorten(attribute)}, over shared bins.",
     )

@@ -1,8 +1,9 @@
-"""What all pictures share: colours, type, how a table becomes data, how a chart is named."""
+"""Colours, fonts, data and titles that all charts share."""
 
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any
+from typing import Any, TypeVar
 
 from ..core.environment import require
 from ..core.errors import DataError
@@ -19,6 +20,7 @@ __all__ = [
     "SHAPES",
     "altair",
     "attribute_rows",
+    "audit_chart",
     "colours",
     "configuration",
     "data",
@@ -28,41 +30,73 @@ __all__ = [
 ]
 
 
-#: Okabe and Ito's colours, which readers with any kind of colour vision can tell apart, in an order
-#: that keeps neighbours far apart; the yellow is darkened so that it can be read on white.
+#: Okabe and Ito's colours, distinguishable with any colour vision, in an order that separates
+#: similar ones; the yellow is darkened for white backgrounds.
 PALETTE = (
     "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b58900", "#8f8f8f", "#7b5ea7",
 )  # fmt: skip
-#: The group that the pictures look at.
+#: Colour of the group in focus.
 FOCUS = "#d55e00"
-#: Colour is never alone: lines differ in dashes and points in shape as well.
+#: Lines also differ in dashes and points in shape, not only in colour.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 2), (10, 4), (1, 2), (6, 2, 1, 2))
 SHAPES = (
     "circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right",
     "triangle-left",
 )  # fmt: skip
-#: Groups in one picture, the largest ones; tables have them all.
+#: Most groups in one chart, the largest ones; tables contain all.
 MOST_GROUPS = 24
-#: How many groups lie over each other in one picture; beyond, each has a small one of its own.
+#: Most groups that are overlaid in one chart; more groups have a small chart each.
 OVERLAID = 3
 INK, MUTED, GRID = "#1f2933", "#5f6c7b", "#e4e8ed"
 FONT = '"Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 
 
+Chart = TypeVar("Chart", bound=Callable[..., Any])
+
+
+def audit_chart(tables: str) -> Callable[[Chart], Chart]:
+    """Return a decorator that documents the parameters that all charts of an audit share.
+
+    Parameters
+    ----------
+    tables : str
+        The tables of the result that are read.
+    """
+
+    def documented(function: Chart) -> Chart:
+        size = "    width : int\n        Width in pixels.\n"
+        if "height" in inspect.signature(function).parameters:
+            size = (
+                "    width, height : int\n"
+                "        Size in pixels of the whole, or of three small charts side by side.\n"
+            )
+        shared = (
+            "    Parameters\n    ----------\n"
+            f"    result : AuditResult\n        Provides {tables}.\n"
+            "    attribute : str, optional\n        Whose groups; by default the first attribute.\n"
+        )
+        returns = "    Returns\n"
+        text = function.__doc__ or ""
+        function.__doc__ = text.replace(returns, f"{shared}{size}\n{returns}", 1)
+        return function
+
+    return documented
+
+
 def altair() -> Any:
-    """Import Altair, or say which extra brings it."""
+    """Return Altair, or raise an error that names the extra."""
     return require("altair", "report")
 
 
 def shorten(text: Any, width: int = 60) -> str:
-    """Cut a long name at a width, with an ellipsis."""
+    """Return a text cut at a width, with an ellipsis."""
     text = " ".join(str(text).split())
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def data(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """Make rows the data of a chart; undefined numbers become null."""
-    # Altair copies lists again and again while a chart is put together, but leaves tuples alone.
+    """Return rows as the data of a chart; undefined numbers are null."""
+    # Altair copies lists repeatedly while a chart is built, but not tuples.
     values = tuple({key: _plain(value) for key, value in row.items()} for row in rows)
     return altair().Data(values=values)
 
@@ -70,10 +104,10 @@ def data(rows: Iterable[Mapping[str, Any]]) -> Any:
 def attribute_rows(
     result: Any, table: str, attribute: str | None = None
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Find the rows of one attribute in one table of a result; without a name, of the first."""
+    """Return the rows of an attribute in a table of a result; by default of the first."""
     found = result.tables.get(table)
     if found is None or not len(found):
-        raise DataError(f"result must have rows in its table {table!r}, and it has none")
+        raise DataError(f"result must have rows in its table {table!r}, got none")
     rows = list(found)
     names = list(dict.fromkeys(row["attribute"] for row in rows))
     if attribute is None:
@@ -83,39 +117,39 @@ def attribute_rows(
         raise DataError(f"attribute must be one of {listed}, got {shorten(attribute)!r}")
     rows = [row for row in rows if row["attribute"] == attribute]
     if len({row.get("group") for row in rows}) > MOST_GROUPS:
-        keep = _largest(result, attribute)
-        rows = [r for r in rows if r["group"] in keep and r.get("other", r["group"]) in keep]
+        drawn = _largest(result, attribute)
+        rows = [r for r in rows if r["group"] in drawn and r.get("other", r["group"]) in drawn]
     return str(attribute), rows
 
 
 def _largest(result: Any, attribute: str) -> set[str]:
-    """Choose the groups that are drawn where there are many: the focus and the largest."""
+    """Return the groups to draw if there are many: the focus and the largest."""
     rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
     rows.sort(key=lambda row: (not row["focus"], -row["size"]))
     return {row["group"] for row in rows[:MOST_GROUPS]}
 
 
 def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:
-    """Return each group of an attribute its colour: the same in all pictures, the focus in vermilion.
+    """Return the colours of an attribute's groups, equal in all charts, the focus in vermilion.
 
-    Returns the domain and range of a scale: the group looked at first, the others in their order.
+    The result is the domain and range of a scale, with the focus first.
     """
     _, rows = attribute_rows(result, "groups", attribute)
     names = [row["group"] for row in sorted(rows, key=lambda row: not row["focus"])]
-    others = [colour for colour in PALETTE if colour != FOCUS]
+    rest = [colour for colour in PALETTE if colour != FOCUS]
     if not any(row["focus"] for row in rows):
         return colours(names)
-    return {"domain": names, "range": [FOCUS, *(others[i % 7] for i in range(len(names) - 1))]}
+    return {"domain": names, "range": [FOCUS, *(rest[i % 7] for i in range(len(names) - 1))]}
 
 
 def colours(names: Iterable[Any]) -> dict[str, list[Any]]:
-    """Return each name its colour, as the domain and range of a scale, in order of appearance."""
+    """Return the colours of names, as the domain and range of a scale."""
     domain = list(dict.fromkeys(names))
     return {"domain": domain, "range": [PALETTE[i % len(PALETTE)] for i in range(len(domain))]}
 
 
 def dress(chart: Any, title: str, description: str, subtitle: str | list[str] = "") -> Any:
-    """Return a chart its title, a description for screen readers, and the house's look."""
+    """Return a chart with its title, a description for screen readers, and the theme."""
     words = {"text": shorten(title, 100), "anchor": "start", "frame": "group", "offset": 12}
     if subtitle:
         words["subtitle"] = subtitle
@@ -124,7 +158,7 @@ def dress(chart: Any, title: str, description: str, subtitle: str | list[str] = 
 
 
 def configuration(ink: str = INK, muted: str = MUTED, grid: str = GRID) -> dict[str, Any]:
-    """Return the Vega-Lite configuration for a set of colours; the page passes style variables."""
+    """Return the Vega-Lite configuration for a set of colours; pages pass CSS variables."""
     return {
         "background": "transparent" if ink != INK else "#ffffff",
         "font": FONT,

@@ -1,4 +1,4 @@
-"""Lines of equal trade-off distance: all points as far from perfect as the best ones."""
+"""The trade-off chart: rankings as points of two metrics, with the line of random mixtures."""
 
 from collections.abc import Iterable, Sequence
 from math import isfinite
@@ -11,7 +11,7 @@ from .theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, sh
 __all__ = ["distance_lines", "draw_lines", "line_name", "tradeoff"]
 
 
-#: How far a line reaches beyond the points, as a share of their spread.
+#: Length of a line beyond the points, as a share of their range.
 REACH = 0.08
 DASHES = {"best rival": [7, 4], "best of all": [2, 3]}
 
@@ -19,32 +19,32 @@ DASHES = {"best rival": [7, 4], "best of all": [2, 3]}
 def distance_lines(
     rows: list[dict[str, Any]], line: list[dict[str, Any]], x_better: str, y_better: str
 ) -> list[dict[str, Any]]:
-    """Return the lines through the best rival and through the best of all, by their two ends.
+    """Return the lines of equal distance through the best rival and the best of all.
 
-    The distance of a point is |1 - x| + |1 - y|, with 0 in place of 1 where lower is better. Rows
-    that say nothing of rivals have no lines; without rivals there is only the best of all. Lines
-    end a little beyond the points, and never beyond what is perfect.
+    The distance of a point is |1 - x| + |1 - y|, with 0 instead of 1 if lower is better. Rows
+    without the column ``rival`` have no lines; without rivals there is only the best of all. Lines
+    end slightly beyond the points, but not beyond the perfect value.
     """
     if all(row["rival"] is None for row in rows):
         return []
-    turn = [1.0 if better == "higher" else -1.0 for better in (x_better, y_better)]
-    perfect = [max(sign, 0.0) for sign in turn]
+    signs = [1.0 if better == "higher" else -1.0 for better in (x_better, y_better)]
+    perfect = [max(sign, 0.0) for sign in signs]
 
     def upward(row: dict[str, Any]) -> tuple[float, float]:
-        return turn[0] * row["x"], turn[1] * row["y"]
+        return signs[0] * row["x"], signs[1] * row["y"]
 
-    def away(row: dict[str, Any]) -> float:
+    def distance(row: dict[str, Any]) -> float:
         u, v = upward(row)
         return abs(perfect[0] - u) + abs(perfect[1] - v)
 
     (u_low, u_high), (v_low, v_high) = (
-        _reach([place[at] for place in map(upward, [*rows, *line])], perfect[at]) for at in (0, 1)
+        _reach([point[at] for point in map(upward, [*rows, *line])], perfect[at]) for at in (0, 1)
     )
     found: list[dict[str, Any]] = []
     for name, some in (("best rival", [r for r in rows if r["rival"]]), ("best of all", rows)):
         if not some:
             continue
-        least = min(away(row) for row in some)
+        least = min(distance(row) for row in some)
         if found and least == found[0]["distance"]:
             found[0]["name"] = "best of all, a rival"
             continue
@@ -55,7 +55,7 @@ def distance_lines(
                 "name": name,
                 "distance": least,
                 "dash": DASHES[name],
-                "ends": [{"x": turn[0] * u, "y": turn[1] * (total - u)} for u in ends],
+                "ends": [{"x": signs[0] * u, "y": signs[1] * (total - u)} for u in ends],
             }
         )
     return found
@@ -68,23 +68,23 @@ def _reach(values: list[float], perfect: float) -> tuple[float, float]:
 
 
 def draw_lines(alt: Any, lines: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
-    """Draw the lines, named with their distances, the rival's below and the other above."""
+    """Yield the layers of the lines, labelled with their distances."""
     for line in lines:
         yield (
             alt.Chart(data(line["ends"]))
             .mark_line(strokeDash=line["dash"], strokeWidth=1.5, color=INK, opacity=0.75)
             .encode(**axes)
         )
-        end, place, text = line_name(line)
+        end, offset, text = line_name(line)
         yield (
             alt.Chart(data([end]))
-            .mark_text(**place, color=INK, fontStyle="italic")
+            .mark_text(**offset, color=INK, fontStyle="italic")
             .encode(**axes, text=alt.value(text))
         )
 
 
 def line_name(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str]:
-    """Return the end of a line at which it is named, where the name stands there, and the name."""
+    """Return the end of a line that is labelled, the offset of the label, and its text."""
     low, high = sorted(line["ends"], key=lambda end: end["y"])
     text = f"{line['name']}: {line['distance']:.3f}"
     if line["name"] == "best rival":
@@ -92,7 +92,7 @@ def line_name(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str
     return high, {"align": "left", "dx": 5, "dy": -5}, text
 
 
-#: Names are written beside the points up to this many; tooltips always have them.
+#: Most labels next to points; tooltips always contain the names.
 LABELS = 14
 
 
@@ -108,31 +108,31 @@ def tradeoff(
     width: int = 560,
     height: int = 380,
 ) -> Any:
-    """Draw rankings as points of two qualities, beside the line of random mixtures.
+    """Draw rankings as points of two metrics, with the line of random mixtures.
 
-    The dashed line joins what one gets by showing, with some probability, a random ranking instead
-    of the chosen one. A method below that line buys nothing that chance would not give for less, so
-    the line is always drawn and must be given. Nothing is computed: front and line come with the
-    points. Equal points lie on each other; a point with an undefined x or y is left out.
+    The dashed line shows the values of a random ranking shown with some probability instead of the
+    chosen one. A method below that line has no advantage over random mixing, so the line is always
+    drawn and must be given. The front and the line are not computed but part of the points. Equal
+    points overlap; a point with an undefined x or y is omitted.
 
     Parameters
     ----------
     points : Table, data frame, mapping of columns, or result
         A result with ``tradeoff_points``, as of `TradeoffSearch` or `FairLambdaMART.tradeoff_path`,
-        brings the other arguments but title and size with it. Otherwise one row per ranking, with ``name`` and the columns that ``x`` and ``y`` name. Optional:
-        ``low`` and ``high``, the interval of y; ``x_low`` and ``x_high``, that of x; ``front``,
+        provides all arguments but title and size. Otherwise one row per ranking, with ``name`` and
+        the columns that ``x`` and ``y`` name. Optional: ``low`` and ``high``, the interval of y;
+        ``x_low`` and ``x_high``, that of x; ``front``,
         True for members of the Pareto front (filled points); ``path``, a label that joins its rows
-        by a line, in the order given; ``label``, what is written beside a point in place of its
-        name; ``mixture``, True for rows that make up the mixture line;
-        ``rival``, True for methods that others are compared with: lines of equal trade-off distance
-        ``|1 - x| + |1 - y|`` (0 for 1 where lower is better) then pass through the best rival,
-        dashed, and through the best of all, dotted.
+        by a line, in the order given; ``label``, the text next to a point instead of its name;
+        ``mixture``, True for rows of the mixture line; ``rival``, True for baseline methods: lines
+        of equal trade-off distance ``|1 - x| + |1 - y|`` (0 for 1 if lower is better) then pass
+        through the best rival, dashed, and through the best of all, dotted.
     x, y : str
         The columns, also the titles of the axes.
     mixture : (x0, y0, x1, y1), optional
-        The two ends of the mixture line, where the rows do not hold it.
+        The two ends of the mixture line, unless the rows contain it.
     x_better, y_better : {"higher", "lower"}
-        Which way is better, said at the axes.
+        The better direction, shown on the axes.
     title : str, optional
         The title; by default it names y and x.
     width, height : int
@@ -141,7 +141,7 @@ def tradeoff(
     Returns
     -------
     altair.Chart
-        For a notebook; `save_chart` writes it to a file.
+        `save_chart` writes it to a file.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def tradeoff(
             [*rows, *line, *(end for at in lines for end in at["ends"])], width, height
         )
         texts = [(*_mixture_name(line), "random mixture"), *map(line_name, lines)]
-        taken = [box(sheet.at(at), **place, text=text) for at, place, text in texts]
+        taken = [box(sheet.at(at), **offset, text=text) for at, offset, text in texts]
         layers += draw_labels(alt, rows, sheet, taken, axes)
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
@@ -205,7 +205,7 @@ def tradeoff(
 
 
 def _columns(points: Any) -> dict[str, list[Any]]:
-    """Read columns from a Table, a frame or a mapping."""
+    """Return the columns of a Table, a frame or a mapping."""
     found = points.to_dict() if hasattr(points, "to_dict") else points
     if not hasattr(found, "items"):
         kind = type(points).__name__
@@ -253,8 +253,8 @@ def _rows(
         line = [{"x": ends[0], "y": ends[1]}, {"x": ends[2], "y": ends[3]}]
     if len(line) < 2:
         raise DataError(
-            "the random-mixture line is always drawn: give mixture=(x0, y0, x1, y1), or at least "
-            "two rows of points with mixture=True"
+            "mixture must be (x0, y0, x1, y1), or points must have at least two rows with "
+            "mixture=True: the random-mixture line is always drawn"
         )
     shown = [row for row in rows if row["mixture"] is not True]
     if not shown:
@@ -312,7 +312,7 @@ def _tips(alt: Any, rows: list[dict[str, Any]], x: str, y: str) -> list[Any]:
 
 
 def _mixture_name(line: list[dict[str, Any]]) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return where the mixture line is named: in the middle, since points stand at the ends."""
+    """Return the point and offset of the mixture line's label, in the middle of the line."""
     middle = {key: (line[0][key] + line[-1][key]) / 2 for key in ("x", "y")}
     falls = line[-1]["y"] < line[0]["y"]
     return middle, {"align": "left", "dx": 8, "dy": -10 if falls else 10}
@@ -331,10 +331,10 @@ def _mixture(
         .mark_line(strokeDash=dash, strokeWidth=1.5, color=MUTED)
         .encode(**axes)
     )
-    middle, place = _mixture_name(line)
+    middle, offset = _mixture_name(line)
     yield (
         alt.Chart(data([middle]))
-        .mark_text(**place, color=MUTED, fontStyle="italic")
+        .mark_text(**offset, color=MUTED, fontStyle="italic")
         .encode(**axes, text=alt.value("random mixture"))
     )
 
@@ -343,13 +343,13 @@ def _intervals(
     alt: Any, rows: list[dict[str, Any]], axes: dict[str, Any], hue: dict[str, Any]
 ) -> Iterable[Any]:
     for low, high, along in (("low", "high", "y"), ("x_low", "x_high", "x")):
-        there = [row for row in rows if row[low] is not None and row[high] is not None]
-        if there:
+        known = [row for row in rows if row[low] is not None and row[high] is not None]
+        if known:
             other = "x" if along == "y" else "y"
             ends = {along: axes[along].copy(), f"{along}2": f"{high}:Q", other: axes[other]}
             ends[along].shorthand = f"{low}:Q"
             yield (
-                alt.Chart(data(there))
+                alt.Chart(data(known))
                 .mark_rule(strokeWidth=1.5, opacity=0.6, color=PALETTE[0])
                 .encode(**ends, **hue)
             )

@@ -1,4 +1,4 @@
-"""Repair before training: fair representations, causal scores and fair scoring weights."""
+"""Fair representations, causal scores, fair scoring weights and samplers of queries."""
 
 import lazy_loader as _lazy
 

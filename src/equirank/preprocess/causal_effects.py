@@ -1,4 +1,4 @@
-"""Direct and indirect effects of groups on the score, and of every edge, with intervals."""
+"""Effects of groups on the score with intervals, and a test of causal fairness of a ranking."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _PARTS = ("direct", "indirect", "resolved", "total")
 
 @dataclass(frozen=True, repr=False)
 class CausalEffects:
-    """Effects of groups on the score, and of every edge; made by `CausalFairScores.effects`.
+    """Effects of groups on the score, and of every edge; result of `CausalFairScores.effects`.
 
     Attributes
     ----------
@@ -27,9 +27,9 @@ class CausalEffects:
         total), ``effect``, ``low``, ``high``.
     edges : Table
         One row per edge (and group, where the cause is protected): ``cause``, ``effect``,
-        ``change`` (what is compared), ``value``, ``low``, ``high``.
+        ``change`` (the comparison), ``value``, ``low``, ``high``.
     nodes : Table
-        ``node``, ``role``, and where a picture puts it: ``layer``, ``place``.
+        ``node``, ``role``, and its position in a chart: ``layer``, ``place``.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def measure_effects(
     level: float,
     seed: int,
 ) -> CausalEffects:
-    """Measure all effects on these people, with percentile intervals over resampled people."""
+    """Estimate all effects for these people, with percentile intervals over resampled people."""
     keys = _keys(model, people, reference)
     value = _values(model, people, reference)
     draws = np.empty((n_boot, len(value)))
@@ -97,7 +97,7 @@ def measure_effects(
 def bootstrap_rows(
     people: People, attributes: tuple[str, ...], rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw as many rows of each group as it has, with replacement."""
+    """Draw rows with replacement, as many of each group as it has."""
     joint = people.joint(attributes)
     rows = []
     for code in np.unique(joint):
@@ -109,7 +109,7 @@ def bootstrap_rows(
 def _keys(
     model: StructuralModel, people: People, reference: Mapping[str, int]
 ) -> list[tuple[str, ...]]:
-    """Name the values that `_values` gives, in its order."""
+    """Return the names of the values of `_values`, in its order."""
     keys: list[tuple[str, ...]] = [
         (model.words(people, group), part)
         for group in model.groups
@@ -150,10 +150,10 @@ def _values(
 
 
 def _of_edges(equation: Equation, people: People, reference: Mapping[str, int]) -> list[float]:
-    """Return the mean change of a node by one cause, all others as observed.
+    """Return the mean change of a node by one cause, with all other causes as observed.
 
-    For a protected cause from the reference to each other group; for a number per unit, over half
-    a standard deviation to either side.
+    For a protected cause it is the change from the reference to each other group; for a number the
+    change per unit, over half a standard deviation to either side.
     """
     scale = 1.0 if equation.ends is None else equation.ends[1] - equation.ends[0]
     found = []
@@ -176,7 +176,7 @@ def _of_edges(equation: Equation, people: People, reference: Mapping[str, int]) 
 
 
 def _known(equation: Equation, people: People) -> np.ndarray:
-    """Say for which rows the equation has seen the group."""
+    """Return for which rows the group occurred in fitting the equation."""
     if equation.kind == "plugged":
         return np.ones(people.n, dtype=bool)
     return ~np.isnan(equation.coef[people.joint(equation.by), 0])
@@ -185,17 +185,17 @@ def _known(equation: Equation, people: People) -> np.ndarray:
 def _nodes(model: StructuralModel) -> Table:
     layers = model.dag.layers()
     layers[model.dag.score] = max(layers.values())
-    places: dict[str, float] = {}
+    offsets: dict[str, float] = {}
     for layer in sorted(set(layers.values())):
         members = [node for node in layers if layers[node] == layer]
         for at, node in enumerate(members):
-            places[node] = at - (len(members) - 1) / 2
+            offsets[node] = at - (len(members) - 1) / 2
     return Table(
         {
             "node": list(layers),
             "role": [model.dag.role(node) for node in layers],
             "layer": np.array(list(layers.values())),
-            "place": np.array([places[node] for node in layers]),
+            "place": np.array([offsets[node] for node in layers]),
         }
     )
 
@@ -206,21 +206,21 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class CausalRankTest:
-    """Whether people would keep their places in another group; by `CausalFairScores.rank_test`.
+    """Test of whether positions depend on the group; result of `CausalFairScores.rank_test`.
 
     Attributes
     ----------
     statistic : float
         The largest mean move between two groups, as a share of the list: how far a person would
-        move, on average, by being of another group. 0: the ranking is causally fair.
+        move on average in another group. 0: the ranking is causally fair.
     p_value : float
-        The chance of such a statistic where groups have no effect but through resolving mediators.
+        Probability of such a statistic if groups have no effect except through resolving mediators.
     groups : Table
-        Per group the distribution of places if everybody were of it: ``mean``, ``quarter``,
+        Per group the distribution of positions if everyone belonged to it: ``mean``, ``quarter``,
         ``median``, ``three_quarters``.
     pairs : Table
         Per pair of groups ``move``, the mean move as a share of the list, and ``distance``, the
-        largest gap between the two distributions of places (Kolmogorov-Smirnov).
+        largest gap between the two distributions of positions (Kolmogorov-Smirnov).
 
     Examples
     --------
@@ -245,30 +245,30 @@ class CausalRankTest:
 def rank_test(
     model: StructuralModel, people: People, score: np.ndarray, n_boot: int, seed: int
 ) -> CausalRankTest:
-    """Test scores, higher first, against the causal definition.
+    """Test whether scores, higher first, are causally fair.
 
-    The scores are given an equation with all protected attributes and all mediators as causes, for
-    whatever made them may have used any of these. Each person's place in a group is that of their
-    counterfactual score among the scores of all others as they are; equal scores share places. For
-    the p-value the scores are replaced by their means over the counterfactual groups, which have
-    no effect of the group left; people are resampled and everything is fitted anew.
+    The scores get an equation with all protected attributes and all mediators as causes, since they
+    may depend on any of these. The position of a person in a group is that of their counterfactual
+    score among the observed scores of everyone else; tied scores share positions. For the p-value
+    the scores are replaced by their means over the counterfactual groups, which have no effect of
+    the group; people are resampled and everything is refitted.
     """
     tested, own = _with_score(model, people, score)
-    places = _places(tested, own)
-    statistic = _statistic(places)
+    positions = _positions(tested, own)
+    statistic = _statistic(positions)
     null = own.having({tested.dag.score: tested.scores(own, None)})
     above = 0
     for draw in progress(range(n_boot), "CausalFairScores: rank test"):
         rows = bootstrap_rows(null, model.dag.protected, generator(seed, draw))
         again = _fit(model, null.take(rows))
         again = replace(again, groups=tested.groups)
-        above += _statistic(_places(again, null)) >= statistic - SAME
+        above += _statistic(_positions(again, null)) >= statistic - SAME
     words = [model.words(people, group) for group in model.groups]
     return CausalRankTest(
         statistic,
         (1 + above) / (1 + n_boot),
-        _group_table(places, words),
-        _pair_table(places, words),
+        _group_table(positions, words),
+        _pair_table(positions, words),
     )
 
 
@@ -280,7 +280,7 @@ def _with_score(
 
 
 def _fit(model: StructuralModel, people: People) -> StructuralModel:
-    """Fit the mediators as they are, and the score on everything before it."""
+    """Fit the mediators as in the DAG, and the score on all other nodes."""
     dag = model.dag
     inner = {node: causes for node, causes in dag.causes.items() if node != dag.score}
     fitted = fit_model(people, replace(dag, causes=inner), *_plugs(model))
@@ -289,7 +289,7 @@ def _fit(model: StructuralModel, people: People) -> StructuralModel:
 
 
 def _plugs(model: StructuralModel) -> tuple[object, object]:
-    """Return the models that were plugged in, for numbers and for nodes with two values."""
+    """Return the plugged-in models, for numbers and for binary nodes."""
     found: dict[bool, object] = {}
     for equation in model.equations.values():
         if equation.kind == "plugged":
@@ -297,8 +297,8 @@ def _plugs(model: StructuralModel) -> tuple[object, object]:
     return found.get(False), found.get(True)
 
 
-def _places(model: StructuralModel, people: People) -> np.ndarray:
-    """Return each person's place in each group (people x groups), among all others as they are."""
+def _positions(model: StructuralModel, people: People) -> np.ndarray:
+    """Return the position of each person in each group (people x groups)."""
     score = people.values[model.dag.score]
     line = np.sort(score)
     slack = SAME * max(float(line[-1] - line[0]), 1e-300)
@@ -313,23 +313,23 @@ def _places(model: StructuralModel, people: People) -> np.ndarray:
     return result
 
 
-def _statistic(places: np.ndarray) -> float:
+def _statistic(positions: np.ndarray) -> float:
     return max(
         (
-            float(np.abs(places[:, a] - places[:, b]).mean()) / max(1, len(places) - 1)
-            for a in range(places.shape[1])
+            float(np.abs(positions[:, a] - positions[:, b]).mean()) / max(1, len(positions) - 1)
+            for a in range(positions.shape[1])
             for b in range(a)
         ),
         default=0.0,
     )
 
 
-def _group_table(places: np.ndarray, words: list[str]) -> Table:
-    quarter, median, three = np.quantile(places, [0.25, 0.5, 0.75], axis=0)
+def _group_table(positions: np.ndarray, words: list[str]) -> Table:
+    quarter, median, three = np.quantile(positions, [0.25, 0.5, 0.75], axis=0)
     return Table(
         {
             "group": words,
-            "mean": places.mean(axis=0),
+            "mean": positions.mean(axis=0),
             "quarter": quarter,
             "median": median,
             "three_quarters": three,
@@ -337,16 +337,16 @@ def _group_table(places: np.ndarray, words: list[str]) -> Table:
     )
 
 
-def _pair_table(places: np.ndarray, words: list[str]) -> Table:
+def _pair_table(positions: np.ndarray, words: list[str]) -> Table:
     pairs = [(a, b) for a in range(len(words)) for b in range(a + 1, len(words))]
-    line = np.sort(places, axis=0)
+    line = np.sort(positions, axis=0)
     gaps = []
     for a, b in pairs:
         at = np.concatenate([line[:, a], line[:, b]])
         upto = [np.searchsorted(line[:, column], at, side="right") for column in (a, b)]
-        gaps.append(float(np.abs(upto[0] - upto[1]).max()) / len(places))
+        gaps.append(float(np.abs(upto[0] - upto[1]).max()) / len(positions))
     moves = [
-        float(np.abs(places[:, a] - places[:, b]).mean()) / max(1, len(places) - 1)
+        float(np.abs(positions[:, a] - positions[:, b]).mean()) / max(1, len(positions) - 1)
         for a, b in pairs
     ]
     return Table(

@@ -1,101 +1,87 @@
-"""Causal fair scores: what people would score in one and the same group."""
+"""CausalFairScores: the scores that people would have in one reference group."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import inputs as door
+from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
-from ..core.params import AnyOf, Constraint, Integer, Label, Number, Optional, check_params
+from ..core.params import AnyOf, Check, Integer, Label, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
 from .causal_effects import CausalEffects, CausalRankTest, measure_effects, rank_test
-from .dag import Dag, Edges, read_dag
-from .fair_transformer import FairTransformer
+from .dag import DAG_EDGES, Dag, read_dag
+from .fair_transformer import FairTransformer, sensitive_labels
 from .structural_model import (
     Equation,
     People,
     StructuralModel,
+    check_variation,
     fit_model,
     people_of,
     reference_codes,
-    refuse_unvarying,
 )
 
 __all__ = ["CausalFairScores"]
 
 
-class _Model:
-    """A scikit-learn model with ``fit`` and another method."""
-
-    def __init__(self, method: str) -> None:
-        self.method = method
-
-    def accepts(self, value: Any) -> bool:
-        return hasattr(value, "fit") and hasattr(value, self.method)
-
-    def __str__(self) -> str:
-        return f"a scikit-learn model with {self.method}"
+def _model(method: str) -> Check:
+    """Return the constraint of a scikit-learn model with a method."""
+    return Check(
+        lambda value: hasattr(value, "fit") and hasattr(value, method),
+        f"a scikit-learn model with {method}",
+    )
 
 
-class _Names:
-    """Names of nodes, none of them where nothing resolves."""
-
-    def accepts(self, value: Any) -> bool:
-        names = [value] if isinstance(value, str) else value
-        return isinstance(names, (list, tuple, set, frozenset)) and all(
-            isinstance(name, str) for name in names
-        )
-
-    def __str__(self) -> str:
-        return "a name or a list of names"
+def _are_names(value: Any) -> bool:
+    names = [value] if isinstance(value, str) else value
+    return isinstance(names, (list, tuple, set, frozenset)) and all(
+        isinstance(name, str) for name in names
+    )
 
 
-class _Group:
-    """A group by attribute."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Mapping) and len(value) > 0
-
-    def __str__(self) -> str:
-        return "a mapping of attributes to groups"
+_NAMES = Check(_are_names, "a name or a list of names")
+_GROUP = Check(
+    lambda value: isinstance(value, Mapping) and len(value) > 0, "a mapping of attributes to groups"
+)
 
 
 class CausalFairScores(FairTransformer):
-    """Score people as if all were of one group, by a causal model of how groups act on scores.
+    """Score people as if all belonged to one group, by a causal model of how groups affect scores.
 
-    The DAG says what causes what: protected attributes, mediators, and at its end the score. Each
-    mediator and the score get a structural equation: linear with coefficients of their own for
-    each group of their protected causes, logistic for a mediator with two values, or a scikit-learn
-    model. A counterfactual score sets the protected attributes to the reference group and goes
-    through the DAG with each person's own residuals; resolving mediators, whose differences are
-    accepted, stay as observed. Without a reference the mean over all groups that occur is given.
+    The DAG states the causes: protected attributes, mediators, and finally the score. Each mediator
+    and the score have a structural equation: linear with separate coefficients for each group of
+    their protected causes, logistic for a binary mediator, or a scikit-learn model. A
+    counterfactual score sets the protected attributes to the reference group and propagates it
+    through the DAG with each person's residuals. Resolving mediators, whose differences are
+    accepted, stay as observed. Without a reference the result is the mean over all groups that
+    occur.
 
-    The coefficients are those of `fit`; `transform` uses the own group and score of the new people.
-    Equal people get equal scores. A column with one value only, in the score or a mediator, is
-    refused, and so is a group that `fit` has not seen.
+    Coefficients are those of `fit`; `transform` uses the group and score of the new people. Equal
+    people get equal scores. A constant score or mediator is an error, and so is a group that does
+    not occur in `fit`.
 
     Parameters
     ----------
     dag : list of pairs, mapping or graph
-        Pairs ``(cause, effect)`` of column names, a mapping of each cause to its effects, or any
-        graph with ``edges`` (of networkx, for one). Columns of an array are ``x0, x1, ...``.
+        Pairs ``(cause, effect)`` of column names, a mapping of each cause to its effects, or a
+        graph with ``edges`` (such as networkx). Columns of an array are ``x0, x1, ...``.
     resolving : name or list of names, optional
         The mediators whose differences between groups are accepted.
     reference : label or mapping, optional
-        The group everybody is put into: a label, or one label per attribute, where several are
-        protected, as in ``{"sex": "m", "race": "White"}``. None: the mean over all groups.
+        The reference group: a label, or with several protected attributes one label for each, as
+        in ``{"sex": "m", "race": "White"}``. None: the mean over all groups.
     protected : name or list of names, optional
         The protected attributes. None: all nodes without causes.
     outcome : str, optional
         The score. None: the end of the DAG.
     regressor, classifier : scikit-learn models, optional
-        What fits equations instead: for numbers, and for mediators with two values. They get
-        indicators of the groups beside the other causes. Such a model cannot be saved.
+        Models that replace the equations of numbers and of binary mediators. Their features are
+        group indicators and the other causes. A model with them cannot be saved.
 
     Attributes
     ----------
@@ -114,7 +100,7 @@ class CausalFairScores(FairTransformer):
 
     Examples
     --------
-    Men get ten points for nothing, and twenty through a test that counts half:
+    Men get ten points directly, and twenty through a test that counts half:
 
     >>> import numpy as np
     >>> from equirank.preprocess import CausalFairScores
@@ -129,34 +115,14 @@ class CausalFairScores(FairTransformer):
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"sensitive_features": True}
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "dag": Edges(),
-        "resolving": Optional(_Names()),
-        "reference": Optional(AnyOf(Label(), _Group())),
-        "protected": Optional(Label(many=True)),
-        "outcome": Optional(Label()),
-        "regressor": Optional(_Model("predict")),
-        "classifier": Optional(_Model("predict_proba")),
-    }
-
-    def __init__(
-        self,
-        dag: Any,
-        *,
-        resolving: Any = None,
-        reference: Any = None,
-        protected: Any = None,
-        outcome: str | None = None,
-        regressor: Any = None,
-        classifier: Any = None,
-    ) -> None:
-        self.dag = dag
-        self.resolving = resolving
-        self.reference = reference
-        self.protected = protected
-        self.outcome = outcome
-        self.regressor = regressor
-        self.classifier = classifier
+    positional = ("dag",)
+    dag: Annotated[Any, DAG_EDGES]
+    resolving: Annotated[Any, Optional(_NAMES)] = None
+    reference: Annotated[Any, Optional(AnyOf(Label(), _GROUP))] = None
+    protected: Annotated[Any, Optional(Label(many=True))] = None
+    outcome: Annotated[str | None, Optional(Label())] = None
+    regressor: Annotated[Any, Optional(_model("predict"))] = None
+    classifier: Annotated[Any, Optional(_model("predict_proba"))] = None
 
     def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
         """Fit the structural equations.
@@ -164,18 +130,18 @@ class CausalFairScores(FairTransformer):
         Parameters
         ----------
         X : data frame, mapping of columns, array-like or RankingData
-            The columns of the DAG; others are not looked at. A `RankingData` brings its features,
-            its sensitive attributes, and its relevance as the score where no column has its name.
+            The columns of the DAG; others are ignored. A `RankingData` includes its features, its
+            sensitive attributes, and its relevance as the score if no column has that name.
         y : array-like, optional
-            The score, where no column of X has its name.
+            The score, if it is not a column of X.
         sensitive_features : array-like, data frame or dict, optional
-            The protected attributes, where they are no columns of X.
+            The protected attributes, if they are not columns of X.
         """
         self._check_params()
         dag = self._dag()
         columns = self._columns(X, y, sensitive_features, fitting=True)
         people = people_of(dag, columns)
-        refuse_unvarying(dag, people)
+        check_variation(dag, people)
         model = fit_model(people, dag, self.regressor, self.classifier)
         self.categories_ = {name: list(people.labels[name]) for name in dag.protected}
         self.combinations_ = [
@@ -194,7 +160,7 @@ class CausalFairScores(FairTransformer):
             for node, equation in model.equations.items()
         }
         self._fitted = model
-        self._reference()  # says now if it is not there
+        self._reference()  # raises if it does not exist
         return self
 
     def transform(self, X: Any, *, sensitive_features: Any = None, y: Any = None) -> np.ndarray:
@@ -211,14 +177,14 @@ class CausalFairScores(FairTransformer):
         return self._model().scores(people, self._reference())[:, None]
 
     def fit_transform(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> np.ndarray:
-        """Fit, then give the counterfactual scores of the same rows."""
+        """Fit, and return the counterfactual scores of the same rows."""
         fitted = self.fit(X, y, sensitive_features=sensitive_features)
         return fitted.transform(X, y=y, sensitive_features=sensitive_features)
 
     def counterfactuals(
         self, X: Any, reference: Any = None, *, sensitive_features: Any = None, y: Any = None
     ) -> Table:
-        """Return every node as it would be if all people were of one group.
+        """Return every node as it would be if all people belonged to one group.
 
         Parameters
         ----------
@@ -235,7 +201,7 @@ class CausalFairScores(FairTransformer):
         people = self._given(X, y, sensitive_features)
         group = self._reference(reference)
         if group is None:
-            raise DataError("reference must name a group here, got None")
+            raise DataError("reference of counterfactuals must name a group, got None")
         world = self._model().world(people, group)
         dag = self._model().dag
         return Table({node: world[node] for node in (*dag.mediators, dag.score)})
@@ -270,25 +236,31 @@ class CausalFairScores(FairTransformer):
         confidence: float = 0.95,
         random_state: Any = 0,
     ) -> CausalEffects:
-        """Measure how groups act on the score, against the reference group.
+        """Estimate the effects of groups on the score, relative to the reference group.
 
-        Means over the people given. ``direct``: the score's own equation is that of the group, the
-        mediators stay those of the reference. ``indirect``: the mediators that are not resolving
-        follow. ``resolved``: the resolving ones follow too. ``total`` is the sum. What the
-        counterfactual score takes away is direct and indirect; resolved stays. Without a reference
-        the largest group stands in. Intervals are percentiles over people resampled within groups,
-        all equations fitted anew.
+        Effects are means over the given people. ``direct``: only the equation of the score is that
+        of the group. ``indirect``: the mediators that are not resolving change too. ``resolved``:
+        the resolving mediators change too. ``total`` is the sum. The counterfactual score removes
+        the direct and indirect parts. Without a reference the largest group is used. Intervals are
+        percentiles over people resampled within groups, with all equations refitted.
 
         Parameters
         ----------
         X, sensitive_features, y
             As in `transform`.
         n_boot : int, default=200
-            How often people are resampled; 0 gives no intervals.
+            Number of resamples; 0 for no intervals.
         confidence : float, default=0.95
-            How many of the resampled values an interval holds.
+            Level of the intervals.
         random_state : int, Generator, RandomState or None
-            Draws the people.
+            Seed.
+
+        Returns
+        -------
+        CausalEffects
+            ``groups`` is a table of effects per group and part (direct, indirect, resolved, total),
+            ``edges`` of the effect of every edge, both with interval ends ``low`` and ``high``;
+            ``nodes`` lists the nodes with their role and layer.
         """
         check_params(
             "effects",
@@ -322,35 +294,42 @@ class CausalFairScores(FairTransformer):
         n_boot: int = 200,
         random_state: Any = 0,
     ) -> CausalRankTest:
-        """Test whether a ranking is causally fair: the same places whatever the group.
+        """Test whether a ranking is causally fair: the same positions in any group.
 
         Parameters
         ----------
         X, sensitive_features, y
             As in `transform`; all rows are one list.
         y_score : array-like, optional
-            The scores that the ranking under test is made of; None: the observed score.
+            The scores of the tested ranking; None: the observed score.
         n_boot : int, default=200
-            How many samples the p-value rests on.
+            Number of samples for the p-value.
         random_state : int, Generator, RandomState or None
-            Draws the samples.
+            Seed.
+
+        Returns
+        -------
+        CausalRankTest
+            ``statistic`` is the largest mean move between two groups, as a share of the list;
+            ``p_value`` its probability without effects of groups except through resolving
+            mediators. ``groups`` is a table of positions per group, ``pairs`` of moves per pair.
         """
         check_params("rank_test", {"n_boot": n_boot}, {"n_boot": Integer(1)})
         people = self._given(X, y, sensitive_features)
         model = self._model()
         score = people.values[model.dag.score]
         if y_score is not None:
-            score = np.asarray(door.numbers("y_score", y_score), dtype=np.float64)
-            door.same_length({"X": people.values[model.dag.score], "y_score": score})
+            score = np.asarray(inputs.numbers("y_score", y_score), dtype=np.float64)
+            inputs.same_length({"X": people.values[model.dag.score], "y_score": score})
         return rank_test(model, people, score, n_boot, as_seed(random_state))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the name of the column that comes out: that of the score."""
+        """Return the name of the output column, which is that of the score."""
         check_is_fitted(self)
         return np.array([self._model().dag.score], dtype=object)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what can be made again."""
+        """Return the state without the fitted equations, which `_model` restores."""
         state = dict(super().__getstate__())
         if self.regressor is None and self.classifier is None:
             state.pop("_fitted", None)
@@ -360,7 +339,7 @@ class CausalFairScores(FairTransformer):
         return read_dag(self.dag, self.protected, self.resolving, self.outcome)
 
     def _model(self) -> StructuralModel:
-        """Return the fitted equations, made again from their numbers after loading."""
+        """Return the fitted equations, rebuilt from their coefficients after loading."""
         if "_fitted" not in self.__dict__:
             dag = self._dag()
             equations = {
@@ -390,14 +369,11 @@ class CausalFairScores(FairTransformer):
     def _columns(
         self, X: Any, y: Any, sensitive_features: Any, *, fitting: bool
     ) -> dict[str, np.ndarray]:
-        """Return all columns there are, by name, in the caller's row order."""
+        """Return all columns by name, in input order."""
         score = self._dag().score
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "sensitive_features": sensitive_features})
-            found = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            }
+            found = sensitive_labels(X)
             if X.y is not None:
                 found[score] = X.to_original(X.y)
             matrix = self._features_of(X, fitting) if X.X is not None else None
@@ -407,22 +383,22 @@ class CausalFairScores(FairTransformer):
             return found
         found = {}
         if y is not None and score not in (X if _is_mapping(X) else getattr(X, "columns", ())):
-            found[score] = np.asarray(door.vector(score, y))
+            found[score] = np.asarray(inputs.vector(score, y))
         if sensitive_features is not None:
-            found |= door.attributes(sensitive_features)
+            found |= inputs.attributes(sensitive_features)
         found |= self._table(X, fitting)
-        door.same_length(found)
+        inputs.same_length(found)
         return found
 
     def _table(self, X: Any, fitting: bool) -> dict[str, np.ndarray]:
         if _is_mapping(X):
-            columns = {str(name): np.asarray(door.vector(str(name), v)) for name, v in X.items()}
+            columns = {str(name): np.asarray(inputs.vector(str(name), v)) for name, v in X.items()}
             if fitting:
                 self.n_features_in_ = len(columns)
             return columns
         if hasattr(X, "columns"):
             validate_data(self, X, reset=fitting, skip_check_array=True)
-            return door.attributes(X)
+            return inputs.attributes(X)
         matrix = validate_data(
             self, X, reset=fitting, dtype=np.float64, ensure_min_samples=2 if fitting else 1
         )
@@ -438,5 +414,5 @@ class CausalFairScores(FairTransformer):
 
 
 def _is_mapping(X: Any) -> bool:
-    """Tell columns by name from a sparse array, which may be a mapping too."""
+    """Return whether X is a mapping of columns; some sparse arrays are mappings too."""
     return isinstance(X, Mapping) and not hasattr(X, "tocsr")

@@ -1,44 +1,29 @@
-"""Reading a DAG: causes before effects, and the role of every node."""
+"""A causal DAG: its nodes in causal order, with their causes and roles."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..core.errors import DataError
-from ..core.registry import suggest
+from ..core.errors import DataError, suggest
+from ..core.params import Check
 
-__all__ = ["Dag", "Edges", "read_dag"]
-
-
-class Edges:
-    """Pairs of names, a mapping of causes to effects, or a graph with ``edges``."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether edges can be read from the value."""
-        try:
-            return len(_edges(value)) > 0
-        except (TypeError, ValueError):
-            return False
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "pairs (cause, effect), a mapping of causes to effects, or a graph with edges"
+__all__ = ["DAG_EDGES", "Dag", "read_dag"]
 
 
 @dataclass(frozen=True)
 class Dag:
-    """Nodes, causes first, with their causes and roles.
+    """Nodes in causal order, with their causes and roles.
 
     Attributes
     ----------
     causes : dict of str to tuple of str
-        The causes of every node, in an order in which causes come first.
+        The causes of every node, in causal order.
     protected : tuple of str
         The protected attributes.
     resolving : frozenset of str
         The mediators whose effect is accepted.
     score : str
-        What is ranked by.
+        The score that people are ranked by.
     """
 
     causes: dict[str, tuple[str, ...]]
@@ -52,7 +37,7 @@ class Dag:
         return tuple(n for n in self.causes if n not in self.protected and n != self.score)
 
     def role(self, node: str) -> str:
-        """Return a word for what the node is."""
+        """Return the role of a node."""
         if node in self.protected:
             return "protected"
         if node == self.score:
@@ -62,7 +47,7 @@ class Dag:
         return "mediator" if self.causes[node] else "given"
 
     def layers(self) -> dict[str, int]:
-        """Return how many steps each node lies behind the first causes."""
+        """Return the number of steps from the first causes to each node."""
         layer: dict[str, int] = {}
         for node, causes in self.causes.items():
             layer[node] = 1 + max((layer[cause] for cause in causes), default=-1)
@@ -72,7 +57,7 @@ class Dag:
 def read_dag(
     dag: Any, protected: Sequence[str] | str | None, resolving: Any, outcome: str | None
 ) -> Dag:
-    """Read a DAG and check it.
+    """Read and check a DAG.
 
     Examples
     --------
@@ -131,12 +116,24 @@ def _edges(dag: Any) -> list[tuple[str, str]]:
     return found
 
 
+def _has_edges(dag: Any) -> bool:
+    try:
+        return len(_edges(dag)) > 0
+    except (TypeError, ValueError):
+        return False
+
+
+DAG_EDGES = Check(
+    _has_edges, "pairs (cause, effect), a mapping of causes to effects, or a graph with edges"
+)
+
+
 def _names(given: Any) -> list[str]:
     return [given] if isinstance(given, str) else sorted(given)
 
 
 def _sorted(causes: dict[str, tuple[str, ...]]) -> list[str]:
-    """Put causes first, or name a cycle."""
+    """Return the nodes in causal order; raise for a cycle."""
     done: list[str] = []
     path: list[str] = []
 
@@ -162,7 +159,7 @@ def _score(causes: dict[str, tuple[str, ...]], outcome: str | None) -> str:
     ends = [node for node in causes if node not in inner]
     if outcome is None:
         if len(ends) > 1:
-            raise DataError(f"outcome must be named where the dag has several ends, got {ends}")
+            raise DataError(f"outcome must name one of the ends of the dag, got None for {ends}")
         return ends[0]
     if outcome not in causes:
         hint = suggest(outcome, list(causes))

@@ -1,11 +1,10 @@
-"""Fair scoring weights: the weights nearest to the user's whose ranking is fair."""
+"""FairScoringWeights: the fair weights of a linear score that are nearest to the given ones."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from copy import copy
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,17 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.environment import progress
 from ..core.errors import DataError, InfeasibleError
-from ..core.params import Constraint, Integer, Optional, Vector
+from ..core.params import Check, Integer, Optional, Vector
 from ..core.persistence import save
 from ..core.random import generator
 from ..core.ranking import Ranking
-from .fair_transformer import FairTransformer, refuse_constant
-from .oracles import CallRule, Oracle, Rule
+from .fair_transformer import FairTransformer, check_varying, sensitive_labels
+from .oracles import ORACLES, CallRule, Oracle, Rule
 
 __all__ = ["FairScoringWeights", "Found", "angle_between", "search", "top_rows"]
 
 
-#: How many of the nearest fair samples are walked back towards the asked direction.
+#: Number of nearest fair samples that are moved back towards the asked direction.
 NEAREST = 8
 HALVINGS = 40
 
@@ -42,9 +41,9 @@ def search(
     n_refine: int,
     rng: np.random.Generator,
 ) -> Found:
-    """Find the fair direction nearest to the asked one: sample, walk back, try the surroundings.
+    """Find the fair direction nearest to the asked one: sample, move back, search locally.
 
-    Directions are of length 1 without negative parts, sampled evenly.
+    Directions have length 1 and no negative parts, and are sampled uniformly.
     """
     samples = np.abs(rng.normal(size=(n_samples, len(asked))))
     samples /= np.linalg.norm(samples, axis=1, keepdims=True)
@@ -62,7 +61,7 @@ def search(
     nearest = np.argsort(angle_between(candidates, asked), kind="stable")[:NEAREST]
     best, far = candidates[nearest[0]], np.inf
     for candidate in candidates[nearest]:
-        back = _walk_back(fair, asked, candidate)
+        back = _move_back(fair, asked, candidate)
         if angle_between(back, asked) < far:
             best, far = back, float(angle_between(back, asked))
     for step in range(n_refine):
@@ -70,22 +69,22 @@ def search(
         other = np.abs(best + reach * rng.normal(size=len(asked)) / np.sqrt(len(asked)))
         other /= np.linalg.norm(other)
         if angle_between(other, asked) < 0.999 * far and fair(other):
-            best = _walk_back(fair, asked, other)
+            best = _move_back(fair, asked, other)
             far = float(angle_between(best, asked))
     return Found(best, share)
 
 
 def _around(asked: np.ndarray, n: int, rng: np.random.Generator) -> np.ndarray:
-    """Return directions near the asked one, at reaches from wide to narrow."""
+    """Return directions around the asked one, from far to near."""
     reach = np.geomspace(0.5, 1e-3, n)[:, None]
     near = np.abs(asked + reach * rng.normal(size=(n, len(asked))))
     return np.asarray(near / np.linalg.norm(near, axis=1, keepdims=True))
 
 
-def _walk_back(
+def _move_back(
     fair: Callable[[np.ndarray], bool], asked: np.ndarray, good: np.ndarray
 ) -> np.ndarray:
-    """Halve the way from a fair direction to the asked one, and stay on the fair side."""
+    """Return the last fair direction on the way to the asked one, by bisection."""
     bad = asked
     for _ in range(HALVINGS):
         middle = good + bad
@@ -98,13 +97,13 @@ def _walk_back(
 
 
 def angle_between(directions: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Return the angle in radians between directions of length 1, exact also where it is small."""
+    """Return the angle in radians between directions of length 1, exact for small angles too."""
     gap = np.linalg.norm(directions - other, axis=-1)
     return 2.0 * np.arcsin(np.minimum(gap / 2.0, 1.0))
 
 
 def top_rows(score: np.ndarray, depth: int) -> np.ndarray:
-    """Return the first ``depth`` rows by score, the earlier row first where scores are equal."""
+    """Return the first ``depth`` rows by score, ties in row order."""
     if 4 * depth >= len(score):
         return np.argsort(-score, kind="stable")[:depth]
     least = np.partition(score, len(score) - depth)[len(score) - depth]
@@ -112,60 +111,50 @@ def top_rows(score: np.ndarray, depth: int) -> np.ndarray:
     return rows[np.argsort(-score[rows], kind="stable")][:depth]
 
 
-#: How far inside a fair interval its end is taken, in radians: at the end itself two items tie.
+#: Distance in radians from the end of a fair interval, at which two items tie.
 INSIDE = 1e-9
 
 
-class _Judge:
-    """An oracle, or any function of the order."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, (Oracle, dict)) or callable(value)
-
-    def __str__(self) -> str:
-        return "an oracle or a function of the order"
-
-
 class FairScoringWeights(FairTransformer):
-    """Find the weights of a linear score, nearest to those asked for, that rank fairly.
+    """Find the weights of a linear score, nearest to the given ones, whose ranking is fair.
 
-    Scores are ``w . x`` with weights >= 0 (turn a column's sign where less is better). With two
-    columns the search is exact: the angle of w is swept from 0 (the first column only) to 90
-    degrees (the second only), items exchange places at the angles where their scores are equal, and
-    between exchanges the order stands and is judged once. With more columns directions are sampled,
-    the nearest fair ones are walked back towards w, and their surroundings are tried: the nearest
-    found is given, not the nearest there is.
+    Scores are ``w . x`` with weights >= 0 (negate a column in which less is better). With two
+    columns the search is exact: the angle of w sweeps from 0 (first column only) to 90 degrees
+    (second column only), items exchange positions where their scores are equal, and each order
+    between exchanges is judged once. With more columns directions are sampled, the nearest fair
+    ones are moved back towards w, and their neighbourhood is searched: the result is the nearest
+    found, not the nearest that exists.
 
-    Equal rows keep the order in which they are given. At the end of a fair interval two items tie,
-    so the angle is taken a billionth of a radian inside. Columns with one value only are refused.
+    Equal rows keep input order. At the end of a fair interval two items tie, so the angle is taken
+    1e-9 radians inside. A constant column is an error.
 
     Parameters
     ----------
     oracle : Oracle or callable
-        What is fair: `PrefixSharesOracle`, `ExposureGapOracle`, `FAStarIROracle`, `MetricOracle`,
-        or any function that takes the row numbers, best first, and answers True or False. A
-        function with an attribute ``depth`` is given the first so many rows only.
+        The definition of fair: `PrefixSharesOracle`, `ExposureGapOracle`, `FAStarIROracle`,
+        `MetricOracle`, or any function of the row numbers, best first, that returns True or False.
+        A function with an attribute ``depth`` receives only that many rows.
     weights : sequence of float, optional
-        The weights asked for, one per column, >= 0; None: all equal. Only their direction matters.
+        The given weights, one per column, >= 0; None: all equal. Only their direction matters.
     n_samples : int, default=1000
-        Directions sampled where X has more than two columns.
+        Number of sampled directions if X has more than two columns.
     n_refine : int, default=500
-        Directions tried around the nearest one found.
+        Number of directions tried around the nearest one.
     random_state : int, Generator, RandomState or None
-        Draws the directions; the same seed gives the same result.
+        Seed of the directions.
 
     Attributes
     ----------
     weights_ : ndarray of shape (n_features,)
-        The fair weights, as long as those asked for.
+        The fair weights, with the length of the given ones.
     angle_ : float
-        How far they are from those asked for, in radians; 0 where these are fair.
+        Angle to the given weights in radians; 0 if these are fair.
     fair_share_ : float
-        Which share of the angles (two columns) or of the sampled directions is fair.
+        Fair share of the angles (two columns) or of the sampled directions.
     intervals_ : ndarray of shape (n_intervals, 2)
         The intervals of fair angles in radians; empty with more than two columns.
     n_orders_ : int
-        How many different orders there are (two columns), else the directions judged.
+        Number of different orders (two columns), else of judged directions.
 
     References
     ----------
@@ -186,27 +175,18 @@ class FairScoringWeights(FairTransformer):
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sensitive_features": True}
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "oracle": _Judge(),
-        "weights": Optional(Vector(0.0)),
-        "n_samples": Integer(1),
-        "n_refine": Integer(1),
-    }
-
-    def __init__(
-        self,
-        oracle: Any,
-        *,
-        weights: Any = None,
-        n_samples: int = 1000,
-        n_refine: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        self.oracle = oracle
-        self.weights = weights
-        self.n_samples = n_samples
-        self.n_refine = n_refine
-        self.random_state = random_state
+    positional = ("oracle",)
+    oracle: Annotated[
+        Any,
+        Check(
+            lambda value: isinstance(value, (Oracle, dict)) or callable(value),
+            "an oracle or a function of the order",
+        ),
+    ]
+    weights: Annotated[Any, Optional(Vector(0.0))] = None
+    n_samples: Annotated[int, Integer(1)] = 1000
+    n_refine: Annotated[int, Integer(1)] = 500
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
         """Find the weights.
@@ -214,16 +194,16 @@ class FairScoringWeights(FairTransformer):
         Parameters
         ----------
         X : array-like, data frame or RankingData
-            The attributes that are weighted, on comparable scales; one list.
+            The weighted attributes, on comparable scales; one list.
         y : array-like, optional
-            Relevance, for oracles that look at it.
+            Relevance, for oracles that use it.
         sensitive_features : array-like, data frame or dict, optional
-            The group of each row; the ready oracles need it.
+            The group of each row; the oracles of this package need it.
 
         Raises
         ------
         InfeasibleError
-            Where no direction was found that the oracle accepts; says how many were judged.
+            If no direction is fair; the message has the number of directions tried.
         """
         self._check_params()
         if isinstance(X, RankingData):
@@ -234,14 +214,11 @@ class FairScoringWeights(FairTransformer):
                     "select one of them"
                 )
             y = None if X.y is None else X.to_original(X.y)
-            sensitive_features = {
-                name: np.asarray(a.categories, dtype=object)[X.to_original(a.codes)]
-                for name, a in X.sensitive.items()
-            } or None
+            sensitive_features = sensitive_labels(X) or None
         matrix = self._matrix(X, fitting=True)
         if matrix.shape[1] < 2:
             raise DataError("X must have at least two columns to weigh, got n_features = 1")
-        refuse_constant(matrix, self._names_in(), "its weight would change no order")
+        check_varying(matrix, self._names_in(), "its weight does not change any order")
         asked = self._asked(matrix.shape[1])
         rule = self._rule(matrix, y, sensitive_features)
         length = float(np.linalg.norm(asked))
@@ -271,7 +248,7 @@ class FairScoringWeights(FairTransformer):
         X : array-like, data frame or RankingData
             The columns of `fit`; a `RankingData` is ranked list by list.
         sensitive_features : array-like, optional
-            Rides along in ``ranking.data``, ready to be evaluated.
+            Kept in ``ranking.data``.
         """
         score = self.transform(X)[:, 0]
         data = (
@@ -282,17 +259,17 @@ class FairScoringWeights(FairTransformer):
         return Ranking.from_scores(data, score)
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the name of the column that comes out."""
+        """Return the name of the output column."""
         check_is_fitted(self)
         return np.array(["fair_score"], dtype=object)
 
     def save(self, folder: str | Path) -> None:
-        """Save into a folder that `equirank.load` reads; the oracle must be a ready one."""
+        """Save to a folder that `equirank.load` reads; the oracle must be one of this package."""
         check_is_fitted(self)
         if not isinstance(self.oracle, Oracle):
             raise DataError(
-                "oracle must be a ready one to be saved; a function has no safe form, got "
-                f"{self.oracle!r}"
+                "oracle must be one of this package to be saved, since a function has no safe "
+                f"form, got {self.oracle!r}"
             )
         plain = copy(self)
         parts = {field.name: getattr(self.oracle, field.name) for field in fields(self.oracle)}
@@ -302,12 +279,10 @@ class FairScoringWeights(FairTransformer):
         save(plain, folder)
 
     def _load_files(self, folder: Path) -> None:
-        room = import_module("equirank.preprocess")
         name = self.oracle["oracle"]
-        kind = getattr(room, name) if name in room.__all__ else None
-        if not (isinstance(kind, type) and issubclass(kind, Oracle)):
-            raise DataError(f"oracle must be a public oracle, got {name!r}")
-        self.oracle = kind(**self.oracle["parts"])
+        if name not in ORACLES:
+            raise DataError(f"oracle must be one of {', '.join(ORACLES)}, got {name!r}")
+        self.oracle = ORACLES[name](**self.oracle["parts"])
 
     def _asked(self, n_columns: int) -> np.ndarray:
         if self.weights is None:
@@ -315,19 +290,19 @@ class FairScoringWeights(FairTransformer):
         asked = np.asarray(self.weights, dtype=np.float64)
         if len(asked) != n_columns:
             raise DataError(
-                f"weights must have one number per column of X ({n_columns}), got {len(asked)}"
+                f"weights must be one number per column of X ({n_columns}), got {len(asked)}"
             )
         if not asked.any():
-            raise DataError("weights must have one above 0, got zeros only")
+            raise DataError("weights must include a number > 0, got zeros only")
         return asked
 
     def _rule(self, matrix: np.ndarray, y: Any, sensitive_features: Any) -> Rule:
-        """Bind the oracle to the rows."""
+        """Return the rule of the oracle for these rows."""
         n = len(matrix)
         if isinstance(self.oracle, Oracle):
             if sensitive_features is None:
                 raise DataError(
-                    f"sensitive_features must be given to fit: {type(self.oracle).__name__} "
+                    f"sensitive_features must be passed to fit, since {type(self.oracle).__name__} "
                     "needs groups"
                 )
             return self.oracle.bind(
@@ -348,8 +323,8 @@ class FairScoringWeights(FairTransformer):
         self.fair_share_ = float((self.intervals_[:, 1] - self.intervals_[:, 0]).sum() * 2 / np.pi)
         if not len(self.intervals_):
             raise InfeasibleError(
-                f"oracle must accept an order, and accepts none of the {self.n_orders_} that "
-                "weights >= 0 can give (0 % of the angles are fair)"
+                f"oracle must accept an order, and accepts none of the {self.n_orders_} orders of "
+                "weights >= 0 (0% of the angles are fair)"
             )
         angle = float(np.arctan2(asked[1], asked[0]))
         low, high = self.intervals_.T
@@ -373,6 +348,6 @@ class FairScoringWeights(FairTransformer):
         if found.direction is None:
             raise InfeasibleError(
                 f"oracle must accept a direction, and accepts none of {self.n_samples} sampled "
-                f"ones (fair share 0 %) nor of {self.n_refine} near the weights asked for"
+                f"ones (fair share 0%) nor of {self.n_refine} near the given weights"
             )
         return found.direction

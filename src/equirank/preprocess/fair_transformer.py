@@ -1,46 +1,46 @@
-"""What all methods of this room share: scikit-learn's transformer, checked and saved our way."""
+"""FairTransformer: the base class of transformers, and checks of their columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import inputs as door
+from ..core import inputs
 from ..core.data import RankingData
-from ..core.errors import DataError
-from ..core.params import Constraint, check_params
+from ..core.declared import Declared
+from ..core.errors import DataError, suggest
+from ..core.params import Check, check_params
 from ..core.persistence import save
-from ..core.registry import suggest
 
-__all__ = ["Columns", "FairTransformer", "places", "refuse_constant", "seen_groups"]
-
-
-class Columns:
-    """One or several columns of X, by name or by position."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value can name columns."""
-        names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
-        return all(
-            isinstance(name, (str, int, np.integer)) and not isinstance(name, bool)
-            for name in names
-        )
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "names or positions of columns"
+__all__ = [
+    "COLUMNS",
+    "FairTransformer",
+    "check_groups",
+    "check_varying",
+    "column_indices",
+    "sensitive_labels",
+]
 
 
-class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of the transformers of this room."""
+def _are_columns(value: Any) -> bool:
+    names = value if isinstance(value, (tuple, list, np.ndarray)) else [value]
+    return all(
+        isinstance(name, (str, int, np.integer)) and not isinstance(name, bool) for name in names
+    )
 
-    params: ClassVar[Mapping[str, Constraint]] = {}
+
+#: One or several columns of X.
+COLUMNS = Check(_are_columns, "names or positions of columns")
+
+
+class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base class of the transformers of this package."""
 
     def save(self, folder: str | Path) -> None:
-        """Save the fitted transformer into a folder that `equirank.load` reads, without pickle."""
+        """Save the fitted transformer to a folder that `equirank.load` reads, without pickle."""
         check_is_fitted(self)
         save(self, folder)
 
@@ -48,14 +48,13 @@ class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
 
     def _matrix(self, X: Any, *, fitting: bool) -> np.ndarray:
-        """Return X as finite float64 numbers in the caller's row order, its columns those of fit.
-        """
+        """Return X as finite float64 numbers in input order, with the columns of fit."""
         if not fitting:
             check_is_fitted(self)
         if isinstance(X, RankingData):
             return self._features_of(X, fitting)
         if hasattr(X, "columns"):
-            door.features(X)  # names the column that holds no numbers, which scikit-learn does not
+            inputs.features(X)  # the error names a column without numbers; scikit-learn does not
         least = 2 if fitting else 1
         return np.asarray(
             validate_data(
@@ -87,13 +86,13 @@ class FairTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.ascontiguousarray(values)
 
     def _names_in(self) -> list[str]:
-        """Return the names of the columns of X, x0, x1, ... where they have none."""
+        """Return the names of the columns of X, x0, x1, ... if they have none."""
         if hasattr(self, "feature_names_in_"):
             return [str(name) for name in self.feature_names_in_]
         return [f"x{at}" for at in range(self.n_features_in_)]
 
     def __sklearn_tags__(self) -> Any:
-        """Say that float64 comes out, whatever goes in."""
+        """State that the output is float64 for any input."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
@@ -106,14 +105,14 @@ def _same_names(known: list[str], names: list[str]) -> None:
         raise DataError(f"X must have the feature names of fit, in their order, got {found}")
 
 
-def places(columns: Any, names: Sequence[str], argument: str) -> np.ndarray:
-    """Return the positions of columns, ascending, or say which one is not there.
+def column_indices(columns: Any, names: Sequence[str], argument: str) -> np.ndarray:
+    """Return the indices of columns, ascending; raise for one that does not exist.
 
     Examples
     --------
-    >>> places(["sex", 0], ["age", "sex"], "protected")
+    >>> column_indices(["sex", 0], ["age", "sex"], "protected")
     array([0, 1])
-    >>> places("sec", ["age", "sex"], "protected")
+    >>> column_indices("sec", ["age", "sex"], "protected")
     Traceback (most recent call last):
     ...
     equirank.core.errors.DataError: protected must name columns of X, got 'sec'; did you mean 'sex'?
@@ -137,8 +136,16 @@ def places(columns: Any, names: Sequence[str], argument: str) -> np.ndarray:
     return np.array(sorted(found), dtype=np.int64)
 
 
-def refuse_constant(X: np.ndarray, names: Sequence[str], why: str) -> None:
-    """Refuse columns with one value only, by name."""
+def sensitive_labels(data: RankingData) -> dict[str, np.ndarray]:
+    """Return the groups of each row by attribute, in input order."""
+    return {
+        name: np.asarray(a.categories, dtype=object)[data.to_original(a.codes)]
+        for name, a in data.sensitive.items()
+    }
+
+
+def check_varying(X: np.ndarray, names: Sequence[str], why: str) -> None:
+    """Raise if a column is constant, with its name."""
     flat = np.flatnonzero(X.max(axis=0) == X.min(axis=0))
     if len(flat):
         shown = ", ".join(repr(names[at]) for at in flat[:5])
@@ -150,10 +157,10 @@ def refuse_constant(X: np.ndarray, names: Sequence[str], why: str) -> None:
         )
 
 
-def seen_groups(codes: np.ndarray, categories: Sequence[Any], owner: str) -> None:
-    """Refuse a single group: there is nobody to compare it with."""
+def check_groups(codes: np.ndarray, categories: Sequence[Any], owner: str) -> None:
+    """Raise if there is only one group."""
     if len(np.unique(codes)) < 2:
         raise DataError(
-            f"sensitive_features must hold at least two groups, or {owner} has nobody to compare; "
-            f"got {categories[int(codes[0])]!r} only"
+            f"sensitive_features of {owner} must hold at least two groups, got "
+            f"{categories[int(codes[0])]!r} only"
         )

@@ -1,12 +1,11 @@
-"""iFair: representations in which people are as far apart as without their protected columns."""
+"""iFair: representations that keep the distances between people without protected columns."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 
 from ..core.errors import DataError
-from ..core.params import AnyOf, Choice, Constraint, Flag, Integer, Number, Optional
+from ..core.params import AnyOf, Choice, Flag, Integer, Number, Optional
 from ..core.random import generator
 from ..kernels.soft_prototypes import (
     add_pair_errors,
@@ -14,7 +13,7 @@ from ..kernels.soft_prototypes import (
     representations,
     through_memberships,
 )
-from .fair_transformer import Columns, refuse_constant
+from .fair_transformer import COLUMNS, check_varying
 from .prototype_transformer import PrototypeTransformer
 
 __all__ = ["IFair", "IFairLoss"]
@@ -24,8 +23,8 @@ class IFairLoss:
     """The loss of iFair on given rows, as a function of weights and prototypes in one vector.
 
     ``reconstruction * mean_i |x_i - x~_i|^2 + fairness * mean over pairs (d(x~_i, x~_j) -
-    d(x*_i, x*_j))^2``; ``x*`` is ``open_columns``. The pairs lie in a ring, see `pair_distances`.
-    Arrays are made once and filled anew in each evaluation.
+    d(x*_i, x*_j))^2``; ``x*`` is ``open_columns``. The pairs form a ring, see `pair_distances`.
+    Arrays are allocated once and overwritten in each evaluation.
     """
 
     def __init__(
@@ -45,7 +44,7 @@ class IFairLoss:
         self.base, self.extra = divmod(n_pairs, n)
         self.target = pair_distances(np.ascontiguousarray(open_columns), self.base, self.extra)
         self.share, self.distance = np.empty((n_prototypes, n)), np.empty((n_prototypes, n))
-        self.made, self.pull = np.empty((n, width)), np.empty((n, width))
+        self.made, self.grad_made = np.empty((n, width)), np.empty((n, width))
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return the loss and its gradient."""
@@ -53,66 +52,58 @@ class IFairLoss:
         weights, prototypes = theta[:width], theta[width:].reshape(self.n_prototypes, width)
         known = (self.X, prototypes, weights, self.root, self.share, self.distance)
         per_row = self.reconstruction / n
-        loss = per_row * representations(*known, self.made, self.pull, 2.0 * per_row)
+        loss = per_row * representations(*known, self.made, self.grad_made, 2.0 * per_row)
         if self.fairness > 0 and self.n_pairs > 0:
             scale = self.fairness / self.n_pairs
             loss += scale * add_pair_errors(
-                self.made, self.target, self.base, self.extra, scale, self.pull
+                self.made, self.target, self.base, self.extra, scale, self.grad_made
             )
-        for_prototypes, for_weights = through_memberships(*known, self.pull)
+        for_prototypes, for_weights = through_memberships(*known, self.grad_made)
         return loss, np.concatenate([for_weights, for_prototypes.ravel()])
 
 
-#: Up to so many rows all pairs are taken; beyond, FEW pairs, or FEW_PER_ROW where that is more.
+#: Up to ALL_ROWS rows all pairs are used; beyond, FEW pairs, or FEW_PER_ROW if that is more.
 ALL_ROWS = 2000
 FEW, FEW_PER_ROW = 200_000, 2
-#: The weight that protected columns begin with in variant b.
+#: The initial weight of protected columns in variant b.
 NEAR_ZERO = 1e-4
 
 
 class IFair(PrototypeTransformer):
-    """Represent people by prototypes so that equal people are alike, whatever their group.
+    """Represent people by prototypes so that similar people are close, whatever their group.
 
     Prototypes ``v_k`` and attribute weights ``a >= 0`` are learned. A row belongs to prototype k
     with ``u_ik = softmax_k(-d_a(x_i, v_k))`` and is represented by ``x~_i = sum_k u_ik v_k``. The
     loss is ``lambda mean_i |x_i - x~_i|^2 + mu mean over pairs (d(x~_i, x~_j) - d(x*_i, x*_j))^2``,
-    ``x*`` being x without its protected columns and d the Euclidean distance. Both terms are means,
-    so that lambda and mu mean the same for any number of rows and of pairs.
+    with ``x*`` being x without its protected columns and d the Euclidean distance. Both terms are
+    means, so lambda and mu do not depend on the number of rows and pairs.
 
     It is minimised by L-BFGS from several starts. Up to 2,000 rows all pairs count; beyond, a fixed
-    random sample of them, in which every row is equally often. Standardise the columns first.
-    Columns with one value only are refused; equal rows get equal representations.
+    random sample with each row equally often. Standardise the columns first. A constant column is
+    an error; equal rows get equal representations.
 
     Parameters
     ----------
-    n_prototypes : int, default=10
-        How many prototypes.
     protected : column names or positions, optional
-        The protected columns of X. None: X has none (they were left out before), and the
-        representation keeps the distances of all columns.
+        The protected columns of X. None: X has none, and the representation keeps the distances of
+        all columns.
     variant : {"b", "a"}, default="b"
-        The weights of protected columns begin near zero (b) or at random, like all others (a).
+        The weights of protected columns start near zero (b) or at random, like all others (a).
     freeze_protected : bool, default=True
-        In variant b, keep the weights of protected columns at zero: then two people who differ in
-        protected columns only get the same representation, exactly. False learns them from near
-        zero, as published; ``protected_tolerance_`` says how far apart such people can come.
+        In variant b, keep the weights of protected columns at zero: people who differ in protected
+        columns only then get exactly the same representation. False learns them from near zero, as
+        published; ``protected_tolerance_`` bounds the resulting distance.
     reconstruction : float, default=1.0
-        Lambda, the weight of staying close to the data.
+        Lambda, the weight of the reconstruction error.
     fairness : float, default=1.0
-        Mu, the weight of keeping distances.
+        Mu, the weight of the distance error.
     distance : {"euclidean", "squared"}, default="euclidean"
-        What memberships are made of: the weighted Euclidean distance, or its square, as in the
+        Distance of the memberships: the weighted Euclidean distance, or its square, as in the
         authors' program.
     n_pairs : "auto", "all" or int, default="auto"
-        How many pairs are compared; more are never taken than there are.
-    n_init : int, default=3
-        How many starts; the best result is kept.
-    max_iter : int, default=200
-        Most iterations of L-BFGS per start.
-    tol : float, default=1e-6
-        L-BFGS stops when the loss falls by less than this share of itself.
+        Number of pairs that are compared, at most all.
     random_state : int, Generator, RandomState or None
-        Draws the starts and the pairs; the same seed gives the same result.
+        Seed of the starts and the pairs.
 
     Attributes
     ----------
@@ -121,13 +112,12 @@ class IFair(PrototypeTransformer):
     attribute_weights_ : ndarray of shape (n_features,)
         The weights of the columns in the distance to prototypes.
     protected_tolerance_ : float
-        People who differ in protected columns only, within the range seen in `fit`, have
-        representations at most this far apart (Euclidean); 0 where the weights are frozen.
+        Largest Euclidean distance of people who differ in protected columns only, within the range
+        seen in `fit`; 0 if the weights are frozen.
     n_pairs_ : int
-        How many pairs were compared.
+        Number of pairs that were compared.
     loss_, n_iter_, converged_ : float, int, bool
-        The loss of the best start, its iterations, and whether it came to rest before
-        ``max_iter``.
+        Loss of the best start, its iterations, and whether it converged before ``max_iter``.
 
     References
     ----------
@@ -148,44 +138,14 @@ class IFair(PrototypeTransformer):
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **PrototypeTransformer.params,
-        "protected": Optional(Columns()),
-        "variant": Choice("a", "b"),
-        "freeze_protected": Flag(),
-        "reconstruction": Number(0),
-        "fairness": Number(0),
-        "n_pairs": AnyOf(Choice("auto", "all"), Integer(1)),
-    }
-
-    def __init__(
-        self,
-        n_prototypes: int = 10,
-        *,
-        protected: Any = None,
-        variant: Literal["b", "a"] = "b",
-        freeze_protected: bool = True,
-        reconstruction: float = 1.0,
-        fairness: float = 1.0,
-        distance: Literal["euclidean", "squared"] = "euclidean",
-        n_pairs: int | Literal["auto", "all"] = "auto",
-        n_init: int = 3,
-        max_iter: int = 200,
-        tol: float = 1e-6,
-        random_state: Any = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.protected = protected
-        self.variant = variant
-        self.freeze_protected = freeze_protected
-        self.reconstruction = reconstruction
-        self.fairness = fairness
-        self.distance = distance
-        self.n_pairs = n_pairs
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    protected: Annotated[Any, Optional(COLUMNS)] = None
+    variant: Annotated[Literal["b", "a"], Choice("a", "b")] = "b"
+    freeze_protected: Annotated[bool, Flag()] = True
+    reconstruction: Annotated[float, Number(0)] = 1.0
+    fairness: Annotated[float, Number(0)] = 1.0
+    n_pairs: Annotated[int | Literal["auto", "all"], AnyOf(Choice("auto", "all"), Integer(1))] = (
+        "auto"
+    )
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn prototypes and weights.
@@ -193,14 +153,14 @@ class IFair(PrototypeTransformer):
         Parameters
         ----------
         X : array-like, data frame or RankingData
-            Numbers, the protected columns among them.
+            Numbers, including the protected columns.
         y : ignored
-            For pipelines.
+            Present for pipelines.
         """
         self._check_params()
         matrix = self._matrix(X, fitting=True)
         self._check_size(matrix)
-        refuse_constant(matrix, self._names_in(), "it tells nothing of how alike people are")
+        check_varying(matrix, self._names_in(), "it does not distinguish people")
         protected = self._protected()
         if len(protected) == matrix.shape[1]:
             raise DataError("protected must leave at least one column of X, and names all of them")
@@ -244,10 +204,10 @@ class IFair(PrototypeTransformer):
         return min(wanted, most)
 
     def _tolerance(self, X: np.ndarray, protected: np.ndarray) -> float:
-        """Bound how far apart people can be who differ in protected columns only.
+        """Return a bound on the distance of people who differ in protected columns only.
 
-        Distances to prototypes differ by at most ``e``, so the memberships of the two have a total
-        variation of at most tanh(e / 2), and as much of the widest gap between prototypes.
+        Distances to prototypes differ by at most ``e``, so the memberships of the two differ in
+        total variation by at most tanh(e / 2), times the widest gap between prototypes.
         """
         weights = self.attribute_weights_[protected]
         low, high = X[:, protected].min(axis=0), X[:, protected].max(axis=0)

@@ -1,23 +1,22 @@
-"""K-medoids by FasterPAM on a matrix of distances (compiled)."""
+"""KMedoidsSampler: the medoids of clusters of queries, by FasterPAM."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
-from ..core.params import Constraint, Integer
+from ..core.params import Integer
 from ..core.random import generator
 from ..kernels.compiled import compiled
-from .query_samplers import QuerySampler
+from .query_samplers import VectorSampler
 
 __all__ = ["KMedoidsSampler", "faster_pam"]
 
 
 @compiled
 def _nearest(distance: np.ndarray, medoids: np.ndarray, item: int) -> tuple[int, int]:
-    """Return the places of the nearest and the second nearest medoid among the medoids."""
+    """Return the indices of the nearest and the second nearest medoid among the medoids."""
     near, second = 0, -1
     for at in range(1, len(medoids)):
         if distance[item, medoids[at]] < distance[item, medoids[near]]:
@@ -32,10 +31,10 @@ def _nearest(distance: np.ndarray, medoids: np.ndarray, item: int) -> tuple[int,
 def faster_pam(
     distance: np.ndarray, medoids: np.ndarray, rounds: int
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Improve medoids by eager swaps: medoids, each item's nearest one, total distance.
+    """Improve medoids by eager swaps; return them, the nearest one per item, the total distance.
 
-    Each candidate is weighed against all medoids in one pass over the items; the best swap is
-    taken at once. Ends after a whole turn without a swap, or after ``rounds`` turns.
+    Each candidate is compared with all medoids in one pass over the items; an improving swap is
+    made at once. Stops after a pass over all candidates without a swap, or ``rounds`` passes.
     """
     n, k = len(distance), len(medoids)
     medoids = medoids.copy()
@@ -46,15 +45,15 @@ def faster_pam(
         is_medoid[medoids[at]] = True
     for item in range(n):
         near[item], second[item] = _nearest(distance, medoids, item)
-    change = np.empty(k)  # what replacing each medoid by the candidate costs the items it serves
+    change = np.empty(k)  # in the distance of its items if the candidate replaces a medoid
     unchanged, candidate = 0, 0
     for _ in range(rounds * n):
         if unchanged >= n:
             break
-        here = candidate
+        tried = candidate
         candidate = (candidate + 1) % n
         unchanged += 1
-        if is_medoid[here]:
+        if is_medoid[tried]:
             continue
         for at in range(k):
             change[at] = 0.0
@@ -62,7 +61,7 @@ def faster_pam(
         for item in range(n):
             nearest = distance[item, medoids[near[item]]]
             other = np.inf if second[item] < 0 else distance[item, medoids[second[item]]]
-            new = distance[item, here]
+            new = distance[item, tried]
             if new < nearest:
                 gain += new - nearest
             elif new < other:
@@ -75,15 +74,15 @@ def faster_pam(
                 best = at
         if change[best] + gain < -1e-9 * max(1.0, abs(gain)):
             is_medoid[medoids[best]] = False
-            is_medoid[here] = True
-            medoids[best] = here
+            is_medoid[tried] = True
+            medoids[best] = tried
             for item in range(n):
                 if near[item] == best or second[item] == best:
                     near[item], second[item] = _nearest(distance, medoids, item)
-                elif distance[item, here] < distance[item, medoids[near[item]]]:
+                elif distance[item, tried] < distance[item, medoids[near[item]]]:
                     second[item] = near[item]
                     near[item] = best
-                elif distance[item, here] < distance[item, medoids[second[item]]]:
+                elif distance[item, tried] < distance[item, medoids[second[item]]]:
                     second[item] = best
             unchanged = 0
     total = 0.0
@@ -92,27 +91,19 @@ def faster_pam(
     return medoids, near, total
 
 
-class KMedoidsSampler(QuerySampler):
-    """Take the medoids of clusters of queries, each weighing as many queries as its cluster has.
+class KMedoidsSampler(VectorSampler):
+    """Take the medoids of clusters of queries, weighted by the size of their cluster.
 
     The medoids minimise the sum of Euclidean distances from the queries' vectors to the nearest
-    medoid, by FasterPAM from a random start. A summary, not a random sample: sums weighed by it are
-    not unbiased.
+    medoid, by FasterPAM from a random start. They are a summary, not a random sample: weighted sums
+    are not unbiased.
 
     Parameters
     ----------
-    size : int or float
-        How many queries, or which share of them.
     max_iter : int
-        Most turns through all candidates.
-    represent : {"mean", "top"} or callable
-        A query's vector: the mean of its rows, its first ``n_top`` rows side by side, or a function
-        of the data that gives one vector per query.
-    n_top : int
-        See above.
+        Maximum number of passes over all candidates.
     max_queries : int
-        The matrix of distances has as many rows and columns as there are queries; above this an
-        error says how much memory it would take.
+        Largest number of queries; the distance matrix has a row and a column per query.
     random_state : int, Generator, RandomState or None
         Seed of the start.
 
@@ -130,36 +121,15 @@ class KMedoidsSampler(QuerySampler):
     40.0
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **{name: QuerySampler.params[name] for name in ("size", "represent", "n_top")},
-        "max_iter": Integer(1),
-        "max_queries": Integer(1),
-    }
-
-    def __init__(
-        self,
-        size: int | float = 0.1,
-        *,
-        max_iter: int = 20,
-        represent: Any = "mean",
-        n_top: int = 1,
-        max_queries: int = 30_000,
-        random_state: Any = None,
-    ) -> None:
-        self.size = size
-        self.max_iter = max_iter
-        self.represent = represent
-        self.n_top = n_top
-        self.max_queries = max_queries
-        self.random_state = random_state
+    max_iter: Annotated[int, Integer(1)] = 20
+    max_queries: Annotated[int, Integer(1)] = 30_000
 
     def _draw(self, data: RankingData, size: int) -> tuple[np.ndarray, np.ndarray]:
-
         n = data.n_queries
         if n > self.max_queries:
             raise DataError(
-                f"max_queries of KMedoidsSampler is {self.max_queries}, and {n} queries would take "
-                f"{n * n * 4 / 2**30:.1f} GiB of distances"
+                f"max_queries of KMedoidsSampler must be at least the number of queries ({n}, with "
+                f"{n * n * 4 / 2**30:.1f} GiB of distances), got {self.max_queries}"
             )
         vectors = self.represented(data)
         start = generator(self.random_state).choice(n, size, replace=False)

@@ -1,4 +1,4 @@
-"""Oracles: what counts as a fair ranking, for the search of scoring weights."""
+"""Oracles: definitions of a fair ranking for the search of scoring weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -9,7 +9,7 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
-from ..core.params import Constraint, Flag, Integer, Label, Number, Optional, check_params
+from ..core.params import Check, Constraint, Flag, Integer, Label, Number, Optional, check_params
 from ..core.ranking import Ranking
 from ..core.registry import parse_metric
 from ..kernels.discounts import discounts
@@ -17,6 +17,7 @@ from ..kernels.exchange_sweep import RIGHT, advance, begin, sweep_counts, sweep_
 from ..kernels.fa_star_ir_minimums import adjusted_table, table
 
 __all__ = [
+    "ORACLES",
     "CallRule",
     "CountRule",
     "ExposureGapOracle",
@@ -29,19 +30,19 @@ __all__ = [
 ]
 
 
-#: A gap this little above its limit is rounding.
+#: A gap that exceeds its limit by less than this is rounding.
 ROUNDING = 1e-9
 
 
 class Rule(Protocol):
-    """What the search asks: how deep the rule looks, one order, or all orders of two values."""
+    """A fairness rule bound to rows: judges one order, or all orders of two columns."""
 
     @property
     def depth(self) -> int:
-        """How many places count."""
+        """Number of positions that count."""
 
     def fair(self, order: np.ndarray) -> bool:
-        """Return whether an order, best first, is fair; its first ``depth`` rows are enough."""
+        """Return whether an order, best first, is fair; its first ``depth`` rows suffice."""
 
     def sweep(self, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the intervals of fair angles, and the number of different orders."""
@@ -57,7 +58,7 @@ class CountRule:
 
     @property
     def depth(self) -> int:
-        """How many places count."""
+        """Number of positions that count."""
         return int(self.low.shape[1])
 
     def fair(self, order: np.ndarray) -> bool:
@@ -77,7 +78,7 @@ class CountRule:
 
 @dataclass(frozen=True)
 class ExposureRule:
-    """No watched group's mean exposure is further than ``limit`` from that of all others."""
+    """The mean exposure of each watched group is within ``limit`` of that of everyone else."""
 
     codes: np.ndarray
     exposure: np.ndarray
@@ -86,7 +87,7 @@ class ExposureRule:
 
     @property
     def depth(self) -> int:
-        """How many places count."""
+        """Number of positions that count."""
         return len(self.codes)
 
     def fair(self, order: np.ndarray) -> bool:
@@ -110,17 +111,17 @@ class ExposureRule:
 
 @dataclass(frozen=True)
 class CallRule:
-    """Whatever a function of the order says, asked only when the first ``depth`` places change."""
+    """A function of the order, called only when the first ``depth`` positions change."""
 
     function: Callable[[np.ndarray], Any]
     depth: int
 
     def fair(self, order: np.ndarray) -> bool:
-        """Ask the function."""
+        """Return the answer of the function."""
         answer = self.function(order)
         if not isinstance(answer, (bool, np.bool_)):
             raise DataError(
-                f"oracle must answer True or False, got {type(answer).__name__} {answer!r}"
+                f"oracle must return True or False, got {type(answer).__name__} {answer!r}"
             )
         return bool(answer)
 
@@ -145,34 +146,18 @@ class CallRule:
 _SHARE = Optional(Number(0, 1))
 
 
-class _Cutoffs:
-    """One cutoff or several."""
-
-    def accepts(self, value: Any) -> bool:
-        values = value if isinstance(value, (tuple, list)) else [value]
-        return len(values) > 0 and all(Integer(1).accepts(part) for part in values)
-
-    def __str__(self) -> str:
-        return "an integer >= 1, or several"
-
-
-class _Metrics:
-    """A metric or its name."""
-
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, (str, Metric))
-
-    def __str__(self) -> str:
-        return "a metric or its name"
+def _are_cutoffs(value: Any) -> bool:
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return len(values) > 0 and all(Integer(1).accepts(part) for part in values)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Oracle:
-    """Base of the ready oracles: what is fair, not yet bound to people.
+    """Base of the oracles: a definition of fair, to be bound to data.
 
     Examples
     --------
-    A fair ranking has somebody of group "b" among its first two:
+    A fair ranking has an item of group "b" in its first two positions:
 
     >>> from equirank import as_ranking_data
     >>> from equirank.preprocess import PrefixSharesOracle
@@ -196,22 +181,22 @@ class Oracle:
 
 @dataclass(frozen=True, kw_only=True)
 class PrefixSharesOracle(Oracle):
-    """Fair where the group's share of the first k lies between two bounds.
+    """Fair if the share of the group in the first k is between two bounds.
 
-    Without ``protected`` the bounds hold for every group: ``high=0.6`` says that no group may have
-    more than 60 percent. Counts are compared: ``ceil(low k) <= count <= floor(high k)``. A cutoff
-    beyond the last row counts all rows.
+    Without ``protected`` the bounds apply to every group: with ``high=0.6`` no group may have more
+    than 60%. Counts are compared: ``ceil(low k) <= count <= floor(high k)``. A cutoff beyond the
+    last row counts all rows.
 
     Parameters
     ----------
     k : int or sequence of int
-        The prefixes looked at.
+        The lengths of the prefixes.
     low, high : float, optional
-        The least and the largest share; at least one must be given.
+        The smallest and the largest share; at least one is required.
     protected : label, optional
-        The group the bounds are for.
+        The group of the bounds; None: all groups.
     by : str or tuple of str, optional
-        The attribute, or several to cross, where there are several.
+        The attribute, or several to cross, if there are several.
 
     References
     ----------
@@ -225,7 +210,7 @@ class PrefixSharesOracle(Oracle):
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
-        "k": _Cutoffs(),
+        "k": Check(_are_cutoffs, "an integer >= 1, or several"),
         "low": _SHARE,
         "high": _SHARE,
         "protected": Optional(Label()),
@@ -242,7 +227,7 @@ class PrefixSharesOracle(Oracle):
         """Check that there is a bound."""
         super().__post_init__()
         if self.low is None and self.high is None:
-            raise DataError("low or high of PrefixSharesOracle must be given, got neither")
+            raise DataError("low or high of PrefixSharesOracle must be a number, got None for both")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise DataError(
                 f"low of PrefixSharesOracle must be at most high, got {self.low} > {self.high}"
@@ -267,18 +252,18 @@ class PrefixSharesOracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class ExposureGapOracle(Oracle):
-    """Fair where the metric `ExposureGap` is at most ``limit``.
+    """Fair if the metric `ExposureGap` is at most ``limit``.
 
     Parameters
     ----------
     limit : float
         The largest gap.
     protected : label, optional
-        The group whose gap counts; None: the largest of all.
+        The group whose gap counts; None: the largest gap of all groups.
     by : str or tuple of str, optional
-        The attribute, or several to cross, where there are several.
+        The attribute, or several to cross, if there are several.
     k : int, optional
-        Only the first k places draw attention.
+        Only the first k positions have exposure.
 
     Examples
     --------
@@ -312,24 +297,24 @@ class ExposureGapOracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class FAStarIROracle(Oracle):
-    """Fair where every prefix of the first k holds as many of the group as FA*IR asks for.
+    """Fair if every prefix of the first k holds as many items of the group as FA*IR requires.
 
     The minimum counts are those of the metric `FAStarIRTest`.
 
     Parameters
     ----------
     k : int
-        The length of the longest prefix.
+        Length of the longest prefix.
     protected : label
-        The group that must be there.
+        The protected group.
     p : float, optional
-        Its chance at each place; None takes its share of all rows.
+        Its probability at each position; None takes its share of all rows.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     adjusted : bool
         Correct for testing every prefix.
     by : str or tuple of str, optional
-        The attribute, or several to cross, where there are several.
+        The attribute, or several to cross, if there are several.
 
     References
     ----------
@@ -366,7 +351,9 @@ class FAStarIROracle(Oracle):
         member = groups.codes == code
         p = float(member.mean()) if self.p is None else self.p
         if not 0 < p < 1:
-            raise DataError(f"protected of FAStarIROracle must be some and not all rows, got {p:g}")
+            raise DataError(
+                f"protected of FAStarIROracle must be a share of the rows in (0, 1), got {p:g}"
+            )
         depth = min(self.k, data.n_rows)
         make = adjusted_table if self.adjusted else table
         counts = np.asarray(make(depth, p, self.alpha).counts, dtype=np.int64)
@@ -378,16 +365,16 @@ class FAStarIROracle(Oracle):
 
 @dataclass(frozen=True, kw_only=True)
 class MetricOracle(Oracle):
-    """Fair where a metric of the ranking lies between two bounds; any metric will do.
+    """Fair if a metric of the ranking is between two bounds.
 
-    Each new order is evaluated in full, so this is slower than the oracles made for one purpose.
+    Each new order is evaluated in full, so this is slower than the specialised oracles.
 
     Parameters
     ----------
     metric : Metric or str
         Such as ``"NDKL@50"``.
     low, high : float, optional
-        The bounds; at least one must be given.
+        The bounds; at least one is required.
 
     Examples
     --------
@@ -397,7 +384,7 @@ class MetricOracle(Oracle):
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
-        "metric": _Metrics(),
+        "metric": Check(lambda value: isinstance(value, (str, Metric)), "a metric or its name"),
         "low": Optional(Number()),
         "high": Optional(Number()),
     }
@@ -410,7 +397,7 @@ class MetricOracle(Oracle):
         """Check that there is a bound."""
         super().__post_init__()
         if self.low is None and self.high is None:
-            raise DataError("low or high of MetricOracle must be given, got neither")
+            raise DataError("low or high of MetricOracle must be a number, got None for both")
 
     def bind(self, data: RankingData) -> Rule:
         """Return the rule that judges orders of these rows."""
@@ -427,3 +414,10 @@ class MetricOracle(Oracle):
             return bool(low <= value <= high)
 
         return CallRule(fair, data.n_rows)
+
+
+#: The public oracles by name, as saved models name them.
+ORACLES: dict[str, type[Oracle]] = {
+    kind.__name__: kind
+    for kind in (PrefixSharesOracle, ExposureGapOracle, FAStarIROracle, MetricOracle)
+}

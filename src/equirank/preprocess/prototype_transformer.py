@@ -1,45 +1,54 @@
-"""Representations by prototypes: what iFair and LFR share."""
+"""PrototypeTransformer: the base class of representations by prototypes."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from ..core.environment import progress
 from ..core.errors import DataError
-from ..core.params import Choice, Constraint, Integer, Number
+from ..core.params import Choice, Integer, Number
 from ..core.random import as_seed, generator
 from ..core.table import Table
 from ..kernels.soft_prototypes import memberships
-from ..metrics.fairness.individual import consistency
-from .fair_transformer import FairTransformer, places
-from .representation_leakage import representation_leakage
+from ..metrics.functions import consistency
+from .fair_transformer import FairTransformer, column_indices
+from .leakage import representation_leakage
 
 __all__ = ["Loss", "PrototypeTransformer"]
 
 
-#: A loss: the parameters in, its value and its gradient out.
+#: A loss: maps the parameters to its value and gradient.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: ignore[misc]
-    """Base of iFair and LFR: prototypes, weights of attributes, L-BFGS with restarts."""
+    """Base of iFair and LFR: prototypes, weights of attributes, L-BFGS with restarts.
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "n_prototypes": Integer(1),
-        "distance": Choice("euclidean", "squared"),
-        "n_init": Integer(1),
-        "max_iter": Integer(1),
-        "tol": Number(0, open_low=True),
-    }
+    Parameters
+    ----------
+    n_prototypes : int, default=10
+        Number of prototypes.
+    distance : {"euclidean", "squared"}
+        Distance of the memberships: the weighted Euclidean distance, or its square.
+    n_init : int, default=3
+        Number of starts; the best result is kept.
+    max_iter : int, default=200
+        Maximum number of L-BFGS iterations per start.
+    tol : float, default=1e-6
+        L-BFGS stops when the loss decreases by less than this share of itself.
+    """
 
-    n_prototypes: int
-    distance: str
-    n_init: int
-    max_iter: int
-    tol: float
-    random_state: Any
+    positional = ("n_prototypes",)
+    n_prototypes: Annotated[int, Integer(1)] = 10
+    distance: Annotated[Literal["euclidean", "squared"], Choice("euclidean", "squared")] = (
+        "euclidean"
+    )
+    n_init: Annotated[int, Integer(1)] = 3
+    max_iter: Annotated[int, Integer(1)] = 200
+    tol: Annotated[float, Number(0, open_low=True)] = 1e-6
+    random_state: Any = None
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the representation of each row: its memberships times the prototypes.
@@ -56,12 +65,12 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         return self.memberships(X) @ self.prototypes_
 
     def memberships(self, X: Any) -> np.ndarray:
-        """Return how much each row belongs to each prototype; rows sum to 1.
+        """Return the membership of each row in each prototype; rows sum to 1.
 
         Parameters
         ----------
-        X : array-like, data frame or RankingData
-            The columns of `fit`.
+        X
+            As in `transform`.
 
         Returns
         -------
@@ -82,24 +91,23 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
     def changes(
         self, X: Any, y: Any = None, *, sensitive_features: Any, n_neighbors: int = 10
     ) -> Table:
-        """Compare the data before and after: what it tells of groups, and how alike likes are.
+        """Compare the data before and after: leakage of groups, and consistency.
 
-        Give data that was held out of `fit`. Three rows: `representation_leakage` to a linear model
-        and to a random forest (0 is best), both trained on one part of the rows and tested on
-        another; and, where ``y`` is given, the `consistency` of scores that a linear regression
-        learns from the columns (cross-validated in five folds), neighbours by the columns that
-        are not protected (1 is best).
+        Pass data that was not used in `fit`. The rows are `representation_leakage` to a linear
+        model and to a random forest (0 is best), trained on one part of the rows and tested on
+        another; and, with ``y``, the `consistency` of scores of a linear regression on the columns
+        (cross-validated in five folds), with neighbours by the unprotected columns (1 is best).
 
         Parameters
         ----------
         X : array-like or data frame
             The columns of `fit`.
         y : array-like, optional
-            What scores are learned from.
+            The target of the regression.
         sensitive_features : array-like
             The group of each row.
         n_neighbors : int, default=10
-            How many neighbours consistency looks at.
+            Number of neighbours of consistency.
 
         Returns
         -------
@@ -127,11 +135,11 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         return Table(dict(zip(names, zip(*rows, strict=True), strict=True)))
 
     def _protected(self) -> np.ndarray:
-        """Return the positions of the protected columns."""
+        """Return the indices of the protected columns."""
         protected = getattr(self, "protected", None)
         if protected is None:
             return np.empty(0, dtype=np.int64)
-        return places(protected, self._names_in(), "protected")
+        return column_indices(protected, self._names_in(), "protected")
 
     def _check_size(self, X: np.ndarray) -> None:
         if self.n_prototypes > len(X):
@@ -146,10 +154,10 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         start: Callable[[np.random.Generator], np.ndarray],
         bounds: list[tuple[float | None, float | None]],
     ) -> np.ndarray:
-        """Minimise from several starts and keep the best; learned: loss_, n_iter_, converged_.
+        """Minimise from several starts and return the best; sets loss_, n_iter_, converged_.
 
-        BLAS runs in one thread: blocks are too small to share, waiting for each other costs more
-        than it saves on a busy machine, and the result cannot depend on the number of threads.
+        BLAS runs in one thread: the blocks are too small to gain from more, and the result does not
+        depend on the number of threads.
         """
         from scipy.optimize import minimize
         from threadpoolctl import threadpool_limits
@@ -176,7 +184,7 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
 
 
 def _learned_scores(Z: np.ndarray, y: Any) -> np.ndarray:
-    """Return the scores that a linear regression learns, each row held out once."""
+    """Return the cross-validated scores of a linear regression."""
     from sklearn.linear_model import RidgeCV
     from sklearn.model_selection import KFold, cross_val_predict
     from sklearn.pipeline import make_pipeline

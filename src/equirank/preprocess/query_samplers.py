@@ -1,19 +1,19 @@
-"""LeverageSampler: queries that no others can stand in for are likelier."""
+"""Samplers of queries: uniform, by row norm, and by leverage."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..core import inputs as door
+from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.params import (
     AnyOf,
     Choice,
-    Constraint,
     Flag,
     Instance,
     Integer,
@@ -23,23 +23,30 @@ from ..core.params import (
 )
 from ..core.random import generator
 
-__all__ = ["LeverageSampler", "QuerySample", "QuerySampler", "RowNormSampler", "UniformSampler"]
+__all__ = [
+    "LeverageSampler",
+    "QuerySample",
+    "QuerySampler",
+    "RowNormSampler",
+    "UniformSampler",
+    "VectorSampler",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class QuerySample:
-    """Which queries were drawn, and how much each stands for.
+    """A sample of queries with their weights.
 
     Attributes
     ----------
     queries : ndarray
         Labels of the queries, each once, in the order of the data.
     indices : ndarray of int
-        The same as numbers into ``data.qids``.
+        The same as indices into ``data.qids``.
     weights : ndarray
-        How many queries of the whole each stands for.
+        Number of queries of the data that each represents.
     data : RankingData
-        The queries drawn, with ``query_weight`` set: ready to fit a ranker on.
+        The sampled queries, with ``query_weight`` set.
 
     Examples
     --------
@@ -56,13 +63,25 @@ class QuerySample:
     data: RankingData
 
 
-class QuerySampler(BaseEstimator):  # type: ignore[misc]
-    """Base of the samplers of queries; each writes ``_shares``: how likely each query is.
+class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
+    """Base of the samplers of queries; a subclass writes ``_shares``, the share of each query.
 
     Without replacement a fixed number is drawn with inclusion probability ``pi_i = min(1, size
-    p_i)``, what lies above 1 spread over the rest (randomised systematic sampling), and a query
-    stands for ``1 / pi_i``; with replacement for its number of draws over ``size p_i``. Either way
-    sums over queries are estimated without bias.
+    p_i)``, with the excess over 1 spread over the rest (randomised systematic sampling), and a
+    query has the weight ``1 / pi_i``; with replacement its number of draws over ``size p_i``.
+    Weighted sums over queries are unbiased either way.
+
+    Parameters
+    ----------
+    size : int or float
+        Number of queries, or their share.
+    replace : bool
+        Whether a query may be drawn more than once.
+    represent : {"mean", "top"} or callable
+        Vector of a query: the mean of its rows, its first ``n_top`` rows concatenated, or a
+        function of the data that returns one vector per query.
+    n_top : int
+        Number of rows for ``represent="top"``.
 
     Examples
     --------
@@ -72,19 +91,9 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "size": AnyOf(Integer(1), Number(0.0, 1.0, open_low=True)),
-        "replace": Flag(),
-        "represent": AnyOf(
-            Choice("mean", "top"), Instance(cast(type, Callable), "a function of the data")
-        ),
-        "n_top": Integer(1),
-    }
-
-    size: int | float
-    represent: Any
-    n_top: int
-    random_state: Any
+    positional = ("size",)
+    size: Annotated[int | float, AnyOf(Integer(1), Number(0.0, 1.0, open_low=True))] = 0.1
+    random_state: Any = None
 
     def sample(self, X: Any, y: Any = None, *, qid: Any = None) -> QuerySample:
         """Draw queries.
@@ -92,9 +101,16 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` brings everything else with it.
+            Features; a `RankingData` includes everything else.
         y, qid : array-like, optional
-            Relevance and the list of each row.
+            Relevance and the query of each row.
+
+        Returns
+        -------
+        QuerySample
+            ``queries`` are the labels of the sampled queries, ``indices`` their indices in the
+            data, ``weights`` the number of queries that each represents, and ``data`` the sampled
+            queries with ``query_weight`` set.
         """
         owner = type(self).__name__
         check_params(owner, self.get_params(deep=False), self.params)
@@ -111,31 +127,8 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
         indices, weights = indices[order], weights[order]
         part = data.select(indices)
         before = 1.0 if part.query_weight is None else part.query_weight
-        part = replace(part, query_weight=door.frozen(np.asarray(before * weights, dtype=float)))
+        part = replace(part, query_weight=inputs.frozen(np.asarray(before * weights, dtype=float)))
         return QuerySample(data.qids[indices], indices, weights, part)
-
-    def represented(self, data: RankingData) -> np.ndarray:
-        """Return each query as one vector: its mean row, its first rows side by side, or your own.
-        """
-        if callable(self.represent):
-            vectors = np.asarray(self.represent(data), dtype=np.float64)
-            if vectors.ndim != 2 or len(vectors) != data.n_queries:
-                raise DataError(
-                    f"represent must give one vector per query ({data.n_queries}), got shape "
-                    f"{vectors.shape}"
-                )
-            return vectors
-        sizes = np.diff(data.offsets)
-        if self.represent == "mean":
-            X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
-            total = np.add.reduceat(X, data.offsets[:-1], axis=0, dtype=np.float64)
-            return np.asarray(total / sizes[:, None])
-        X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
-        vectors = np.zeros((data.n_queries, self.n_top, X.shape[1]))
-        for place in range(self.n_top):
-            there = sizes > place
-            vectors[there, place] = X[data.offsets[:-1][there] + place]
-        return vectors.reshape(data.n_queries, -1)
 
     def _count(self, n_queries: int) -> int:
         share = isinstance(self.size, float)
@@ -165,9 +158,9 @@ class QuerySampler(BaseEstimator):  # type: ignore[misc]
 
 
 def inclusion_probabilities(shares: np.ndarray, size: int) -> np.ndarray:
-    """Return ``min(1, size p_i)``, what lies above 1 spread over the rest in proportion.
+    """Return ``min(1, size p_i)``, with the excess over 1 spread over the rest in proportion.
 
-    Where fewer than ``size`` have a share at all, the others have the same chance each.
+    If fewer than ``size`` have a positive share, all others are equally likely.
     """
     chances = np.zeros(len(shares))
     certain = np.zeros(len(shares), dtype=bool)
@@ -186,39 +179,60 @@ def inclusion_probabilities(shares: np.ndarray, size: int) -> np.ndarray:
 
 
 def systematic(chances: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a fixed number with these inclusion probabilities: a comb over a random order."""
+    """Draw a fixed number with these inclusion probabilities, systematically in random order."""
     order = rng.permutation(len(chances))
     edges = np.cumsum(chances[order])
     size = round(float(edges[-1]))
-    edges[-1] = size  # rounding cannot lose the last one
+    edges[-1] = size  # rounding must not drop the last one
     teeth = rng.random() + np.arange(size)
     return order[np.searchsorted(edges, teeth, side="right")]
 
 
-class LeverageSampler(QuerySampler):
+class VectorSampler(QuerySampler):
+    """Base of the samplers that represent each query by a vector."""
+
+    represent: Annotated[
+        Any,
+        AnyOf(Choice("mean", "top"), Instance(cast(type, Callable), "a function of the data")),
+    ] = "mean"
+    n_top: Annotated[int, Integer(1)] = 1
+
+    def represented(self, data: RankingData) -> np.ndarray:
+        """Return one vector per query: its mean row, its first rows, or those of a function."""
+        if callable(self.represent):
+            vectors = np.asarray(self.represent(data), dtype=np.float64)
+            if vectors.ndim != 2 or len(vectors) != data.n_queries:
+                raise DataError(
+                    f"represent must return one vector per query ({data.n_queries}), got shape "
+                    f"{vectors.shape}"
+                )
+            return vectors
+        sizes = np.diff(data.offsets)
+        if self.represent == "mean":
+            X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+            total = np.add.reduceat(X, data.offsets[:-1], axis=0, dtype=np.float64)
+            return np.asarray(total / sizes[:, None])
+        X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+        vectors = np.zeros((data.n_queries, self.n_top, X.shape[1]))
+        for at in range(self.n_top):
+            longer = sizes > at
+            vectors[longer, at] = X[data.offsets[:-1][longer] + at]
+        return vectors.reshape(data.n_queries, -1)
+
+
+class LeverageSampler(VectorSampler):
     """Draw queries in proportion to the leverage of their vectors.
 
     ``l_i = x_i' G^+ x_i`` with ``G = X'X``: the squared length of row i of U in the thin singular
-    value decomposition of the queries' vectors. Directions whose eigenvalue is under ``tol`` of the
-    largest count as none. With ``sketch`` G comes from so many random mixtures of the rows.
+    value decomposition of the queries' vectors. Eigenvalues below ``tol`` times the largest count
+    as 0. With ``sketch`` G is estimated from that many random mixtures of the rows.
 
     Parameters
     ----------
-    size : int or float
-        How many queries, or which share of them.
     sketch : int, optional
-        Number of mixtures, for many features; a few times their number.
+        Number of mixtures; a few times the number of features.
     tol : float
         See above.
-    replace : bool
-        Whether a query may be drawn more than once.
-    represent : {"mean", "top"} or callable
-        A query's vector: the mean of its rows, its first ``n_top`` rows side by side, or a function
-        of the data that gives one vector per query.
-    n_top : int
-        See above.
-    random_state : int, Generator, RandomState or None
-        Seed.
 
     References
     ----------
@@ -234,30 +248,9 @@ class LeverageSampler(QuerySampler):
     5
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **QuerySampler.params,
-        "sketch": Optional(Integer(1)),
-        "tol": Number(0.0, 1.0),
-    }
-
-    def __init__(
-        self,
-        size: int | float = 0.1,
-        *,
-        sketch: int | None = None,
-        tol: float = 1e-10,
-        replace: bool = False,
-        represent: Any = "mean",
-        n_top: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.size = size
-        self.sketch = sketch
-        self.tol = tol
-        self.replace = replace
-        self.represent = represent
-        self.n_top = n_top
-        self.random_state = random_state
+    sketch: Annotated[int | None, Optional(Integer(1))] = None
+    tol: Annotated[float, Number(0.0, 1.0)] = 1e-10
+    replace: Annotated[bool, Flag()] = False
 
     def leverages(self, data: RankingData) -> np.ndarray:
         """Return the leverage of each query, in the order of ``data.qids``."""
@@ -265,7 +258,7 @@ class LeverageSampler(QuerySampler):
         rows = vectors
         if self.sketch is not None:
             rng = generator(self.random_state, 1)
-            # each row goes to one mixture with a random sign
+            # each row is added to one mixture with a random sign
             to = rng.integers(self.sketch, size=len(vectors))
             sign = rng.choice([-1.0, 1.0], size=len(vectors))
             rows = np.zeros((self.sketch, vectors.shape[1]))
@@ -279,27 +272,16 @@ class LeverageSampler(QuerySampler):
         return self.leverages(data)
 
 
-class RowNormSampler(QuerySampler):
+class RowNormSampler(VectorSampler):
     """Draw queries in proportion to the squared length of their vectors.
 
-    ``p_i ~ ||x_i||_2^2``, or ``||x_i||_1`` with ``norm="l1"``. Where all vectors are 0 every query
-    is as likely.
+    ``p_i ~ ||x_i||_2^2``, or ``||x_i||_1`` with ``norm="l1"``. If all vectors are 0, all queries
+    are equally likely.
 
     Parameters
     ----------
-    size : int or float
-        How many queries, or which share of them.
     norm : {"l2", "l1"}
         See above.
-    replace : bool
-        Whether a query may be drawn more than once.
-    represent : {"mean", "top"} or callable
-        A query's vector: the mean of its rows, its first ``n_top`` rows side by side, or a function
-        of the data that gives one vector per query.
-    n_top : int
-        See above.
-    random_state : int, Generator, RandomState or None
-        Seed.
 
     References
     ----------
@@ -314,27 +296,8 @@ class RowNormSampler(QuerySampler):
     5
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **QuerySampler.params,
-        "norm": Choice("l2", "l1"),
-    }
-
-    def __init__(
-        self,
-        size: int | float = 0.1,
-        *,
-        norm: str = "l2",
-        replace: bool = False,
-        represent: Any = "mean",
-        n_top: int = 1,
-        random_state: Any = None,
-    ) -> None:
-        self.size = size
-        self.norm = norm
-        self.replace = replace
-        self.represent = represent
-        self.n_top = n_top
-        self.random_state = random_state
+    norm: Annotated[str, Choice("l2", "l1")] = "l2"
+    replace: Annotated[bool, Flag()] = False
 
     def _shares(self, data: RankingData) -> np.ndarray:
         vectors = self.represented(data)
@@ -344,16 +307,7 @@ class RowNormSampler(QuerySampler):
 
 
 class UniformSampler(QuerySampler):
-    """Draw queries all alike: ``p_i = 1 / n``.
-
-    Parameters
-    ----------
-    size : int or float
-        How many queries, or which share of them.
-    replace : bool
-        Whether a query may be drawn more than once.
-    random_state : int, Generator, RandomState or None
-        Seed.
+    """Draw queries with equal probability: ``p_i = 1 / n``.
 
     Examples
     --------
@@ -364,16 +318,7 @@ class UniformSampler(QuerySampler):
     array([4., 4., 4., 4., 4., 4., 4., 4., 4., 4.])
     """
 
-    represent: Any = "mean"
-    n_top: int = 1
-    params = {name: QuerySampler.params[name] for name in ("size", "replace")}  # noqa: RUF012
-
-    def __init__(
-        self, size: int | float = 0.1, *, replace: bool = False, random_state: Any = None
-    ) -> None:
-        self.size = size
-        self.replace = replace
-        self.random_state = random_state
+    replace: Annotated[bool, Flag()] = False
 
     def _shares(self, data: RankingData) -> np.ndarray:
         return np.full(data.n_queries, 1.0 / data.n_queries)

@@ -1,4 +1,4 @@
-"""A fitted DAG: every node's equation, and worlds in which people are of another group."""
+"""A fitted DAG: the equation of every node, and counterfactual values in another group."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,38 +7,37 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..core import inputs as door
-from ..core.errors import DataError
+from ..core import inputs
+from ..core.errors import DataError, suggest
 from ..core.labels import encode
-from ..core.registry import suggest
 from .dag import Dag
 
 __all__ = [
     "Equation",
     "People",
     "StructuralModel",
+    "check_variation",
     "fit_equation",
     "fit_model",
     "logistic",
     "logistic_coefficients",
     "people_of",
     "reference_codes",
-    "refuse_unvarying",
 ]
 
 
-#: A ridge this small moves no estimate and stops the ones that would go to infinity.
+#: A ridge that is too small to change an estimate and keeps all of them finite.
 RIDGE = 1e-6
 FAR = 30.0
 
 
 def logistic(eta: np.ndarray) -> np.ndarray:
-    """Return ``1 / (1 + exp(-eta))``, eta cut off at 30 either way."""
+    """Return ``1 / (1 + exp(-eta))``, with eta clipped to [-30, 30]."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(eta, -FAR, FAR))))
 
 
 def logistic_coefficients(design: np.ndarray, hit: np.ndarray, max_iter: int = 100) -> np.ndarray:
-    """Return the coefficients of largest likelihood; ``hit`` is 0 or 1 per row of the design.
+    """Return the maximum likelihood coefficients; ``hit`` is 0 or 1 per row of the design.
 
     Examples
     --------
@@ -51,8 +50,8 @@ def logistic_coefficients(design: np.ndarray, hit: np.ndarray, max_iter: int = 1
     ridge = RIDGE * np.eye(design.shape[1])
     for _ in range(max_iter):
         p = logistic(design @ coef)
-        bend = (design * (p * (1.0 - p))[:, None]).T @ design + ridge
-        step = np.linalg.solve(bend, design.T @ (hit - p) - RIDGE * coef)
+        hess = (design * (p * (1.0 - p))[:, None]).T @ design + ridge
+        step = np.linalg.solve(hess, design.T @ (hit - p) - RIDGE * coef)
         length = float(np.abs(step).max())
         coef = coef + step * min(1.0, 5.0 / max(length, 1e-300))
         if length < 1e-10:
@@ -70,11 +69,11 @@ class People:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Number of people."""
         return len(next(iter(self.codes.values())))
 
     def joint(self, attributes: Sequence[str]) -> np.ndarray:
-        """Code the crossing of attributes; 0 everywhere without any."""
+        """Return a code of the crossed attributes; 0 without attributes."""
         code = np.zeros(self.n, dtype=np.int64)
         for name in attributes:
             code = code * len(self.labels[name]) + self.codes[name]
@@ -89,20 +88,20 @@ class People:
         return " & ".join(reversed(parts))
 
     def size(self, attributes: Sequence[str]) -> int:
-        """Count the joint codes, those that do not occur among them."""
+        """Return the number of joint codes, including those that do not occur."""
         return int(np.prod([len(self.labels[name]) for name in attributes], dtype=np.int64))
 
     def having(self, values: Mapping[str, np.ndarray]) -> "People":
-        """Replace some columns."""
+        """Return people with some columns replaced."""
         return People({**self.values, **values}, self.codes, self.labels)
 
     def being(self, group: Mapping[str, int]) -> "People":
-        """Put everybody into one group (a code per attribute)."""
+        """Return people who all belong to one group (a code per attribute)."""
         codes = {name: np.full(self.n, code) for name, code in group.items()}
         return People(self.values, {**self.codes, **codes}, self.labels)
 
     def take(self, rows: np.ndarray) -> "People":
-        """Keep some rows."""
+        """Return some rows."""
         return People(
             {name: column[rows] for name, column in self.values.items()},
             {name: codes[rows] for name, codes in self.codes.items()},
@@ -139,7 +138,7 @@ class Equation:
     model: Any = None
 
     def expect(self, people: People) -> np.ndarray:
-        """Return what the equation expects; of a node with two values the chance of the upper."""
+        """Return the expected value; of a binary node the probability of the upper value."""
         if self.kind == "plugged":
             design = _plugged_design(people, self.by, self.causes)
             if self.ends is None:
@@ -158,11 +157,11 @@ class Equation:
         return logistic(eta) if self.kind == "logistic" else eta
 
     def move(self, own: People, other: People) -> np.ndarray:
-        """Return the node as it would be in the other world, each person keeping their residual.
+        """Return the counterfactual value of the node, with each person's own residual.
 
-        A node with two values keeps the person's luck: where the chance of the upper value moves
-        from p to q, those who have it keep it with chance ``min(1, q / p)``, those who have not
-        get it with chance ``max(0, (q - p) / (1 - p))``; what is given is the expected value.
+        If the probability of the upper value of a binary node changes from p to q, those who have
+        it keep it with probability ``min(1, q / p)``, and those who do not get it with probability
+        ``max(0, (q - p) / (1 - p))``; the result is the expected value.
         """
         before, after = self.expect(own), self.expect(other)
         value = own.values[self.node]
@@ -170,9 +169,9 @@ class Equation:
             return value + (after - before)
         low, high = self.ends
         share = (value - low) / (high - low)
-        keep = np.minimum(1.0, after / np.maximum(before, 1e-300))
+        kept = np.minimum(1.0, after / np.maximum(before, 1e-300))
         gain = np.maximum(0.0, (after - before) / np.maximum(1.0 - before, 1e-300))
-        chance = share * keep + (1.0 - share) * np.minimum(1.0, gain)
+        chance = share * kept + (1.0 - share) * np.minimum(1.0, gain)
         return np.where(after == before, value, low + (high - low) * chance)
 
 
@@ -186,7 +185,7 @@ def fit_equation(
     regressor: Any = None,
     classifier: Any = None,
 ) -> Equation:
-    """Fit a node on its causes: least squares or logistic per group, or a plugged-in model."""
+    """Fit a node on its causes: least squares or logistic regression per group, or a model."""
     target = people.values[node]
     ends = (float(target.min()), float(target.max())) if binary else None
     plugged = classifier if binary else regressor
@@ -212,7 +211,7 @@ def fit_equation(
 
 
 def _linear(parts: list[np.ndarray], target: np.ndarray) -> np.ndarray:
-    """Return intercept and slopes of least squares; a cause that is constant has slope 0."""
+    """Return intercept and slopes of least squares; a constant cause has slope 0."""
     middle = target.mean()
     if not parts:
         return np.array([middle])
@@ -223,7 +222,7 @@ def _linear(parts: list[np.ndarray], target: np.ndarray) -> np.ndarray:
 
 
 def _logistic(parts: list[np.ndarray], hit: np.ndarray) -> np.ndarray:
-    """Return intercept and slopes, found on standardised causes."""
+    """Return intercept and slopes, fitted on standardised causes."""
     design = np.column_stack([np.ones(len(hit)), *parts])
     means, scale = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
@@ -251,11 +250,11 @@ class StructuralModel:
     Attributes
     ----------
     dag : Dag
-        What causes what.
+        The causes of every node.
     equations : dict of str to Equation
         The equation of every node that has causes.
     groups : tuple of dict of str to int
-        The groups seen: a code per protected attribute.
+        The groups that occur: a code per protected attribute.
     """
 
     dag: Dag
@@ -271,7 +270,7 @@ class StructuralModel:
         held: Mapping[str, np.ndarray] | None = None,
         resolve: bool = True,
     ) -> dict[str, np.ndarray]:
-        """Return all nodes as they would be if everybody were of one group.
+        """Return all nodes as they would be if everyone belonged to one group.
 
         Parameters
         ----------
@@ -280,9 +279,9 @@ class StructuralModel:
         group : mapping of str to int
             The group, a code per attribute.
         direct : mapping, optional
-            Another group for the score's own equation: only the mediators then follow ``group``.
+            Another group for the equation of the score; only mediators then use ``group``.
         held : mapping of str to ndarray, optional
-            Nodes that are held at these values.
+            Nodes that are fixed at these values.
         resolve : bool
             Keep resolving mediators as observed.
         """
@@ -302,7 +301,7 @@ class StructuralModel:
         return {**people.values, **moved}
 
     def scores(self, people: People, reference: Mapping[str, int] | None) -> np.ndarray:
-        """Return the counterfactual scores: of one group, or the mean over all groups seen."""
+        """Return the counterfactual scores in one group, or their mean over all groups."""
         groups = self.groups if reference is None else (reference,)
         total = np.zeros(people.n)
         for group in groups:
@@ -334,10 +333,10 @@ def fit_model(
             regressor=regressor,
             classifier=classifier,
         )
-    return StructuralModel(dag, equations, seen_groups_of(people, dag))
+    return StructuralModel(dag, equations, occurring_groups(people, dag))
 
 
-def seen_groups_of(people: People, dag: Dag) -> tuple[dict[str, int], ...]:
+def occurring_groups(people: People, dag: Dag) -> tuple[dict[str, int], ...]:
     """Return the groups that occur, as a code per protected attribute."""
     table = np.column_stack([people.codes[name] for name in dag.protected])
     return tuple(
@@ -350,18 +349,18 @@ def people_of(
     columns: Mapping[str, np.ndarray],
     categories: Mapping[str, Sequence[Any]] | None = None,
 ) -> People:
-    """Take the columns of the DAG: codes of the protected ones, numbers of all others.
+    """Return the columns of the DAG: codes of the protected ones, numbers of all others.
 
-    ``categories`` are the groups seen in fit; None when fitting.
+    ``categories`` are the groups in fit; None when fitting.
     """
     for node in dag.causes:
         if node not in columns:
             hint = suggest(node, list(columns))
-            raise DataError(f"dag must name columns of X, and {node!r} is not there{hint}")
+            raise DataError(f"dag must name columns of X, got {node!r}{hint}")
     codes, labels, values = {}, {}, {}
     for node in dag.causes:
         if node not in dag.protected:
-            values[node] = np.asarray(door.numbers(node, columns[node]), dtype=np.float64)
+            values[node] = np.asarray(inputs.numbers(node, columns[node]), dtype=np.float64)
             continue
         code, found = encode(node, np.asarray(columns[node]), False)
         if categories is None:
@@ -375,13 +374,13 @@ def people_of(
                 f"{node} must be one of the groups {known} seen in fit, got {unseen[0]!r} "
                 f"in row {row}"
             )
-        place = np.array([known.index(label) for label in found], dtype=np.int64)
-        codes[node], labels[node] = place[code], tuple(known)
+        index = np.array([known.index(label) for label in found], dtype=np.int64)
+        codes[node], labels[node] = index[code], tuple(known)
     return People(values, codes, labels)
 
 
-def refuse_unvarying(dag: Dag, people: People) -> None:
-    """Refuse a mediator or a score with one value only, and an attribute with one group."""
+def check_variation(dag: Dag, people: People) -> None:
+    """Raise for a constant mediator or score, and for an attribute with one group."""
     for node in (*dag.mediators, dag.score):
         if people.values[node].min() == people.values[node].max():
             raise DataError(
@@ -391,8 +390,7 @@ def refuse_unvarying(dag: Dag, people: People) -> None:
     for name in dag.protected:
         if len(people.labels[name]) < 2:
             raise DataError(
-                f"{name} must hold at least two groups, or there is nothing to compare; got "
-                f"{people.labels[name][0]!r} only"
+                f"{name} must hold at least two groups, got {people.labels[name][0]!r} only"
             )
 
 
@@ -402,7 +400,7 @@ def reference_codes(
     labels: Mapping[str, Sequence[Any]],
     groups: Sequence[Mapping[str, int]],
 ) -> dict[str, int]:
-    """Return a reference group as a code per attribute, or say what is wrong with it."""
+    """Return a reference group as a code per attribute; raise if it is wrong."""
     if not isinstance(wanted, Mapping):
         if len(names) > 1:
             raise DataError(

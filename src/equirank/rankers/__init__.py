@@ -1,4 +1,4 @@
-"""Rankers: everything that learns to rank, scikit-learn estimators."""
+"""Rankers: scikit-learn estimators that learn to rank."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""The public list of this room."""
+"""Public names of this package."""
 
 from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
 from .boosting.fair_reduction import FairReduction as FairReduction

@@ -1,21 +1,26 @@
-"""Early stopping: a metric followed on validation data, round by round."""
+"""Early stopping: a metric that is computed on validation data after each round."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from ..core.data import RankingData
+from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.metric import Metric
+from ..core.params import AnyOf, Instance, Integer, Number, Optional
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.splits import query_train_test_split
 
-__all__ = ["Watch", "held_out", "metric_value", "one_metric"]
+__all__ = ["METRIC", "EarlyStopping", "Watch", "held_out", "metric_value", "one_metric"]
+
+#: The constraint of a parameter that is one metric.
+METRIC = AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))
 
 
 def one_metric(metric: Any) -> Metric:
-    """Read the metric to watch."""
+    """Return the metric that a parameter names; more than one is an error."""
     found = parse_metrics(metric)
     if len(found) > 1:
         raise DataError(f"metric must be one metric, got {len(found)}")
@@ -23,7 +28,7 @@ def one_metric(metric: Any) -> Metric:
 
 
 def metric_value(metric: Metric, data: RankingData, score: np.ndarray) -> float:
-    """Return a metric's summary on stored rows ranked by these scores."""
+    """Return the summary of a metric on stored rows ranked by these scores."""
     ranking = Ranking.from_scores(data, data.to_original(score))
     return float(metric.summarize(metric.per_query(ranking))[0])
 
@@ -31,9 +36,9 @@ def metric_value(metric: Metric, data: RankingData, score: np.ndarray) -> float:
 def held_out(
     data: RankingData, validation: Any, random_state: Any, owner: str
 ) -> tuple[RankingData, RankingData | None]:
-    """Return the data to train on and the data to watch, which a share takes from it.
+    """Return the training data and the validation data.
 
-    Whole queries are held out; of data that is one list, rows.
+    A share holds out whole queries, or rows if the data is a single query.
     """
     if validation is None:
         return data, None
@@ -54,7 +59,15 @@ def held_out(
 
 
 class Watch:
-    """Follows a metric on validation data and says when it has not improved for long enough."""
+    """A metric on validation data, computed after each round.
+
+    Attributes
+    ----------
+    values : list of float
+        The metric after each round.
+    best : int
+        The round with the best value, counted from 0; the first of equal ones.
+    """
 
     def __init__(self, data: RankingData, metric: Metric, patience: int | None) -> None:
         metric.check(data)
@@ -64,7 +77,7 @@ class Watch:
         self.best = 0
 
     def add(self, output: np.ndarray) -> bool:
-        """Add a round's scores; say whether to stop."""
+        """Add the scores of a round and return whether to stop."""
         self.scores += output
         self.values.append(metric_value(self.metric, self.data, self.scores))
         at, best = len(self.values) - 1, self.values[self.best]
@@ -73,3 +86,38 @@ class Watch:
         if better or np.isnan(best):
             self.best = at
         return self.patience is not None and at - self.best >= self.patience
+
+
+class EarlyStopping(Declared):
+    """Mixin of rankers that compute a metric on validation data after each round.
+
+    Parameters
+    ----------
+    early_stopping : int, optional
+        Stop after this many rounds without improvement on the validation data, and keep the rounds
+        up to the best.
+    validation : float or RankingData, optional
+        The share of the queries to hold out (of the rows if there is one query), or other data.
+    """
+
+    early_stopping: Annotated[int | None, Optional(Integer(1))] = None
+    validation: Annotated[
+        Any,
+        AnyOf(
+            Number(0.0, 1.0, open_low=True, open_high=True),
+            Optional(Instance(RankingData, "a RankingData")),
+        ),
+    ] = None
+    random_state: Any = None
+
+    def _split_validation(self, data: RankingData, metric: Any) -> tuple[RankingData, Watch | None]:
+        """Return the training data, and the watch on the validation data if there is any."""
+        train, watched = held_out(data, self.validation, self.random_state, type(self).__name__)
+        if watched is not None:
+            return train, Watch(watched, one_metric(metric), self.early_stopping)
+        if self.early_stopping is not None:
+            raise DataError(
+                "validation must be a share of the queries or a RankingData if early_stopping "
+                "is given, got None"
+            )
+        return train, None

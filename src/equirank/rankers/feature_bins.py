@@ -1,9 +1,9 @@
-"""Features cut into bins once, so that the search for a stump is one pass over small integers."""
+"""Quantile bins of features, which make the search for a stump one pass over small integers."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,23 +12,23 @@ from ..core.random import generator
 __all__ = ["Bins", "Workers", "bin_features"]
 
 
-#: Rows from which the quantiles of a feature with many values are taken.
+#: Number of rows from which the quantiles of a feature with many values are computed.
 SAMPLE = 200_000
-#: Rows one thread works on at a time, and so few that a second thread does not pay.
+#: Least work per thread; for less, a second thread costs more than it saves.
 CHUNK = 1 << 15
-#: Features whose columns are laid out together.
+#: Number of features whose columns are copied together.
 COLUMNS = 16
 
 
 class Workers:
-    """Threads that share out compiled loops; one thread works in the caller's own."""
+    """Pool of threads for compiled loops; with one thread, work runs in the calling thread."""
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
         self.pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
 
     def share(self, work: Callable[[int, int], Any], count: int, cost: int) -> list[Any]:
-        """Call ``work(begin, end)`` over parts of ``range(count)``; ``cost`` is all of the work."""
+        """Call ``work(begin, end)`` over parts of ``range(count)``; ``cost`` is the total work."""
         parts = 1 if self.pool is None else min(self.n_threads, count, max(1, cost // CHUNK))
         if parts <= 1 or self.pool is None:
             return [work(0, count)] if count else []
@@ -36,21 +36,25 @@ class Workers:
         waiting = [self.pool.submit(work, *cuts[at : at + 2]) for at in range(parts)]
         return [job.result() for job in waiting]
 
-    def close(self) -> None:
-        """Let the threads go."""
+    def __enter__(self) -> Self:
+        """Return the pool."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Stop the threads."""
         if self.pool is not None:
             self.pool.shutdown()
 
 
 @dataclass(eq=False)
 class Bins:
-    """Bin codes, feature by row, and the thresholds between the bins.
+    """Bin codes (features x rows), and the thresholds between the bins.
 
     Attributes
     ----------
     codes : ndarray
-        ``codes[f, i]`` counts the thresholds of feature f below row i's value; a missing value has
-        the last code, ``missing``.
+        ``codes[f, i]`` is the number of thresholds of feature f below the value of row i; a missing
+        value has the last code, ``missing``.
     edges : ndarray
         ``edges[f, :n_edges[f]]`` are the thresholds, ascending.
     """
@@ -63,7 +67,7 @@ class Bins:
     sums: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make room for the histograms."""
+        """Allocate the histograms."""
         self.sums = np.zeros((len(self.codes), self.missing + 1))
 
     def histograms(self, potential: np.ndarray, workers: Workers) -> np.ndarray:
@@ -84,8 +88,8 @@ def bin_features(
 ) -> Bins:
     """Bin the features of the rows, in the order of ``rows``.
 
-    A feature with at most ``max_bins`` distinct values gets a threshold between any two of them;
-    others get quantiles (of a sample of 200,000 rows where there are more).
+    A feature with at most ``max_bins`` distinct values has a threshold between any two neighbours;
+    other features have quantiles, those of a sample if there are more than 200,000 rows.
     """
     n_rows, n_features = len(rows), X.shape[1]
     sample = None
@@ -114,7 +118,7 @@ def bin_features(
 def _codes(
     X: np.ndarray, rows: np.ndarray, edges: np.ndarray, n_edges: np.ndarray, workers: Workers
 ) -> np.ndarray:
-    """Write every value's bin, through a table over an even grid of each feature's range."""
+    """Compute the bin of every value with a lookup table over an even grid of the feature."""
     from ..kernels.stumps import digitise
 
     n_features, missing = len(edges), int(n_edges.max(initial=0)) + 1
@@ -129,8 +133,8 @@ def _codes(
         spread = cuts[-1] / 2 - cuts[0] / 2
         width[feature] = (cells - 1) / 2 / spread if spread > 0 else 0.0
         width[feature] = width[feature] if np.isfinite(width[feature]) else 0.0
-        place = np.clip((cuts - low[feature]) * width[feature], 0, cells).astype(np.int64)
-        table[feature, 1:] = np.cumsum(np.bincount(place, minlength=cells + 1))
+        cell = np.clip((cuts - low[feature]) * width[feature], 0, cells).astype(np.int64)
+        table[feature, 1:] = np.cumsum(np.bincount(cell, minlength=cells + 1))
     kind = np.uint8 if missing < 256 else np.uint16 if missing < 65536 else np.int32
     codes = np.empty((n_features, len(rows)), dtype=kind)
     workers.share(
@@ -142,7 +146,7 @@ def _codes(
 
 
 def _thresholds(values: np.ndarray, whole: np.ndarray | None, max_bins: int | None) -> np.ndarray:
-    """Return the thresholds of one feature, from its values or a sample of the whole column."""
+    """Return the thresholds of one feature, given its values or a sample and the whole column."""
     values = np.sort(values)
     values = values[: len(values) - np.count_nonzero(np.isnan(values))]
     distinct = _distinct(values)
@@ -151,19 +155,19 @@ def _thresholds(values: np.ndarray, whole: np.ndarray | None, max_bins: int | No
         distinct = found[~np.isnan(found)]
     if max_bins is None or len(distinct) <= max_bins:
         return _between(distinct[:-1], distinct[1:])
-    places = np.linspace(0, len(values), max_bins + 1)[1:-1].astype(np.int64)
-    upper = np.unique(values[places])
+    ranks = np.linspace(0, len(values), max_bins + 1)[1:-1].astype(np.int64)
+    upper = np.unique(values[ranks])
     upper = upper[upper > values[0]]
     return _between(distinct[np.searchsorted(distinct, upper) - 1], upper)
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
-    """Return the distinct values of sorted ones."""
+    """Return the distinct values of a sorted array."""
     return values[np.concatenate([[True], values[1:] != values[:-1]])] if len(values) else values
 
 
 def _between(lower: np.ndarray, upper: np.ndarray) -> np.ndarray:
-    """Return numbers from ``lower`` on and below ``upper``: the middle, where there is one."""
+    """Return thresholds in [lower, upper): the midpoint, or ``lower`` if rounding prevents it."""
     lower, upper = lower.astype(np.float64), upper.astype(np.float64)
     middle = 0.5 * lower + 0.5 * upper
     return np.where((middle >= lower) & (middle < upper), middle, lower)

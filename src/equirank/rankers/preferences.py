@@ -1,19 +1,21 @@
-"""Explicit preferences between rows: how all rankers read them."""
+"""Explicit preferences between rows, and the base class of rankers that learn from them."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.inputs import numbers
-from ..core.params import check_params
+from ..core.pair_cost import PairCost
+from ..core.params import Choice, Instance, Optional, check_params
+from ..core.ranker import Ranker
 
 __all__ = [
+    "PairRanker",
     "checked_pairs",
     "checked_preferences",
-    "data_of_pairs",
     "grades_from_pairs",
     "pairs_from_grades",
     "pairs_from_order",
@@ -21,10 +23,59 @@ __all__ = [
 ]
 
 
+class PairRanker(Ranker):
+    """Base of rankers that learn from pairs: those of unequal relevance, or explicit ones.
+
+    ``unused_with_pairs`` names the parameters that must be None in `fit_pairs`.
+    """
+
+    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
+    unused_with_pairs: ClassVar[tuple[str, ...]] = ("pair_cost",)
+
+    cost_combination: Annotated[str, Choice("product", "sum", "mean")] = "product"
+    pair_cost: Annotated[
+        PairCost | None, Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)"))
+    ] = None
+
+    def fit_pairs(self, X: Any, pairs: Any, preference: Any = None, weight: Any = None) -> Self:
+        """Learn from explicit preferences between rows, which may be intransitive.
+
+        Parameters
+        ----------
+        X : array-like, data frame or RankingData
+            Features, sparse if `fit` accepts sparse features. Of a `RankingData` only they are
+            used.
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
+        preference : array-like, optional
+            Per pair: > 0 if the first row is preferred, < 0 if the second is; pairs with 0 are
+            ignored. The absolute value weights the pair.
+        weight : array-like, optional
+            Further weight per pair, >= 0: the cost of misordering it.
+        """
+        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        if any(getattr(self, name) is not None for name in self.unused_with_pairs):
+            unused = " and ".join(self.unused_with_pairs)
+            raise DataError(f"{unused} must be None to fit explicit pairs")
+        data = self._training_data(*without_grades(X), None, None, None, None)
+        rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
+        first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
+        self.groups_, self.data_fingerprint_ = {}, data.fingerprint()
+        self._fit_preferences(data, rows[first], rows[second], cost)
+        self.is_fitted_ = True
+        return self
+
+    def _fit_preferences(
+        self, data: RankingData, first: np.ndarray, second: np.ndarray, cost: np.ndarray
+    ) -> None:
+        """Learn that the stored rows ``first`` are preferred to ``second``, at these costs."""
+        raise TypeError(f"{type(self).__name__} must define _fit_preferences")
+
+
 def checked_pairs(
     pairs: Any, preference: Any, weight: Any, n_rows: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the pairs of row numbers, the preference of each (1 where none) and its weight.
+    """Return the pairs of row numbers, the preference of each (1 by default) and its weight.
 
     Examples
     --------
@@ -39,7 +90,7 @@ def checked_pairs(
             f"{table.shape}"
         )
     if len(table) == 0:
-        raise DataError("pairs must hold at least one pair, got 0")
+        raise DataError("pairs must contain at least one pair, got 0")
     bad = ((table < 0) | (table >= n_rows)).any(axis=1) | (table[:, 0] == table[:, 1])
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
@@ -58,7 +109,7 @@ def checked_pairs(
 def checked_preferences(
     pairs: Any, preference: Any, weight: Any, n_rows: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the preferred rows, the other rows, and what each pair weighs.
+    """Return the preferred rows, the rows they are preferred to, and the weight of each pair.
 
     Examples
     --------
@@ -71,29 +122,12 @@ def checked_preferences(
     cost = np.abs(sign) * extra
     kept = cost > 0
     if not kept.any():
-        raise DataError("preference and weight must leave at least one pair that weighs something")
+        raise DataError("preference and weight must leave at least one pair of weight > 0")
     return first[kept], second[kept], cost[kept].astype(np.float64)
 
 
-def data_of_pairs(
-    model: Any, X: Any, pairs: Any, preference: Any, weight: Any, unused: tuple[str, ...]
-) -> tuple[RankingData, np.ndarray, np.ndarray, np.ndarray]:
-    """Begin a fit to explicit pairs: the data, and preferred and other stored rows with weights.
-
-    Parameters that say nothing about explicit pairs (``unused``) must be None.
-    """
-    check_params(type(model).__name__, model.get_params(deep=False), model.params)
-    if any(getattr(model, name) is not None for name in unused):
-        raise DataError(f"{' and '.join(unused)} must be None to fit explicit pairs")
-    data = model._training_data(*without_grades(X), None, None, None, None)
-    rows = np.arange(data.n_rows) if data.rows is None else np.argsort(data.rows)
-    first, second, cost = checked_preferences(pairs, preference, weight, data.n_rows)
-    model.groups_, model.data_fingerprint_ = {}, data.fingerprint()
-    return data, rows[first], rows[second], cost
-
-
 def without_grades(X: Any) -> tuple[Any, Any]:
-    """Return X with a relevance of 0 for every row, which stands for none."""
+    """Return X and a relevance of 0 for every row."""
     if isinstance(X, RankingData):
         return replace(X, y=np.zeros(X.n_rows), query_weight=None), None
     n_rows = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X)
@@ -110,9 +144,9 @@ def _per_pair(name: str, values: Any, n_pairs: int) -> np.ndarray:
 
 
 def pairs_from_grades(y: Any, *, qid: Any = None) -> np.ndarray:
-    """List all pairs of a query with unequal relevance, the better row first.
+    """List all pairs of a query with unequal relevance, the more relevant row first.
 
-    Equal grades make no pair. There are up to ``n (n - 1) / 2`` pairs of a query of n rows.
+    Rows of equal relevance form no pair. A query of n rows has up to ``n (n - 1) / 2`` pairs.
 
     Parameters
     ----------
@@ -124,7 +158,7 @@ def pairs_from_grades(y: Any, *, qid: Any = None) -> np.ndarray:
     Returns
     -------
     ndarray of int of shape (n_pairs, 2)
-        Row numbers, for ``fit_pairs``; ordered by the better row, then the other.
+        Row numbers, for ``fit_pairs``; sorted by the more relevant row, then the less relevant.
 
     Examples
     --------
@@ -136,13 +170,13 @@ def pairs_from_grades(y: Any, *, qid: Any = None) -> np.ndarray:
     grade, query = np.asarray(data.y), data.query_of_rows()
     order = np.lexsort((grade, query))
     grade, query = grade[order], query[order]
-    place = np.arange(len(order))
+    position = np.arange(len(order))
     new = np.concatenate([[True], np.diff(query) != 0])
     level = new | np.concatenate([[True], np.diff(grade) != 0])
-    begin = np.maximum.accumulate(np.where(new, place, 0))
-    end = np.maximum.accumulate(np.where(level, place, 0))
-    count = end - begin  # rows of the same list below each row
-    first = np.repeat(place, count)
+    begin = np.maximum.accumulate(np.where(new, position, 0))
+    end = np.maximum.accumulate(np.where(level, position, 0))
+    count = end - begin  # rows of the same query with lower relevance
+    first = np.repeat(position, count)
     second = np.arange(len(first)) - np.repeat(np.cumsum(count) - count - begin, count)
     rows = order if data.rows is None else data.rows[order]
     pairs = np.stack([rows[first], rows[second]], axis=1)
@@ -150,14 +184,14 @@ def pairs_from_grades(y: Any, *, qid: Any = None) -> np.ndarray:
 
 
 def pairs_from_order(order: Any, *, adjacent: bool = False) -> np.ndarray:
-    """List the pairs of a total order, the better row first.
+    """List the pairs of a total order, the higher ranked row first.
 
     Parameters
     ----------
     order : array-like of int
         Row numbers, best first, such as ``ranking.order(query)``; each once.
     adjacent : bool
-        Only neighbours, n - 1 pairs; otherwise all ``n (n - 1) / 2``.
+        List only neighbours, n - 1 pairs, instead of all ``n (n - 1) / 2``.
 
     Returns
     -------
@@ -189,10 +223,10 @@ def pairs_from_order(order: Any, *, adjacent: bool = False) -> np.ndarray:
 def grades_from_pairs(
     pairs: Any, preference: Any = None, weight: Any = None, *, n_rows: int
 ) -> np.ndarray:
-    """Return each row a grade: how often it was preferred, by weight.
+    """Return the grade of each row: the total weight of the pairs in which it was preferred.
 
-    A pair without a preference counts for nobody. A row that never won, and one that was never
-    compared, have 0. Contradictory pairs each count.
+    A pair with preference 0 does not count. A row that was never preferred, or never compared, has
+    grade 0. Contradictory pairs all count.
 
     Parameters
     ----------

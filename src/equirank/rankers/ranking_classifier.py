@@ -1,9 +1,8 @@
-"""Cuts of a line into ordered classes at the least cost."""
+"""RankingClassifier: a classifier made of rankers, by calibration or by cuts of the scores."""
 
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -12,9 +11,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import inputs as door
+from ..core import inputs
+from ..core.declared import Declared
 from ..core.errors import DataError
-from ..core.params import Choice, Constraint, Instance, Integer, Optional, check_params
+from ..core.params import Choice, Instance, Integer, Optional, check_params
 from ..core.persistence import load, save
 from ..core.random import as_seed
 from ..core.ranker import Ranker
@@ -25,20 +25,20 @@ __all__ = ["RankingClassifier", "ordered_cuts"]
 
 
 def ordered_cuts(score: np.ndarray, truth: np.ndarray, cost: np.ndarray) -> np.ndarray:
-    """Find the cuts between ordered classes that cost the least on given scores.
+    """Return the cuts between ordered classes that have the least total cost on given scores.
 
-    ``cost[i, j]`` is what it costs to put an item of class ``truth == i`` into class j; an item's
-    class is the number of cuts below its score. A cut lies half-way between two scores, or at
-    infinity. Of equally cheap cuts the lowest are taken, from the last to the first. Equal scores
-    are never separated.
+    ``cost[i, j]`` is the cost of assigning an item of class ``truth == i`` to class j; the class of
+    an item is the number of cuts below its score. A cut is half-way between two scores, or
+    infinite. Among cuts of equal cost the lowest are chosen, from the last to the first. Equal
+    scores are never separated.
     """
     order = np.argsort(score, kind="stable")
     line, n_classes = score[order], len(cost)
     ends = np.append(np.flatnonzero(line[1:] != line[:-1]) + 1, len(line))
-    places = np.append(0, ends)  # how many items may lie below a cut
+    below = np.append(0, ends)  # number of items below each possible cut
     spent = np.zeros((n_classes, len(line) + 1))
     np.cumsum(cost[truth[order]].T, axis=1, out=spent[:, 1:])
-    spent = spent[:, places]
+    spent = spent[:, below]
     best = spent[0]
     chosen = []
     for j in range(1, n_classes):
@@ -47,7 +47,7 @@ def ordered_cuts(score: np.ndarray, truth: np.ndarray, cost: np.ndarray) -> np.n
         new = np.append(True, saved[1:] < least[:-1])
         chosen.append(np.maximum.accumulate(np.where(new, np.arange(len(saved)), 0)))
         best = least + spent[j]
-    at = len(places) - 1
+    at = len(below) - 1
     cuts = np.empty(n_classes - 1)
     with np.errstate(invalid="ignore"):
         edges = np.concatenate([[-np.inf], 0.5 * line[ends[:-1] - 1] + 0.5 * line[ends[:-1]]])
@@ -62,30 +62,31 @@ def _has_probabilities(model: Any) -> bool:
     return bool(model.scheme != "thresholds")
 
 
-class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Turns a ranker into a classifier of two or more classes.
+class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier of two or more classes made of rankers.
 
-    ``"one_vs_rest"`` fits one ranker per class that puts its rows above all others; the class with
-    the largest calibrated score wins. ``"one_vs_one"`` fits one ranker per pair of classes; each
-    gives its calibrated probability to its two classes as votes. ``"thresholds"`` fits one ranker
-    that orders the classes (in sorted order) and cuts its scores on the training rows where that
-    costs the least. Classes that come out equal go to the first. Rows with equal scores are in the
-    same class. No row, or one class only, is an error.
+    ``"one_vs_rest"`` fits one ranker per class that ranks its rows above all others; the class with
+    the largest calibrated score is predicted. ``"one_vs_one"`` fits one ranker per pair of classes;
+    its calibrated probabilities are votes for the two classes. ``"thresholds"`` fits one ranker
+    that orders the classes (sorted), and cuts its scores on the training rows at least cost. The
+    first of equal classes is predicted. Rows with equal scores are in the same class. No row, or a
+    single class, is an error.
 
     Parameters
     ----------
     ranker : Ranker, optional
-        The ranker; None is ``RankBoost()``.
+        The ranker; by default ``RankBoost()``.
     scheme : {"one_vs_rest", "one_vs_one", "thresholds"}
         See above.
     class_cost : array-like of shape (n_classes, n_classes), optional
-        ``class_cost[i][j]`` is what it costs to decide for class j where class i is right; 0 on the
-        diagonal. None: every mistake costs 1. One_vs_rest then decides for the least expected cost,
-        one_vs_one weighs the votes of a pair by the cost of that pair, thresholds cuts accordingly.
+        ``class_cost[i][j]`` is the cost of predicting class j for a row of class i; 0 on the
+        diagonal. By default every mistake costs 1. With costs, one_vs_rest predicts the class of
+        least expected cost, one_vs_one weights the votes of a pair by its cost, and thresholds cuts
+        accordingly.
     calibration : {"sigmoid", "isotonic"}
         Platt's sigmoid or an isotonic curve.
     calibration_folds : int or None
-        Scores are calibrated on folds left out, each of which costs one further fit; None takes the
+        Scores are calibrated out of fold, and each fold costs one further fit; None uses the
         training scores.
     random_state : int, Generator, RandomState or None
         Seed of the folds.
@@ -110,34 +111,24 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['cold', 'mild', 'warm']
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "ranker": Optional(Instance(Ranker, "a Ranker")),
-        "scheme": Choice("one_vs_rest", "one_vs_one", "thresholds"),
-        "calibration": Choice("sigmoid", "isotonic"),
-        "calibration_folds": Optional(Integer(2)),
-    }
     file_attributes: ClassVar[tuple[str, ...]] = ("rankers_",)
+    positional: ClassVar[tuple[str, ...]] = ("ranker", "scheme")
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True, "sensitive_features": True}
 
-    def __init__(
-        self,
-        ranker: Ranker | None = None,
-        scheme: Literal["one_vs_rest", "one_vs_one", "thresholds"] = "one_vs_rest",
-        *,
-        class_cost: Any = None,
-        calibration: Literal["sigmoid", "isotonic"] = "sigmoid",
-        calibration_folds: int | None = 3,
-        random_state: Any = None,
-    ) -> None:
-        self.ranker = ranker
-        self.scheme = scheme
-        self.class_cost = class_cost
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.random_state = random_state
+    ranker: Annotated[Ranker | None, Optional(Instance(Ranker, "a Ranker"))] = None
+    scheme: Annotated[
+        Literal["one_vs_rest", "one_vs_one", "thresholds"],
+        Choice("one_vs_rest", "one_vs_one", "thresholds"),
+    ] = "one_vs_rest"
+    class_cost: Any = None
+    calibration: Annotated[Literal["sigmoid", "isotonic"], Choice("sigmoid", "isotonic")] = (
+        "sigmoid"
+    )
+    calibration_folds: Annotated[int | None, Optional(Integer(2))] = 3
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, *, cost: Any = None, sensitive_features: Any = None) -> Self:
-        """Learn to decide.
+        """Fit the rankers and their calibration.
 
         Parameters
         ----------
@@ -146,7 +137,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like
             The class of each row.
         cost, sensitive_features : array-like, optional
-            Handed on to the ranker, row by row.
+            Passed to the ranker.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         missing = "allow-nan" if self._base().__sklearn_tags__().input_tags.allow_nan else True
@@ -154,10 +145,12 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise DataError(f"y must hold two classes or more, got one class: {self.classes_[0]!r}")
+            raise DataError(
+                f"y must contain at least two classes, got one class: {self.classes_[0]!r}"
+            )
         given = {"cost": cost, "sensitive_features": sensitive_features}
         rows = {name: np.asarray(v) for name, v in given.items() if v is not None}
-        door.same_length({"X": X, **rows})
+        inputs.same_length({"X": X, **rows})
         self.cost_matrix_ = self._cost_matrix()
         self.rankers_: list[Any] = []
         self.cuts_ = np.zeros(0)
@@ -180,21 +173,21 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.scheme == "thresholds":
             at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X), side="left")
             return self.classes_[at]
-        chances = self._chances(X)
+        probabilities = self._probabilities(X)
         if self.scheme == "one_vs_one":
-            return self.classes_[self._votes(chances, self.cost_matrix_).argmax(axis=1)]
-        shares = self._shares(chances)
+            return self.classes_[self._votes(probabilities, self.cost_matrix_).argmax(axis=1)]
+        shares = self._shares(probabilities)
         if self.class_cost is None:
             return self.classes_[shares.argmax(axis=1)]
         return self.classes_[(shares @ self.cost_matrix_).argmin(axis=1)]
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; the scheme thresholds has none."""
-        chances = self._chances(self._checked(X))
+        """Return the probability of each class; not available for ``"thresholds"``."""
+        probabilities = self._probabilities(self._checked(X))
         if self.scheme == "one_vs_rest":
-            return self._shares(chances)
-        votes = self._votes(chances, np.ones_like(self.cost_matrix_))
+            return self._shares(probabilities)
+        votes = self._votes(probabilities, np.ones_like(self.cost_matrix_))
         return votes / votes.sum(axis=1, keepdims=True)
 
     def save(self, folder: str | Path) -> None:
@@ -203,7 +196,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         save(self, folder)
 
     def __sklearn_tags__(self) -> Any:
-        """Allow missing features where the ranker does."""
+        """Allow missing features if the ranker does."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self._base().__sklearn_tags__().input_tags.allow_nan
         return tags
@@ -225,7 +218,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return matrix
 
     def _problems(self, codes: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """List the problems of two classes: which rows, and which of them are to be above."""
+        """Return the binary problems: the rows of each, and which of them are positive."""
         size = len(self.classes_)
         if self.scheme == "thresholds":
             return []
@@ -242,8 +235,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Any, tuple[np.ndarray, np.ndarray]]:
         """Fit the ranker of two classes and the calibration of its scores.
 
-        Scores of a ranker mean nothing but an order, so that those of different folds are brought
-        to one scale: mean 0 and spread 1 over all rows.
+        Rankers define an order only, so the scores of each fold are standardised over all rows.
         """
         y = positive.astype(np.float64)
         model = clone(self._base()).fit(X, y, **given)
@@ -260,8 +252,8 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         score = score * (whole.std() or 1.0) + whole.mean()
         return model, fit_calibration(score, positive, self.calibration)
 
-    def _chances(self, X: np.ndarray) -> np.ndarray:
-        """Return each ranker's calibrated probability (rows x rankers)."""
+    def _probabilities(self, X: np.ndarray) -> np.ndarray:
+        """Return the calibrated probability of each ranker (rows x rankers)."""
         ends = np.cumsum(self.curve_size_)
         columns = []
         for model, begin, end in zip(self.rankers_, ends - self.curve_size_, ends, strict=True):
@@ -269,18 +261,18 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             columns.append(calibrated(model.predict(X), curve, self.calibration))
         return np.stack(columns, axis=1)
 
-    def _shares(self, chances: np.ndarray) -> np.ndarray:
+    def _shares(self, probabilities: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 2:
-            return np.concatenate([1.0 - chances, chances], axis=1)
-        total = chances.sum(axis=1, keepdims=True)
+            return np.concatenate([1.0 - probabilities, probabilities], axis=1)
+        total = probabilities.sum(axis=1, keepdims=True)
         even = 1.0 / len(self.classes_)
-        return np.where(total > 0, chances / np.where(total > 0, total, 1.0), even)
+        return np.where(total > 0, probabilities / np.where(total > 0, total, 1.0), even)
 
-    def _votes(self, chances: np.ndarray, cost: np.ndarray) -> np.ndarray:
-        """Add up what each class gets from its pairs, weighed by what it costs to miss it."""
+    def _votes(self, probabilities: np.ndarray, cost: np.ndarray) -> np.ndarray:
+        """Sum the votes of each class over its pairs, weighted by the cost of missing it."""
         size = len(self.classes_)
-        votes = np.zeros((len(chances), size))
-        for (a, b), share in zip(combinations(range(size), 2), chances.T, strict=True):
+        votes = np.zeros((len(probabilities), size))
+        for (a, b), share in zip(combinations(range(size), 2), probabilities.T, strict=True):
             votes[:, a] += (1.0 - share) * cost[a, b]
             votes[:, b] += share * cost[b, a]
         return votes
@@ -305,7 +297,7 @@ class RankingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _packed(
     curves: list[tuple[np.ndarray, np.ndarray]],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lay calibration curves end to end, so that they can be saved as plain arrays."""
+    """Concatenate calibration curves, so that they are saved as plain arrays."""
     if not curves:
         return np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64)
     x, y = (np.concatenate(parts) for parts in zip(*curves, strict=True))

@@ -1,6 +1,5 @@
-"""Calibration: from the scores of a classifier to probabilities."""
+"""Scikit-learn models inside rankers: constraint, calibration of scores, safe files."""
 
-import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,14 +27,14 @@ def fit_calibration(
     Returns
     -------
     tuple of two ndarrays
-        Of the sigmoid its slope (one value) and its intercept; of the curve its corners.
+        Slope (one value) and intercept of the sigmoid, or the corners of the curve.
     """
     if method == "isotonic":
         curve = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
         curve.fit(score, positive.astype(float))
         return curve.X_thresholds_.astype(float), curve.y_thresholds_.astype(float)
     plus, minus = int(positive.sum()), int((~positive).sum())
-    # Platt's targets: not quite 0 and 1, so that separable scores have a finite slope
+    # Platt's targets differ from 0 and 1, so that separable scores have a finite slope
     target = np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0))
     spread = float(score.std()) or 1.0
     model = LogisticRegression(C=1e6, max_iter=1000)
@@ -46,7 +45,7 @@ def fit_calibration(
 
 
 def calibrated(score: np.ndarray, curve: Map, method: str) -> np.ndarray:
-    """Return the probabilities that belong to scores."""
+    """Return the calibrated probability of each score."""
     if method == "isotonic":
         return np.interp(score, *curve)
     slope, intercept = curve
@@ -56,7 +55,7 @@ def calibrated(score: np.ndarray, curve: Map, method: str) -> np.ndarray:
 
 NAME = "estimators.skops"
 
-#: Trees, which skops does not trust by itself: their nodes are checked after reading.
+#: Trees, which skops does not trust by default: their nodes are checked after reading.
 TREES = frozenset(
     {
         "sklearn.tree._tree.Tree",
@@ -67,7 +66,7 @@ TREES = frozenset(
 
 @dataclass(frozen=True)
 class ScikitModel:
-    """A parameter that is a classifier or a regressor with scikit-learn's interface.
+    """Constraint of a parameter that is a classifier or a regressor with scikit-learn's interface.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class ScikitModel:
     kind: Literal["classifier", "regressor"]
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a model; a class is not, an object is."""
+        """Return whether the value is such a model, and not its class."""
         if not isinstance(value, BaseEstimator) or not hasattr(value, "fit"):
             return False
         return bool(is_classifier(value) if self.kind == "classifier" else is_regressor(value))
@@ -95,11 +94,12 @@ def write_models(folder: Path, models: dict[str, Any]) -> None:
 
 
 def read_models(folder: Path, classes: Iterable[type]) -> dict[str, Any]:
-    """Read what `write_models` wrote: parts of scikit-learn and NumPy, and the classes named.
+    """Read what `write_models` wrote: parts of scikit-learn and NumPy, and ``classes``.
 
-    Beside what skops trusts by itself, classes of scikit-learn that are written in Python are
-    taken, and trees, whose nodes are checked. Functions never are, since a model could be made to
-    call them; nor other compiled classes, which a damaged file could lead out of their memory.
+    Besides the types that skops trusts, classes of scikit-learn written in Python are accepted, and
+    trees, whose nodes are checked. Functions are refused, since a model could be made to call them,
+    and so are other compiled classes, since a damaged file could make them read outside their
+    memory.
     """
     skops = require("skops.io", "save")
     unknown = set(skops.get_untrusted_types(file=folder / NAME))
@@ -107,56 +107,56 @@ def read_models(folder: Path, classes: Iterable[type]) -> dict[str, Any]:
     strange = sorted(name for name in unknown - named if not _in_python(name))
     if strange:
         raise FormatError(
-            f"{str(folder)!r} holds objects of {', '.join(strange)}, which are not trusted by "
-            "themselves; name them in classes= if you trust them"
+            f"{str(folder)!r} contains objects of {', '.join(strange)}, which are not trusted; "
+            "name them in classes= if you trust them"
         )
     models = dict(skops.load(folder / NAME, trusted=sorted(unknown)))
     for tree, width in _trees(models):
         if not _sound(tree, width):
-            raise FormatError(f"{str(folder)!r} is damaged: a tree leads nowhere")
+            raise FormatError(f"{str(folder)!r} is damaged: a tree has an invalid node")
     return models
 
 
 def _in_python(name: str) -> bool:
-    """Return whether a name is that of a class of scikit-learn written in Python."""
+    """Return whether a name is a class of scikit-learn written in Python."""
     module, _, word = name.rpartition(".")
     if module.split(".")[0] != "sklearn":
         return False
     try:
-        source = importlib.import_module(module)
+        source = require(module, "save")
     except ImportError:
         return False
     kind = getattr(source, word, None)
-    here = isinstance(kind, type) and kind.__module__ == module
-    return here and str(getattr(source, "__file__", "")).endswith(".py")
+    defined = isinstance(kind, type) and kind.__module__ == module
+    return defined and str(getattr(source, "__file__", "")).endswith(".py")
 
 
 def _trees(models: Any) -> Iterator[tuple[Any, int]]:
-    """Go through all trees, each with the number of features its owner checks for."""
+    """Yield all trees, each with the number of features of its owner."""
     waiting, seen = [(models, 0)], set()
     while waiting:
-        thing, width = waiting.pop()
-        if id(thing) in seen:
+        owner, width = waiting.pop()
+        if id(owner) in seen:
             continue
-        seen.add(id(thing))
-        kind = type(thing)
+        seen.add(id(owner))
+        kind = type(owner)
         if f"{kind.__module__}.{kind.__qualname__}" in TREES:
-            yield thing, width
+            yield owner, width
             continue
-        width = int(getattr(thing, "n_features_in_", width))
-        if isinstance(thing, dict):
-            parts: Iterable[Any] = thing.values()
-        elif isinstance(thing, list | tuple | set):
-            parts = thing
-        elif isinstance(thing, np.ndarray):
-            parts = thing.ravel().tolist() if thing.dtype == object else ()
+        width = int(getattr(owner, "n_features_in_", width))
+        if isinstance(owner, dict):
+            parts: Iterable[Any] = owner.values()
+        elif isinstance(owner, list | tuple | set):
+            parts = owner
+        elif isinstance(owner, np.ndarray):
+            parts = owner.ravel().tolist() if owner.dtype == object else ()
         else:
-            parts = getattr(thing, "__dict__", {}).values()
+            parts = getattr(owner, "__dict__", {}).values()
         waiting += [(part, width) for part in parts]
 
 
 def _sound(tree: Any, width: int) -> bool:
-    """Return whether every inner node asks for a feature there is and leads on to later nodes."""
+    """Return whether every inner node uses an existing feature and has later nodes as children."""
     if hasattr(tree, "children_left"):
         left, right, feature = tree.children_left, tree.children_right, tree.feature
         inner = left != -1

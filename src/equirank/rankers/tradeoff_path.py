@@ -1,7 +1,6 @@
-"""TradeoffPath: rankers along a parameter, what each is worth, and how to choose among them."""
+"""TradeoffPath: rankers fitted along one parameter, with their NDCG and unfairness."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,26 +16,27 @@ __all__ = ["TradeoffPath", "pareto_points"]
 class TradeoffPath:
     """Rankers along a path of one parameter, with their NDCG and unfairness on validation lists.
 
-    Made by `FairLambdaMART.tradeoff_path` (over alpha) and `FairPGRank.tradeoff_path` (over lam).
+    `FairLambdaMART.tradeoff_path` (over alpha) and `FairPGRank.tradeoff_path` (over lam) return it,
+    and `equirank.plots.tradeoff` draws it.
 
     Parameters
     ----------
     rankers : list of Ranker
         Fitted, one per value.
     values, relevance, unfairness : sequence of float
-        What each was fitted with, and what it is worth on the validation lists.
+        The parameter of each ranker, and its NDCG and unfairness on the validation lists.
     metrics : (str, str)
         Names of the two metrics.
     chance : (float, float)
-        NDCG and unfairness of a random order of the same lists, for the plot.
+        NDCG and unfairness of a random order of the same lists, for the chart.
     parameter : str
-        What the values are of.
+        Name of the parameter.
 
     Attributes
     ----------
     table : Table
-        Of the parameter, NDCG, unfairness and pareto: whether no other point is at least as good in
-        both and better in one.
+        Columns: the parameter, NDCG, unfairness, and pareto (whether no other point is at least as
+        good in both and better in one).
 
     Examples
     --------
@@ -85,13 +85,13 @@ class TradeoffPath:
         max_unfairness: float | None = None,
         weight: float | None = None,
     ) -> Ranker:
-        """Choose a ranker by one rule.
+        """Return the ranker that one rule selects.
 
         Parameters
         ----------
         max_ndcg_loss : float, optional
-            The fairest ranker whose NDCG is at most this share below the largest of the path: 0.01
-            is a loss of 1 %.
+            The fairest ranker whose NDCG is at most this share below the largest of the path; 0.01
+            is a loss of 1%.
         max_unfairness : float, optional
             The ranker with the largest NDCG whose unfairness is at most this.
         weight : float, optional
@@ -100,7 +100,7 @@ class TradeoffPath:
         Raises
         ------
         InfeasibleError
-            Where no ranker of the path is as fair as asked for.
+            If no ranker of the path has an unfairness of at most ``max_unfairness``.
         """
         rules = {
             "max_ndcg_loss": max_ndcg_loss, "max_unfairness": max_unfairness, "weight": weight,
@@ -129,12 +129,8 @@ class TradeoffPath:
             )
         return self.rankers[_best(np.where(allowed, good, -np.inf), -bad)]
 
-    def plot(self, **options: Any) -> Any:
-        """Draw NDCG against unfairness, beside the line of mixtures with a random order.
-
-        Needs the extra ``report``; options go to `equirank.plots.tradeoff`.
-        """
-        plots = import_module("equirank.plots")  # a room above this one, met only when asked for
+    def tradeoff_points(self) -> dict[str, Any]:
+        """Return the arguments of `equirank.plots.tradeoff` that draw this path."""
         good, bad = self.table["NDCG"], self.table["unfairness"]
         best = _best(good, -bad)
         points = {
@@ -144,11 +140,13 @@ class TradeoffPath:
             "front": self.table["pareto"],
             "path": [self.parameter] * len(good),
         }
-        mixture = (self.chance[1], self.chance[0], float(bad[best]), float(good[best]))
-        return plots.tradeoff(
-            Table(points), self.metrics[1], self.metrics[0], mixture=mixture, x_better="lower",
-            **options,
-        )  # fmt: skip
+        return {
+            "points": Table(points),
+            "x": self.metrics[1],
+            "y": self.metrics[0],
+            "mixture": (self.chance[1], self.chance[0], float(bad[best]), float(good[best])),
+            "x_better": "lower",
+        }
 
 
 def _best(value: np.ndarray, tiebreak: np.ndarray) -> int:
@@ -156,7 +154,7 @@ def _best(value: np.ndarray, tiebreak: np.ndarray) -> int:
 
 
 def pareto_points(good: np.ndarray, bad: np.ndarray) -> np.ndarray:
-    """Say of each point whether no other is at least as good in both and better in one."""
+    """Return for each point whether no other is at least as good in both and better in one."""
     no_worse = (good[None, :] >= good[:, None]) & (bad[None, :] <= bad[:, None])
     better = (good[None, :] > good[:, None]) | (bad[None, :] < bad[:, None])
     return np.asarray(~(no_worse & better).any(axis=1))

@@ -1,4 +1,4 @@
-"""What each training pair costs, written so that pairs need not be listed where possible."""
+"""Costs and weights of training pairs, and the list of pairs if costs do not factorise."""
 
 import math
 from collections.abc import Callable
@@ -24,17 +24,17 @@ class CostRule:
     Attributes
     ----------
     item : ndarray or None
-        Cost of each row; None where all are equal.
+        Cost of each row; None if all are equal.
     combination : {"product", "sum", "mean"}
-        How two item costs make one.
+        How two item costs are combined.
     cells, matrix : ndarray
         Cell of each row and cost of each pair of cells.
     listed : PairCost or None
-        A cost that is no function of cells, asked pair by pair.
+        A cost that is not a function of cells, computed pair by pair.
     equal_grades : bool
         Whether pairs of equal relevance in different cells count.
     power : float
-        The costs are raised to this power (signs are kept).
+        The absolute costs are raised to this power.
     """
 
     item: np.ndarray | None
@@ -53,20 +53,20 @@ class CostRule:
 
     @property
     def separable(self) -> bool:
-        """Whether the costs are a short sum of products over items."""
+        """Whether the costs are a sum of few products over items."""
         rooted = self.power != 1.0 and self.item is not None and self.combination != "product"
         return self.listed is None and not rooted
 
     def blind(self) -> "CostRule":
-        """Return the rule under which every pair costs 1."""
+        """Return the rule with a cost of 1 for every pair."""
         return CostRule(None, self.combination, self.cells, np.ones_like(self.matrix))
 
     def to_power(self, power: float) -> "CostRule":
-        """Return the rule whose costs are raised to a power."""
+        """Return the rule with costs raised to a power."""
         return replace(self, power=power)
 
     def terms(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Write the item part as ``sum_t p[t, a] q[t, b]``; None where it is 1 for every pair."""
+        """Return p and q of the item costs ``sum_t p[t, a] q[t, b]``; None if they are all 1."""
         if self.item is None:
             return None
         if self.combination == "product":
@@ -77,7 +77,7 @@ class CostRule:
         return np.stack([c, one]), np.stack([one, c])
 
     def factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the factor of (preferred, other) cells: other of lower, equal and higher grade."""
+        """Return the factors of (preferred, other) cells, by lower, equal and higher grade."""
         matrix = np.sign(self.matrix) * np.abs(self.matrix) ** self.power
         lower, higher = np.maximum(matrix, 0.0), np.maximum(-matrix.T, 0.0)
         equal = np.zeros_like(lower)
@@ -87,12 +87,12 @@ class CostRule:
         return lower, equal, higher
 
     def of_pairs(self, data: RankingData, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the costs of listed pairs of stored rows, signs included."""
+        """Return the signed costs of pairs of stored rows."""
         if self.listed is not None:
             cost = np.asarray(self.listed.pairs(data, first, second), dtype=np.float64)
             if cost.shape != first.shape or not np.isfinite(cost).all():
                 raise DataError(
-                    f"pair_cost {type(self.listed).__name__} must give one finite number per pair"
+                    f"pair_cost {type(self.listed).__name__} must return one finite number per pair"
                 )
         else:
             cost = self.matrix[self.cells[first], self.cells[second]]
@@ -104,9 +104,9 @@ class CostRule:
 
 
 def cost_rule(data: RankingData, combination: str, pair_cost: PairCost | None) -> CostRule:
-    """Read the costs of a data set; equal costs are recognised, so that they change nothing."""
+    """Return the cost rule of a data set; equal costs are dropped, so that they change nothing."""
     item = None if data.cost is None else np.asarray(data.cost, dtype=np.float64)
-    if item is not None:  # relative to the largest, so that no scale of costs over- or underflows
+    if item is not None:  # relative to the largest, to avoid overflow and underflow
         item = None if (item == item[0]).all() else item / item.max()
     cells, matrix = np.zeros(data.n_rows, dtype=np.int32), np.ones((1, 1))
     rule = CostRule(item, combination, cells, matrix)
@@ -126,13 +126,13 @@ def _checked(pair_cost: PairCost, found: Any, n_rows: int) -> tuple[np.ndarray, 
     cells, matrix = np.asarray(found[0], dtype=np.int32), np.asarray(found[1], dtype=np.float64)
     name = type(pair_cost).__name__
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not np.isfinite(matrix).all():
-        raise DataError(f"pair_cost {name} must give a square matrix of finite numbers by cell")
+        raise DataError(f"pair_cost {name} must return a square matrix of finite numbers by cell")
     if cells.shape != (n_rows,) or cells.min() < 0 or cells.max() >= len(matrix):
-        raise DataError(f"pair_cost {name} must give one cell of its matrix per row")
+        raise DataError(f"pair_cost {name} must return one cell of its matrix per row")
     return cells, matrix
 
 
-#: The side of a stump that gives 1/2 where the feature is missing.
+#: The side of a stump with output 1/2 for a missing feature.
 ABSTAIN = 2
 
 
@@ -143,9 +143,9 @@ class Stump:
     Attributes
     ----------
     feature, cut : int
-        It gives 1 where the feature's bin code lies above ``cut``.
+        The output is 1 if the bin code of the feature is above ``cut``.
     side : int
-        What it gives where the feature is missing: 0, 1, or 2 for one half.
+        The output for a missing feature: 0, 1, or 2 for 1/2.
     """
 
     feature: int
@@ -154,21 +154,21 @@ class Stump:
 
     @property
     def abstains(self) -> bool:
-        """Whether it gives one half where the feature is missing."""
+        """Whether the output for a missing feature is 1/2."""
         return self.side == ABSTAIN
 
     @property
     def missing_output(self) -> int:
-        """The code of its output at a missing value."""
+        """Code of the output for a missing feature."""
         return self.side
 
     @property
     def at_missing(self) -> float:
-        """Its output at a missing value."""
+        """Output for a missing feature."""
         return 0.5 if self.abstains else float(self.side)
 
 
-#: Pairs worked on by one thread at a time, and at most so many parts, whatever the threads.
+#: Number of pairs per part, and largest number of parts, for any number of threads.
 PART, PARTS = 1 << 20, 8
 
 
@@ -185,8 +185,8 @@ class PairOptions:
 class PairWeights:
     """Weights of listed pairs, grouped by their better item.
 
-    Rows are kept in the order of query and grade (`rows` gives the stored row of each). Row a's
-    pairs are ``second[starts[a]:starts[a + 1]]``. A negative cost stands as the reversed pair.
+    Rows are sorted by query and grade; `rows` contains the stored row of each. The pairs of row a
+    are ``second[starts[a]:starts[a + 1]]``. A pair of negative cost is stored reversed.
     """
 
     whole = False
@@ -214,7 +214,7 @@ class PairWeights:
         cls, n_rows: int, first: np.ndarray, second: np.ndarray, cost: np.ndarray,
         options: PairOptions, workers: Workers,
     ) -> Self:  # fmt: skip
-        """List explicit preferences: row ``first`` above row ``second``, at these costs > 0."""
+        """Return the weights of explicit preferences for ``first`` over ``second``, costs > 0."""
         self = cls.__new__(cls)
         self.workers, self.options = workers, options
         self.rows, self.row_weight = np.arange(n_rows), None
@@ -223,7 +223,7 @@ class PairWeights:
         return self
 
     def _list(self, begins: np.ndarray, ends: np.ndarray) -> None:
-        """List all pairs, or a sample of them, grouped by the better row."""
+        """List all pairs, or a sample, grouped by the better row."""
         counts = ends - begins
         starts = np.concatenate([[0], np.cumsum(counts)])
         total, sample = int(starts[-1]), self.options.sample
@@ -237,9 +237,9 @@ class PairWeights:
         elif total > self.options.max_pairs:
             size = 4 + 2 * np.dtype(self.options.dtype).itemsize
             raise DataError(
-                f"max_pairs must be at least {total} to list every pair of this data, which takes "
+                f"max_pairs must be at least {total} to list every pair of this data, which needs "
                 f"{total * size / 2**30:.1f} GiB of memory, got {self.options.max_pairs}; "
-                "pair_sample draws some of them"
+                "pair_sample draws a sample"
             )
         else:
             self.starts, self.second = starts, np.empty(total, dtype=np.int32)
@@ -253,7 +253,7 @@ class PairWeights:
     def _price(
         self, data: RankingData, rule: CostRule, y: np.ndarray, query_weight: np.ndarray | None
     ) -> None:
-        """Return the pairs their costs: 0 drops a pair, a negative cost turns it round."""
+        """Assign costs to the pairs: 0 drops a pair, a negative cost reverses it."""
         counts = np.diff(self.starts)
         first, second = np.repeat(np.arange(len(counts), dtype=np.int32), counts), self.second
         cost = np.ones(len(second), dtype=self.options.dtype)
@@ -275,8 +275,8 @@ class PairWeights:
         else:
             kept = cost != 0.0
             first, second, cost, extra = first[kept], second[kept], cost[kept], extra[kept]
-            turn = cost < 0.0
-            above, under = np.where(turn, second, first), np.where(turn, first, second)
+            negative = cost < 0.0
+            above, under = np.where(negative, second, first), np.where(negative, first, second)
             self._group(above, under, np.abs(cost), extra)
 
     def _group(
@@ -307,7 +307,7 @@ class PairWeights:
         self._sum_potentials()
 
     def _each_part(self, work: Callable[[int, int], Any]) -> list[Any]:
-        """Call ``work(first, last)`` over parts of the rows, the same for any number of threads."""
+        """Call ``work(first, last)`` over parts of the rows that do not depend on the threads."""
         if self.workers.pool is None or len(self.cuts) == 2:
             return [work(*self.cuts[at : at + 2]) for at in range(len(self.cuts) - 1)]
         jobs = [
@@ -325,7 +325,7 @@ class PairWeights:
         self.potential = sum(self._each_part(work)) / max(self.total, 1e-300)
 
     def set_costs(self, rule: CostRule) -> None:
-        """Raise the costs to the rule's power; the rest of the weights stays."""
+        """Raise the costs to the power of the rule; the other factors of the weights stay."""
         if self.cost is None or rule.power == self.power:
             return
         for at in range(0, self.n_pairs, PART):
@@ -353,7 +353,7 @@ class PairWeights:
         return math.log(sum(self._each_part(work)))
 
     def output(self, bins: Bins, stump: Stump) -> np.ndarray:
-        """Return a stump's output per row: 0, 1, or one half."""
+        """Return the output of a stump per row: 0, 1, or 1/2."""
         codes = bins.codes[stump.feature]
         return np.where(codes == bins.missing, stump.at_missing, codes > stump.cut)
 
@@ -369,11 +369,11 @@ class PairWeights:
         return float(plus), float(minus)
 
     def add(self, bins: Bins, stump: Stump, alpha: float) -> None:
-        """Add ``alpha`` times a stump to the scores and renew the weights."""
+        """Add ``alpha`` times a stump to the scores and update the weights."""
         self.add_output(self.output(bins, stump), alpha)
 
     def add_output(self, output: np.ndarray, alpha: float, tied: float = 1.0) -> None:
-        """Add ``alpha`` times an output per row; pairs tied in it are multiplied by ``tied``."""
+        """Add ``alpha`` times an output per row; tied pairs are multiplied by ``tied``."""
         self.score += alpha * output
         scale = 1.0 / self.total
 
@@ -391,7 +391,7 @@ class PairWeights:
         self.potential = sum(out for _, out in parts) / max(self.total, 1e-300)
 
     def separated(self) -> bool:
-        """Return whether every pair is in the right order."""
+        """Return whether every pair is ordered correctly."""
 
         def work(first: int, last: int) -> bool:
             begin, end = self.starts[first], self.starts[last]
@@ -409,7 +409,7 @@ class PairWeights:
 
 
 def _distinct_numbers(total: int, count: int, random_state: Any) -> np.ndarray:
-    """Draw distinct whole numbers below ``total``, sorted."""
+    """Draw distinct integers below ``total``, sorted."""
     rng = generator(random_state, 2)
     if total <= 4 * count:
         return np.sort(rng.choice(total, count, replace=False))

@@ -27,7 +27,7 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .config_objects import ConfigTable, Place, shown
+from .config_objects import ConfigTable, Location, shown
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
@@ -53,7 +53,7 @@ FORMATS = ("csv", "tsv", "parquet", "letor")
 
 @dataclass(frozen=True)
 class DataTable:
-    """``[data]``: a file and what its columns are; None where nothing is said."""
+    """``[data]``: a file and the roles of its columns; None if not given."""
 
     path: str
     format: str | None
@@ -66,12 +66,12 @@ class DataTable:
     encoding: str
     missing_sensitive: str
     missing_relevance: str
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True)
 class SplitTable:
-    """``[split]``: by query or item; a share held out, or folds; the seeds."""
+    """``[split]``: by query or item, a held-out share or folds, and the seeds."""
 
     by: str = "query"
     test: float | None = None
@@ -80,25 +80,25 @@ class SplitTable:
 
     @property
     def seed(self) -> int:
-        """The first seed, where one is enough."""
+        """The first seed."""
         return self.seeds[0]
 
 
 @dataclass(frozen=True)
 class ModelEntry:
-    """One of ``[[models]]``: its name, the estimator (not fitted), and what the file says."""
+    """One of ``[[models]]``: its name, the unfitted estimator, and the keys of the file."""
 
     name: str
     estimator: Any
     class_name: str
     params: dict[str, Any]
     rerank: tuple[dict[str, Any], ...]
-    place: Place
+    location: Location
 
 
 @dataclass(frozen=True)
 class Config:
-    """A whole file. ``metrics`` is empty where the file names none."""
+    """A configuration file. ``metrics`` is empty if the file names none."""
 
     file: str
     text: str
@@ -119,55 +119,55 @@ class Config:
         for entry in self.models:
             if entry.name == name:
                 return entry
-        from ..core.registry import suggest
+        from ..core.errors import suggest
 
         known = [entry.name for entry in self.models]
         words = ", ".join(f'"{word}"' for word in known)
-        Place(self.file, "[[models]]").fail(
-            f"has no model called {shown(name)}{suggest(name, known)} (it has {words})"
+        Location(self.file, "[[models]]").fail(
+            f"must contain the model {shown(name)}{suggest(name, known)} (it contains {words})"
         )
 
     def read_data(self) -> "tuple[RankingData, DataColumns]":
-        """Read the data, features encoded, and what is needed to read another file alike."""
+        """Return the data with encoded features, and the columns needed to read another file."""
         from .data_columns import read_training_data
 
         return read_training_data(self.data)
 
 
 def read_config(path: str) -> Config:
-    """Read a file and check all of it: tables, keys, types, classes, parameters, metrics.
+    """Return a configuration after checking tables, keys, types, classes and metrics.
 
     Raises
     ------
     ConfigError
-        Naming the file, the table and the key.
+        If something is invalid; the message names file, table and key.
     """
     with open(path, "rb") as file:
         raw = file.read()
-    top = Place(path)
+    top = Location(path)
     try:
         text = raw.decode("utf-8")
         values = tomllib.loads(text)
     except UnicodeDecodeError:
         top.fail("must be text in UTF-8")
     except tomllib.TOMLDecodeError as error:
-        top.fail(f"is not TOML: {error}")
+        top.fail(f"must be TOML: {error}")
     table = ConfigTable(values, top, ("metrics", "data", "split", "models"))
-    data = _data(table.need("data", dict), Place(path, "[data]"))
-    split = _split(table.get("split", dict, {}), Place(path, "[split]"))
+    data = _data(table.need("data", dict), Location(path, "[data]"))
+    split = _split(table.get("split", dict, {}), Location(path, "[split]"))
     models = _models(table.need("models", list), path)
     return Config(path, text, data, split, models, _metrics(table))
 
 
-def _data(values: dict[str, Any], place: Place) -> DataTable:
-    table = ConfigTable(values, place, DATA)
+def _data(values: dict[str, Any], location: Location) -> DataTable:
+    table = ConfigTable(values, location, DATA)
     name = table.need("path", str)
-    path = os.path.normpath(os.path.join(os.path.dirname(place.file), os.path.expanduser(name)))
+    path = os.path.normpath(os.path.join(os.path.dirname(location.file), os.path.expanduser(name)))
     if not os.path.exists(path):
-        place.key("path").fail(f"there is no file {path}")
+        location.key("path").fail(f"file {path} not found")
     features = table.names("features")
     if features == ():
-        place.key("features").fail("must name a column, got an empty array")
+        location.key("features").fail("must name a column, got an empty array")
     return DataTable(
         path=path,
         format=table.choice("format", FORMATS),
@@ -180,27 +180,27 @@ def _data(values: dict[str, Any], place: Place) -> DataTable:
         encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
         missing_sensitive=table.choice("missing_sensitive", ("error", "category"), "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
-        place=place,
+        location=location,
     )
 
 
-def _split(values: dict[str, Any], place: Place) -> SplitTable:
-    table = ConfigTable(values, place, ("by", "test", "folds", "seed"))
+def _split(values: dict[str, Any], location: Location) -> SplitTable:
+    table = ConfigTable(values, location, ("by", "test", "folds", "seed"))
     by = table.choice("by", ("query", "item"), "query")
     test, folds = table.get("test", float), table.get("folds", int)
     if test is not None and folds is not None:
-        place.key("folds").fail('must be left out beside "test": a share held out, or folds')
+        location.key("folds").fail('must be omitted if "test" is given')
     if test is not None and not 0 < test < 1:
-        place.key("test").fail(f"must be a share between 0 and 1, got {shown(test)}")
+        location.key("test").fail(f"must be a share between 0 and 1, got {shown(test)}")
     if folds is not None and folds < 2:
-        place.key("folds").fail(f"must be at least 2, got {shown(folds)}")
+        location.key("folds").fail(f"must be at least 2, got {shown(folds)}")
     seeds = values.get("seed", 0)
     listed = seeds if isinstance(seeds, list) else [seeds]
     for seed in listed:
         if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-            place.key("seed").fail(f"must be whole numbers from 0 up, got {shown(seed)}")
+            location.key("seed").fail(f"must be whole numbers of at least 0, got {shown(seed)}")
     if not listed or len(set(listed)) < len(listed):
-        place.key("seed").fail(f"must be one number or several different, got {shown(seeds)}")
+        location.key("seed").fail(f"must be a number or different numbers, got {shown(seeds)}")
     return SplitTable(by, test, folds, tuple(listed))
 
 
@@ -208,24 +208,24 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
     from .config_objects import make_model
 
     if not entries:
-        Place(file, "[[models]]").fail("must hold at least one model")
+        Location(file, "[[models]]").fail("must contain at least one model")
     found: list[ModelEntry] = []
     for number, values in enumerate(entries, start=1):
-        place = Place(file, f"[[models]] {number}")
+        location = Location(file, f"[[models]] {number}")
         if not isinstance(values, dict):
-            place.fail(f"must be a table, got {shown(values)}")
-        table = ConfigTable(values, place, ("name", "class", "params", "rerank"))
+            location.fail(f"must be a table, got {shown(values)}")
+        table = ConfigTable(values, location, ("name", "class", "params", "rerank"))
         kind = table.need("class", str)
         name = table.get("name", str, kind)
-        place.table += f" ({shown(name)})"
+        location.table += f" ({shown(name)})"
         if name in [other.name for other in found]:
-            place.key("name").fail(f"must differ from the others, got {shown(name)} again")
+            location.key("name").fail(f"must be unique, got {shown(name)} again")
         params = table.get("params", dict, {})
         steps = values.get("rerank", [])
         steps = steps if isinstance(steps, list) else [steps]
-        estimator = make_model(kind, params, steps, place)
+        estimator = make_model(kind, params, steps, location)
         rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
-        found.append(ModelEntry(name, estimator, kind, params, rerank, place))
+        found.append(ModelEntry(name, estimator, kind, params, rerank, location))
     return tuple(found)
 
 
@@ -236,13 +236,13 @@ def _metrics(table: ConfigTable) -> "tuple[Metric, ...]":
     from ..core.errors import DataError
     from ..core.registry import parse_metric, parse_metrics
 
-    place = table.place.key("metrics")
+    location = table.location.key("metrics")
     for at, name in enumerate(names):
         try:
             parse_metric(name)
         except DataError as error:
-            place.item(at).fail(str(error))
+            location.item(at).fail(str(error))
     try:
         return tuple(parse_metrics(list(names)))
     except DataError as error:
-        place.fail(str(error))
+        location.fail(str(error))

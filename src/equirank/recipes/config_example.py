@@ -1,4 +1,4 @@
-"""The example that ``equirank init`` writes: what the columns of a file may be, and the text."""
+"""The example configuration of ``equirank init``, with guessed roles of columns."""
 
 import json
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .config_objects import ConfigError
 __all__ = ["Guess", "example", "guess_columns", "hiring_guess"]
 
 
-#: Words in the name of a column that speak of people's groups.
+#: Words in names of sensitive columns.
 PEOPLE: tuple[str, ...] = (
     "sex",
     "gender",
@@ -21,13 +21,13 @@ PEOPLE: tuple[str, ...] = (
     "nationality",
 )
 PEOPLE += ("disability", "origin", "citizenship", "marital", "protected", "group")
-#: A sensitive column has at most so many groups, a category at most so many values.
+#: Most groups of a sensitive column, and most values of a categorical feature.
 MOST_GROUPS, MOST_CATEGORIES = 20, 30
 
 
 @dataclass(frozen=True)
 class Guess:
-    """What the columns of a file look like; None or nothing where no column does."""
+    """The guessed roles of columns; None or empty if no column matches."""
 
     query: str | None
     relevance: str | None
@@ -41,7 +41,7 @@ class Guess:
 
 
 def hiring_guess() -> Guess:
-    """Say what the columns of the bundled hiring data are."""
+    """Return the roles of the columns of the bundled hiring data."""
     return Guess(
         query="vacancy",
         relevance="suitability",
@@ -55,7 +55,7 @@ def hiring_guess() -> Guess:
 
 
 def guess_columns(path: str) -> Guess:
-    """Guess from names and contents; whatever is unclear is left for the user to say."""
+    """Return roles guessed from names and contents; unclear ones are left to the user."""
     kind = format_of(path)
     if kind == "letor":
         return _letor_guess(path)
@@ -65,26 +65,26 @@ def guess_columns(path: str) -> Guess:
     file = TableFile(path, kind)  # type: ignore[arg-type]
     names = [name for name in file.columns if name]
     if len(set(names)) < len(names):
-        raise ConfigError(f"{path}: each column name must occur once")
+        raise ConfigError(f"{path}: column names must be unique")
     found: dict[str, str] = {}
     for role, words in RECOGNISED.items():
         near = [name for name in names if name.strip().lower() in words]
         if near:
             found[role] = near[0]
     data, texts = file.read(names, query=False, relevance=False, cost=False, ids=False)
-    labels = file.labels([name for name in names if name in texts or _speaks(name)])
+    labels = file.labels([name for name in names if name in texts or _sensitive_name(name)])
     n_rows, several = data.n_rows, {name: len(set(v.tolist())) for name, v in labels.items()}
     used = set(found.values())
     people = tuple(
         name
         for name in labels
-        if name not in used and _speaks(name) and 2 <= several[name] <= MOST_GROUPS
+        if name not in used and _sensitive_name(name) and 2 <= several[name] <= MOST_GROUPS
     )
     unique = [name for name in texts if name not in used and several[name] == n_rows]
     if "ids" not in found and unique:
         found["ids"] = unique[0]
         used.add(unique[0])
-    most = min(MOST_CATEGORIES, n_rows // 2)  # who is met twice is a category, else a text
+    most = min(MOST_CATEGORIES, n_rows // 2)  # a text that rarely repeats is not a category
     plain = {name for name in names if name not in {*used, *people}}
     features = tuple(
         name
@@ -107,16 +107,16 @@ def guess_columns(path: str) -> Guess:
 
 def _letor_guess(path: str) -> Guess:
     with open(path, "rb"):
-        pass  # the error of a file that is not there
+        pass  # raises if the file is missing
     return Guess(None, "(first word)", None, None, (), (), (), "query", "letor")
 
 
-def _speaks(name: str) -> bool:
+def _sensitive_name(name: str) -> bool:
     return any(word in name.strip().lower() for word in PEOPLE)
 
 
 def _toml(value: Any) -> str:
-    """Write a text, or an array of texts, as TOML does; JSON's escapes are TOML's."""
+    """Return a text or an array of texts in TOML, whose escapes are those of JSON."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     rows = [_toml(each) for each in value]
@@ -125,12 +125,12 @@ def _toml(value: Any) -> str:
 
 
 def _line(key: str, value: Any, hint: str) -> str:
-    """Write a key, commented out where nothing is known."""
+    """Return the line of a key, commented out if the value is unknown."""
     return f"{key} = {_toml(value)}" if value else f"# {key} = {hint}"
 
 
 def example(path: str, guess: Guess) -> str:
-    """Write the configuration.
+    """Return the text of the configuration.
 
     Examples
     --------
@@ -145,21 +145,21 @@ def example(path: str, guess: Guess) -> str:
         metrics += [f"ExposureGap{by}", f"RND{by}@50"] if by or len(guess.sensitive) == 1 else []
     rest = f"# Not used: {', '.join(map(_toml, guess.left))}\n" if guess.left else ""
     columns = (
-        "# In LETOR each line begins with relevance and list; sensitive, cost and features are\n"
+        "# In LETOR, each line begins with relevance and list; sensitive, cost and features are\n"
         '# numbers of features, such as sensitive = ["5"].\n'
         if letor
-        else f"""# The list each row belongs to. Without it all rows are one list.
+        else f"""# The list of each row. Without it, all rows are one list.
 {_line("query", guess.query, '"query"')}
-# What is to be learned: numbers from 0 up, higher is better.
+# The target: numbers of at least 0; higher is better.
 {_line("relevance", guess.relevance, '"relevance"   # to do: name the column')}
-# People's groups: fairness is measured by them. They are features only if named as such.
+# Sensitive attributes, for fairness metrics. They are features only if listed there.
 {_line("sensitive", list(guess.sensitive), '["sex"]')}
-# What a mistake about the item costs, for methods and metrics that ask for it.
+# The cost of a mistake about the item, for methods and metrics that use it.
 {_line("cost", guess.cost, '"cost"')}
-# A name per row, carried into the scores.
+# An id per row, copied to the output of predict.
 {_line("id", guess.id, '"id"')}
-# What the model sees. Columns of text become categories. Without this line: every other column
-# that holds numbers.
+# The features of the model. Columns of text become categories. By default: every other column
+# with numbers.
 {_line("features", list(guess.features), '["age", "degree"]')}
 {rest}"""
     )
@@ -173,7 +173,7 @@ def example(path: str, guess: Guess) -> str:
 
 
 _FAIR = """
-# A model may be followed by a re-ranker, which needs people's groups also when it predicts.
+# A re-ranker may follow a model; it needs the sensitive attributes for prediction, too.
 [[models]]
 name = "balanced"
 class = "RankBoost"
@@ -182,27 +182,27 @@ rerank = { class = "DetGreedy", params = { by = BY } }
 """
 
 _TEMPLATE = """\
-# equirank: what to learn from, how to measure, what to try.
+# equirank configuration: data, metrics, split and models.
 #   equirank train {{this file}} --out model     trains the first model (or --model NAME)
 #   equirank compare {{this file}}               compares them all
 
-# What is measured on the data held out; `equirank metrics` lists all.
+# Metrics of the held-out data; `equirank metrics` lists all.
 metrics = {metrics}
 
 [data]
-# The file, seen from the folder of this one: CSV, TSV, Parquet or LETOR; .gz may follow.
+# The file, relative to the folder of this one: CSV, TSV, Parquet or LETOR; .gz may follow.
 path = {path}
 {columns}
 
 [split]
-# Hold out whole lists ("query"), or for data that is one list its rows ("item").
+# Hold out whole lists ("query"), or rows of a single list ("item").
 by = {by}
-# The share that is held out. Or folds = 5: every row is held out once.
+# The held-out share. Alternatively folds = 5: every row is held out once.
 test = 0.25
-# The same seed, the same split. compare also takes several: seed = [0, 1, 2]
+# The random seed of the split. compare also takes several: seed = [0, 1, 2]
 seed = 0
 
-# The models: classes of equirank by name, params as in Python. An object inside params is a table:
+# The models: classes of equirank, with params as in Python. An object in params is a table:
 # {{ class = "...", params = {{ ... }} }}.
 [[models]]
 name = "boosting"
@@ -214,7 +214,7 @@ name = "boosting plus"
 class = "RankBoostPlus"
 params = {{ n_estimators = 100 }}
 {fair}
-# Trees come with: pip install "equirank[lightgbm]"
+# Trees need: pip install "equirank[lightgbm]"
 # [[models]]
 # name = "trees"
 # class = "LambdaMART"

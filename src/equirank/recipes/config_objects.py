@@ -1,4 +1,4 @@
-"""Objects from a configuration file: classes of the public list by name, never by a path."""
+"""Checked tables of a configuration file, and the objects that they describe."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -7,23 +7,23 @@ from typing import Any, Never
 
 from ..core.errors import DataError
 
-__all__ = ["ConfigError", "ConfigTable", "Place", "make_model", "public_classes"]
+__all__ = ["ConfigError", "ConfigTable", "Location", "make_model", "public_classes"]
 
 
 class ConfigError(DataError):
-    """A configuration or its data is wrong; the message names the file, the table and the key."""
+    """An error in a configuration or its data; the message names file, table and key."""
 
 
 WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 WORDS |= {dict: "a table", list: "an array"}
 
 
-class Place:
-    """Where in which file something stands: file, table, key.
+class Location:
+    """A location in a configuration: file, table and key.
 
     Examples
     --------
-    >>> Place("c.toml", "[data]").key("path").fail("must be a text, got 3")
+    >>> Location("c.toml", "[data]").key("path").fail("must be a text, got 3")
     Traceback (most recent call last):
     ...
     equirank.recipes.config_objects.ConfigError: c.toml: [data] path: must be a text, got 3
@@ -32,100 +32,100 @@ class Place:
     def __init__(self, file: str, table: str = "", path: str = "") -> None:
         self.file, self.table, self.path = file, table, path
 
-    def key(self, name: str) -> "Place":
-        """Return the place of a key in this one."""
-        return Place(self.file, self.table, f"{self.path}.{name}" if self.path else name)
+    def key(self, name: str) -> "Location":
+        """Return the location of a key in this one."""
+        return Location(self.file, self.table, f"{self.path}.{name}" if self.path else name)
 
-    def item(self, index: int) -> "Place":
-        """Return the place of an element of an array, counted from 1."""
-        return Place(self.file, self.table, f"{self.path}[{index + 1}]")
+    def item(self, index: int) -> "Location":
+        """Return the location of an element of an array, counted from 1."""
+        return Location(self.file, self.table, f"{self.path}[{index + 1}]")
 
     def __str__(self) -> str:
-        """Write file, table and key."""
+        """Return file, table and key."""
         where = " ".join(part for part in (self.table, self.path) if part)
         return f"{self.file}: {where}" if where else self.file
 
     def fail(self, sentence: str) -> Never:
-        """Raise the error of this place."""
+        """Raise the error of this location."""
         raise ConfigError(f"{self}: {sentence}") from None
 
 
 class ConfigTable:
-    """The keys of a table; those that nobody may ask for are refused at once.
+    """The keys of a table; unknown keys are errors.
 
     Parameters
     ----------
     values : mapping
-        What the file says.
-    place : Place
-        Where it says it.
+        The table.
+    location : Location
+        Its location.
     known : sequence of str
-        The keys that may stand there.
+        The allowed keys.
     """
 
-    def __init__(self, values: Mapping[str, Any], place: Place, known: Sequence[str]) -> None:
-        self.values, self.place = values, place
+    def __init__(self, values: Mapping[str, Any], location: Location, known: Sequence[str]) -> None:
+        self.values, self.location = values, location
         for name in values:
             if name not in known:
-                from ..core.registry import suggest
+                from ..core.errors import suggest
 
                 hint = suggest(name, list(known))
-                hint = "; it must stand above the first table" if name == "metrics" else hint
-                place.key(name).fail(f"is not a known key{hint} (known: {', '.join(known)})")
+                hint = "; it must precede the first table" if name == "metrics" else hint
+                location.key(name).fail(f"is not a known key{hint} (known: {', '.join(known)})")
 
     def has(self, name: str) -> bool:
-        """Return whether the key is there."""
+        """Return whether the key is present."""
         return name in self.values
 
     def need(self, name: str, kind: type) -> Any:
-        """Return the value of a key that must be there."""
+        """Return the value of a required key."""
         if name not in self.values:
-            self.place.key(name).fail(f"is missing, and must be {WORDS[kind]}")
+            self.location.key(name).fail(f"is missing; it must be {WORDS[kind]}")
         return self.get(name, kind)
 
     def get(self, name: str, kind: type, default: Any = None) -> Any:
-        """Return the value of a key, or the default; a whole number may stand for a number."""
+        """Return the value of a key, or the default; an integer is accepted as a float."""
         value = self.values.get(name, default)
         if value is default:
             return default
         right = isinstance(value, kind) or (kind is float and isinstance(value, int))
         if not right or (isinstance(value, bool) and kind is not bool):
-            self.place.key(name).fail(f"must be {WORDS[kind]}, got {shown(value)}")
+            self.location.key(name).fail(f"must be {WORDS[kind]}, got {shown(value)}")
         if kind is str and not value:
-            self.place.key(name).fail("must not be empty")
+            self.location.key(name).fail("must not be empty")
         return value
 
     def choice(self, name: str, choices: Sequence[str], default: str | None = None) -> Any:
-        """Return one of some words."""
+        """Return the value of a key, one of the choices."""
         value = self.get(name, str, default)
         if value is not default and value not in choices:
-            from ..core.registry import suggest
+            from ..core.errors import suggest
 
             words = ", ".join(f'"{word}"' for word in choices)
-            self.place.key(name).fail(
+            self.location.key(name).fail(
                 f"must be one of {words}, got {shown(value)}{suggest(value, list(choices))}"
             )
         return value
 
     def names(self, name: str) -> tuple[str, ...] | None:
-        """Return one text or an array of different ones, or None where the key is not there."""
+        """Return a text or array of different texts as a tuple, or None without the key."""
         value = self.values.get(name)
         if value is None:
             return None
         listed = [value] if isinstance(value, str) else value
-        place = self.place.key(name)
+        location = self.location.key(name)
         if not isinstance(listed, list):
-            place.fail(f"must be a text or an array of texts, got {shown(value)}")
+            location.fail(f"must be a text or an array of texts, got {shown(value)}")
         for at, each in enumerate(listed):
             if not isinstance(each, str) or not each:
-                place.item(at).fail(f"must be a text, got {shown(each)}")
+                location.item(at).fail(f"must be a text, got {shown(each)}")
             if each in listed[:at]:
-                place.item(at).fail(f"must be named once, got {shown(each)} again")
+                location.item(at).fail(f"must be unique, got {shown(each)} again")
         return tuple(listed)
 
 
 def shown(value: Any) -> str:
-    """Write a value as TOML would, cut where it is long.
+    """Return a value as in TOML, shortened if long.
 
     Examples
     --------
@@ -143,37 +143,29 @@ def shown(value: Any) -> str:
 Kinds = dict[str, type]
 
 
-def make_model(kind: str, params: dict[str, Any], rerank: list[Any], place: Place) -> Any:
-    """Make the ranker a ``[[models]]`` entry describes; re-rankers are put around it in order."""
-    model = _make(_look_up(kind, _rankers(), "a ranker", place.key("class")), params, place)
+def make_model(kind: str, params: dict[str, Any], rerank: list[Any], location: Location) -> Any:
+    """Return the ranker of a ``[[models]]`` entry, wrapped in its re-rankers in order."""
+    model = _make(_look_up(kind, _rankers(), "a ranker", location.key("class")), params, location)
     for at, step in enumerate(rerank):
         from ..rerankers import Reranked
 
-        there = place.key("rerank") if len(rerank) == 1 else place.key("rerank").item(at)
+        key = location.key("rerank") if len(rerank) == 1 else location.key("rerank").item(at)
         values = {"class": step} if isinstance(step, str) else step
         if not isinstance(values, dict):
-            there.fail(f"must be the name of a re-ranker or a table, got {shown(step)}")
-        model = Reranked(model, _from_table(values, there, _rerankers(), "a re-ranker"))
+            key.fail(f"must be the name of a re-ranker or a table, got {shown(step)}")
+        model = Reranked(model, _from_table(values, key, _rerankers(), "a re-ranker"))
     return model
 
 
 @cache
 def public_classes(base: type) -> Kinds:
-    """Return the public classes with this base that can be made, by name."""
-    from importlib import import_module
-
+    """Return the public subclasses of a base, by name."""
+    from ..core import registry
     from ..core.metric import Metric
-    from ..core.registry import ROOMS
 
-    found: Kinds = {}
-    metrics = issubclass(base, Metric)  # of them there are many, and nothing else beside them
-    rooms = [room for room in ROOMS[1:] if room.endswith(".metrics") == metrics]
-    for room in map(import_module, rooms):
-        for name in room.__all__:
-            thing = getattr(room, name)
-            if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
-                found.setdefault(name, thing)
-    return found
+    metrics = issubclass(base, Metric)  # there are many, and all are in one package
+    packages = [each for each in registry.PACKAGES[1:] if each.endswith(".metrics") == metrics]
+    return registry.public_classes(base, packages)
 
 
 def _rankers() -> Kinds:
@@ -189,7 +181,7 @@ def _rerankers() -> Kinds:
 
 
 def _parts(name: str) -> Kinds:
-    """Return what may stand inside ``params``: our classes, and scikit-learn's own estimators."""
+    """Return the classes allowed in ``params``: public ones and scikit-learn's estimators."""
     from sklearn.base import BaseEstimator
 
     from ..core.metric import Metric
@@ -204,40 +196,40 @@ def _parts(name: str) -> Kinds:
 
 @cache
 def _sklearn_classes() -> Kinds:
-    """Return scikit-learn's estimators by name, from its own list; takes a second or two."""
+    """Return scikit-learn's estimators by name; takes a second or two."""
     from sklearn.utils import all_estimators
 
     return dict(all_estimators())
 
 
-def _look_up(name: str, known: Kinds, what: str, place: Place) -> type:
+def _look_up(name: str, known: Kinds, what: str, location: Location) -> type:
     if name in known:
         return known[name]
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     rest = f"; known: {', '.join(sorted(known))}" if len(known) <= 40 else ""
-    place.fail(
-        f"must be {what} of the public list, got {shown(name)}{suggest(name, sorted(known))}{rest}"
+    location.fail(
+        f"must be the name of {what}, got {shown(name)}{suggest(name, sorted(known))}{rest}"
     )
 
 
-def _from_table(values: dict[str, Any], place: Place, known: Kinds, what: str) -> Any:
-    """Make what ``{class = "...", params = {...}}`` describes."""
-    table = ConfigTable(values, place, ("class", "params"))
-    kind = _look_up(table.need("class", str), known, what, place.key("class"))
-    return _make(kind, table.get("params", dict, {}), place)
+def _from_table(values: dict[str, Any], location: Location, known: Kinds, what: str) -> Any:
+    """Return the object of ``{class = "...", params = {...}}``."""
+    table = ConfigTable(values, location, ("class", "params"))
+    kind = _look_up(table.need("class", str), known, what, location.key("class"))
+    return _make(kind, table.get("params", dict, {}), location)
 
 
-def _make(kind: type, params: dict[str, Any], place: Place) -> Any:
-    """Make an object; unknown, missing and bad parameters are errors of their key."""
-    from ..core.registry import suggest
+def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
+    """Return an object; unknown, missing and invalid parameters are errors of their key."""
+    from ..core.errors import suggest
 
-    there = place.key("params")
+    params_location = location.key("params")
     signature = inspect.signature(kind).parameters
     allowed = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
     for name in params:
         if name not in allowed:
-            there.key(name).fail(
+            params_location.key(name).fail(
                 f"{kind.__name__} has no parameter {name!r}{suggest(name, allowed)} "
                 f"(it has {', '.join(allowed)})"
             )
@@ -248,30 +240,30 @@ def _make(kind: type, params: dict[str, Any], place: Place) -> Any:
             and each.default is each.empty
             and each.kind is not each.VAR_POSITIONAL
         ):
-            there.key(name).fail(f"is missing, and {kind.__name__} needs it")
-    lively = {name: _lively(value, there.key(name)) for name, value in params.items()}
+            params_location.key(name).fail(f"is missing; {kind.__name__} needs it")
+    values = {name: _object(value, params_location.key(name)) for name, value in params.items()}
     try:
-        made = kind(**lively)
+        made = kind(**values)
     except (DataError, TypeError, ValueError) as error:
-        there.fail(str(error))
+        params_location.fail(str(error))
     if hasattr(made, "get_params"):
-        _check(made, there)
+        _check(made, params_location)
     return made
 
 
-def _lively(value: Any, place: Place) -> Any:
-    """Turn tables with a ``class`` into objects, also inside arrays and tables."""
+def _object(value: Any, location: Location) -> Any:
+    """Return a value with its tables that have a ``class`` replaced by objects, recursively."""
     if isinstance(value, list):
-        return [_lively(part, place.item(at)) for at, part in enumerate(value)]
+        return [_object(part, location.item(at)) for at, part in enumerate(value)]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("class"), str) and set(value) <= {"class", "params"}:
-        return _from_table(value, place, _parts(value["class"]), "a class")
-    return {name: _lively(part, place.key(name)) for name, part in value.items()}
+        return _from_table(value, location, _parts(value["class"]), "a class")
+    return {name: _object(part, location.key(name)) for name, part in value.items()}
 
 
-def _check(made: Any, place: Place) -> None:
-    """Hold the parameters against what the class declares, before any work is done."""
+def _check(made: Any, location: Location) -> None:
+    """Check the parameters against the constraints of the class."""
     from ..core.params import check_params
 
     declared = getattr(made, "params", {})
@@ -280,4 +272,4 @@ def _check(made: Any, place: Place) -> None:
             try:
                 check_params(type(made).__name__, {name: value}, {name: declared[name]})
             except DataError as error:
-                place.key(name).fail(str(error))
+                location.key(name).fail(str(error))

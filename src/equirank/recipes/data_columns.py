@@ -1,9 +1,9 @@
-"""What the columns of a training file are, so that another file can be read in the same way."""
+"""The columns of a training file, and how to read another file in the same way."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from .config_objects import ConfigError, Place, shown
+from .config_objects import ConfigError, Location, shown
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,28 +21,28 @@ __all__ = [
 ]
 
 
-#: A column of text with more different values is no category but a name or a text.
+#: Most different values of a text feature.
 MOST_CATEGORIES = 200
-#: What a missing value of a category is called.
+#: Label of a missing category.
 MISSING = "(missing)"
 
 
 @dataclass(frozen=True)
 class DataColumns:
-    """The columns a model was trained with: kept beside the model, applied to every new file.
+    """The columns of the training data, stored with the model and applied to every new file.
 
     Attributes
     ----------
     features : tuple of str
-        The columns of the file that X is made of, in the order of X.
+        The columns of the file in X, in order.
     categories : dict of str to tuple of str
-        Of each feature that holds text, the values seen in training, in order.
+        The categories of each text feature in training, in order.
     encoding : {"onehot", "ordinal"}
-        One indicator per category, or the category's number.
+        One indicator per category, or its code.
     groups : dict of str to list
-        Of each sensitive column, the groups seen.
+        The groups of each sensitive column in training.
     notes : tuple of str
-        What a reader of the training file should know; not kept.
+        Remarks on the training file; not stored.
     """
 
     format: str
@@ -60,7 +60,7 @@ class DataColumns:
 
     @property
     def named(self) -> set[str]:
-        """All columns that were known in training."""
+        """All columns used in training."""
         single = {self.query, self.relevance, self.cost, self.id} - {None}
         return {*single, *self.sensitive, *self.features}  # type: ignore[arg-type]
 
@@ -76,7 +76,7 @@ class DataColumns:
         return tuple(names)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
+        """Return the fields for JSON."""
         from dataclasses import asdict
 
         values = asdict(self)
@@ -85,7 +85,7 @@ class DataColumns:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DataColumns":
-        """Read what `to_dict` gave."""
+        """Return the columns from `to_dict`."""
         tuples = {name: tuple(values[name]) for name in ("sensitive", "features")}
         seen = {name: tuple(labels) for name, labels in values["categories"].items()}
         return cls(**values | tuples | {"categories": seen})
@@ -93,7 +93,7 @@ class DataColumns:
     def encode(
         self, data: "RankingData", labels: "dict[str, np.ndarray]", path: str
     ) -> "RankingData":
-        """Put the columns of text between those of numbers; a new category is an error."""
+        """Return the data with encoded text features; an unseen category is an error."""
         import numpy as np
 
         from ..core.inputs import frozen_matrix
@@ -123,7 +123,7 @@ class DataColumns:
         cells = [MISSING if value is None else str(value) for value in values.tolist()]
         for row, cell in enumerate(cells):
             if cell not in code:
-                from ..core.registry import suggest
+                from ..core.errors import suggest
 
                 words = ", ".join(map(repr, self.categories[name][:10]))
                 more = ", ..." if len(self.categories[name]) > 10 else ""
@@ -136,15 +136,15 @@ class DataColumns:
 
 
 def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
-    """Read the file of ``[data]``: the features encoded, and what its columns are."""
+    """Return the data of ``[data]`` with encoded features, and its columns."""
     from ..core.errors import DataError
     from ..io.table_file import format_of
 
     try:
         kind = table.format or format_of(table.path)
     except DataError:
-        table.place.key("format").fail(
-            f"is missing, and the ending of {table.path} tells no format"
+        table.location.key("format").fail(
+            f"is missing, and the extension of {table.path} is not known"
         )
     try:
         if kind == "letor":
@@ -153,7 +153,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
     except ConfigError:
         raise
     except DataError as error:
-        raise ConfigError(f"{table.place}: {error}") from None
+        raise ConfigError(f"{table.location}: {error}") from None
 
 
 def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumns]":
@@ -174,8 +174,8 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
     labels = file.labels(texts) if table.features else {}
     features = tuple(name for name in wanted if name in labels or name not in texts)
     if not features:
-        table.place.key("features").fail(
-            f"is missing, and no column left over in {table.path} holds numbers"
+        table.location.key("features").fail(
+            f"is missing, and no other column of {table.path} contains numbers"
         )
     columns = DataColumns(
         format=kind,
@@ -186,7 +186,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         sensitive=table.sensitive,
         features=features,
         categories={
-            name: _categories(values, table.place.key("features"), name)
+            name: _categories(values, table.location.key("features"), name)
             for name, values in labels.items()
         },
         encoding=table.encoding,
@@ -198,15 +198,15 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
 
 
 def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple[str, ...]]:
-    """Find the column of each role, and the columns that may be features."""
+    """Return the column of each role, and the candidates for features."""
     from ..io.column_roles import RECOGNISED, assign
 
     named = {"query": table.query, "relevance": table.relevance, "cost": table.cost}
     for key, name in (named | {"id": table.id}).items():
-        _check_column(table.place.key(key), file, name)
+        _check_column(table.location.key(key), file, name)
     for key, names in {"sensitive": table.sensitive, "features": table.features or ()}.items():
         for name in names:
-            _check_column(table.place.key(key), file, name)
+            _check_column(table.location.key(key), file, name)
     single: dict[str, Any] = dict(named)
     roles = assign(
         table.path,
@@ -218,18 +218,18 @@ def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple
     )
     found = dict(roles.single)
     if "relevance" not in found:
-        table.place.key("relevance").fail(
+        table.location.key("relevance").fail(
             f"is missing: no column of {table.path} is called {', '.join(RECOGNISED['relevance'])}"
         )
     if table.features and found["relevance"] in table.features:
-        table.place.key("features").fail(
-            f"must not hold the relevance {shown(found['relevance'])}, which is to be predicted"
+        table.location.key("features").fail(
+            f"must not contain the relevance {shown(found['relevance'])}"
         )
     return found, roles.features
 
 
 def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
-    """Return the groups of each attribute as JSON can hold them: numbers and texts."""
+    """Return the groups of each attribute for JSON: numbers and texts."""
 
     def plain(group: Any) -> Any:
         value = group.item() if hasattr(group, "item") else group
@@ -238,22 +238,22 @@ def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
     return {name: [plain(group) for group in a.categories] for name, a in data.sensitive.items()}
 
 
-def _check_column(place: Place, file: "TableFile", name: str | None) -> None:
+def _check_column(location: Location, file: "TableFile", name: str | None) -> None:
     if name is None or name in file.columns:
         return
-    from ..core.registry import suggest
+    from ..core.errors import suggest
 
     known = ", ".join(file.columns[:10]) + (", ..." if len(file.columns) > 10 else "")
-    place.fail(
+    location.fail(
         f"{file.path} has no column {shown(name)}{suggest(name, file.columns)} (it has {known})"
     )
 
 
-def _categories(values: "np.ndarray", place: Place, name: str) -> tuple[str, ...]:
+def _categories(values: "np.ndarray", location: Location, name: str) -> tuple[str, ...]:
     seen = sorted({MISSING if value is None else str(value) for value in values.tolist()})
     if len(seen) > MOST_CATEGORIES:
-        place.fail(
-            f"{shown(name)} must hold numbers or at most {MOST_CATEGORIES} categories, "
+        location.fail(
+            f"{shown(name)} must contain numbers or at most {MOST_CATEGORIES} categories, "
             f"got {len(seen)} different texts"
         )
     return tuple(seen)
@@ -273,24 +273,26 @@ def _notes(
 
 
 def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]":
-    """Read SVMlight with query ids; sensitive, cost and features are numbers of features."""
+    """Return LETOR data and its columns; sensitive, cost and features are feature numbers."""
     from ..io.letor import read_letor
 
     for key in ("query", "relevance", "id"):
         if getattr(table, key) is not None:
-            table.place.key(key).fail("must be left out for LETOR, whose lines begin with it")
+            table.location.key(key).fail("must be omitted for LETOR, whose lines begin with it")
     data = read_letor(table.path)
     every = [str(number + 1) for number in range(data.n_features)]
-    cost = None if table.cost is None else _column(data, table.cost, table.place.key("cost"))
-    people = {name: _column(data, name, table.place.key("sensitive")) for name in table.sensitive}
+    cost = None if table.cost is None else _column(data, table.cost, table.location.key("cost"))
+    people = {
+        name: _column(data, name, table.location.key("sensitive")) for name in table.sensitive
+    }
     if table.features is None:
         other = {*table.sensitive, table.cost}
         features = tuple(name for name in every if name not in other)
     else:
         features = table.features
         for name in features:
-            _column(data, name, table.place.key("features"))
-    data = _with(data, features, people, cost, table.missing_sensitive)
+            _column(data, name, table.location.key("features"))
+    data = _with_columns(data, features, people, cost, table.missing_sensitive)
     columns = DataColumns(
         format="letor",
         query=None,
@@ -308,7 +310,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
 
 
 def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "RankingData":
-    """Read a file to predict for; a feature that no line has is 0, as SVMlight means it."""
+    """Return LETOR data to predict for; a feature that no line contains is 0."""
     from ..io.letor import read_letor
 
     needed = [*columns.features, *(columns.sensitive if sensitive else ())]
@@ -316,24 +318,24 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
     least = max(int(name) for name in needed)
     if data.n_features < least:
         data = read_letor(path, n_features=least)
-    place = Place(path)
-    people = {name: _column(data, name, place) for name in columns.sensitive if sensitive}
-    return _with(data, columns.features, people, None, columns.missing_sensitive)
+    location = Location(path)
+    people = {name: _column(data, name, location) for name in columns.sensitive if sensitive}
+    return _with_columns(data, columns.features, people, None, columns.missing_sensitive)
 
 
-def _column(data: "RankingData", number: str, place: Place) -> Any:
+def _column(data: "RankingData", number: str, location: Location) -> Any:
     if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
-        place.fail(
+        location.fail(
             f"must be the number of a feature from 1 to {data.n_features} for LETOR, "
             f"got {shown(number)}"
         )
     return data.to_original(data.X[:, int(number) - 1])
 
 
-def _with(
+def _with_columns(
     data: "RankingData", features: tuple[str, ...], people: Any, cost: Any, missing: Any
 ) -> "RankingData":
-    """Choose the features and add what was said about people and costs."""
+    """Return the data with the chosen features, groups and costs."""
     from ..core.data import as_ranking_data
     from ..core.inputs import frozen_matrix
 

@@ -1,4 +1,4 @@
-"""Fitting a model of a configuration and measuring it on what was held out."""
+"""Fit a model of a configuration and evaluate it on held-out data."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 __all__ = ["Trained", "check_features", "default_metrics", "train_model"]
 
 
-#: The share held out where the file says neither a share nor folds.
+#: Held-out share if the configuration has neither a share nor folds.
 TEST = 0.25
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A fitted model, the ranking of what was held out, and what that was worth.
+    """A fitted model, with the ranking and evaluation of the held-out data.
 
-    ``evaluation`` is over everybody, ``by_group`` the same split by each sensitive column.
+    ``evaluation`` covers all items, ``by_group`` splits it by each sensitive column.
     """
 
     model: Any
@@ -40,10 +40,10 @@ class Trained:
 def train_model(
     config: "Config", entry: "ModelEntry", data: "RankingData", *, n_boot: int = 1000
 ) -> Trained:
-    """Fit and measure: with a share held out the model that was measured is the one that is kept.
+    """Return a fitted and evaluated model.
 
-    With folds each row is ranked by a model that has not seen it, and the model that is kept is
-    fitted on all rows.
+    With a held-out share, the model returned is the evaluated one. With folds, each row is ranked
+    by a model not trained on it, and the model returned is fitted on all rows.
     """
     check_features(data, entry.estimator, config.data.path)
     try:
@@ -57,12 +57,12 @@ def train_model(
         keys = {"sensitive_features": "sensitive", "cost": "cost"}
         hint = [f"; [data] {key} names it" for word, key in keys.items() if f"{word} must be" in
                 str(error)]  # fmt: skip
-        raise ConfigError(f"{entry.place}: {error}{hint[0] if hint else ''}") from None
+        raise ConfigError(f"{entry.location}: {error}{hint[0] if hint else ''}") from None
     return _measured(config, model, ranking, fitted_on, how, n_boot)
 
 
 def check_features(data: "RankingData", model: Any, path: str) -> None:
-    """Refuse missing features by their name, where the model cannot do without."""
+    """Raise if a feature is missing and the model does not accept missing values."""
     import numpy as np
     from sklearn.utils import get_tags
 
@@ -76,7 +76,7 @@ def check_features(data: "RankingData", model: Any, path: str) -> None:
         name = column + 1 if data.feature_names is None else data.feature_names[column]
         raise ConfigError(
             f"{path}: feature {name!r} must not be missing for {type(model).__name__}, "
-            f"and is in row {row}"
+            f"got a missing value in row {row}"
         )
 
 
@@ -97,7 +97,7 @@ def _hold_out(
     model = clone(entry.estimator).fit(train)
     words = f"the lists ({test.n_queries} of {data.n_queries})"
     words = words if by == "query" else f"the items ({test.n_rows} of {data.n_rows})"
-    return model, model.rank(test), train, f"{100 * share:g} % of {words}"
+    return model, model.rank(test), train, f"{100 * share:g}% of {words}"
 
 
 def _in_folds(
@@ -109,7 +109,7 @@ def _in_folds(
     from ..core.environment import progress
 
     folds, by = int(config.split.folds or 2), config.split.by
-    place = np.zeros(data.n_rows, dtype=np.int32)
+    position = np.zeros(data.n_rows, dtype=np.int32)
     score = np.zeros(data.n_rows)
     fold = np.zeros(data.n_rows, dtype=np.int64)
     parts = progress(_parts(config, data), f"{entry.name}: folds", folds)
@@ -117,27 +117,27 @@ def _in_folds(
         ranking = clone(entry.estimator).fit(train).rank(test)
         if ranking.n_draws > 1:
             raise ConfigError(
-                f"{entry.place}: gives {ranking.n_draws} draws, which folds cannot put together; "
-                "[split] test holds out a share instead"
+                f"{entry.location}: must return one draw to be evaluated in folds, got "
+                f"{ranking.n_draws}; [split] test holds out a share instead"
             )
-        place[held], fold[held] = ranking.position, number
+        position[held], fold[held] = ranking.position, number
         if ranking.data.score is not None:
             score[held] = ranking.data.score
     model = clone(entry.estimator).fit(data)
-    return model, _together(data, place, score, fold, by), data, f"{folds} folds, by {by}"
+    return model, _combined(data, position, score, fold, by), data, f"{folds} folds, by {by}"
 
 
 def _parts(
     config: "Config", data: "RankingData"
 ) -> "Iterator[tuple[RankingData, RankingData, np.ndarray]]":
-    """Return train, test and the stored rows of the test, fold by fold."""
+    """Yield train, test and the stored rows of the test of each fold."""
     import numpy as np
 
     from ..core.splits import QueryKFold
 
     split = config.split
-    cut = QueryKFold(split.folds, by=split.by, shuffle=True, random_state=split.seed)  # type: ignore[arg-type]
-    for _, test in cut.split(_splittable(config, data)):
+    splitter = QueryKFold(split.folds, by=split.by, shuffle=True, random_state=split.seed)  # type: ignore[arg-type]
+    for _, test in splitter.split(_splittable(config, data)):
         chosen = np.zeros(data.n_rows, dtype=bool)
         chosen[test] = True
         chosen = chosen if data.rows is None else chosen[data.rows]
@@ -151,24 +151,24 @@ def _parts(
 
 
 def _splittable(config: "Config", data: "RankingData") -> "RankingData":
-    """Say which key to change where one list is to be split by query."""
+    """Return the data, or raise if a single list is to be split by query."""
     if config.split.by == "query" and data.n_queries == 1:
         raise ConfigError(
-            f'{config.file}: [split] by: must be "item" for data that is one list, got "query"'
+            f'{config.file}: [split] by: must be "item" for a single list, got "query"'
         )
     return data
 
 
-def _together(
-    data: "RankingData", place: "np.ndarray", score: "np.ndarray", fold: "np.ndarray", by: str
+def _combined(
+    data: "RankingData", position: "np.ndarray", score: "np.ndarray", fold: "np.ndarray", by: str
 ) -> "Ranking":
-    """Put the rankings of the folds together; split by item, each fold is a list of its own."""
+    """Return one ranking of all folds; split by item, each fold is a separate list."""
     from ..core.data import as_ranking_data
     from ..core.ranking import Ranking
     from ..datasets.assembly import labels_of
 
     if by == "query":
-        return Ranking.from_positions(replace(data, score=score), data.to_original(place))
+        return Ranking.from_positions(replace(data, score=score), data.to_original(position))
     query = data.query_of_rows()
     lists = as_ranking_data(
         y=data.y,
@@ -177,7 +177,7 @@ def _together(
         cost=data.cost,
         score=score,
     )
-    return Ranking.from_positions(lists, place)
+    return Ranking.from_positions(lists, position)
 
 
 def _measured(
@@ -205,7 +205,7 @@ def _measured(
 
 
 def default_metrics(data: "RankingData") -> list[Any]:
-    """Choose metrics the data has all for."""
+    """Return default metrics that the data allow."""
     from ..metrics import NDCG, RND, AveragePrecision, ExposureGap, Precision
 
     chosen: list[Any] = []
@@ -215,5 +215,5 @@ def default_metrics(data: "RankingData") -> list[Any]:
         by = name if len(data.sensitive) > 1 else None
         chosen += [ExposureGap(by=by), RND(by=by)]
     if not chosen:
-        raise DataError("--relevance or --sensitive must be given: there is nothing to measure")
+        raise DataError("relevance or sensitive must be given to compute metrics, got neither")
     return chosen

@@ -1,4 +1,4 @@
-"""A file to predict for, read as the training file was: columns matched by name."""
+"""Read a file to predict for, with columns matched by name, and score it."""
 
 import difflib
 from dataclasses import dataclass, replace
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..io.table_file import TableFile
 
-__all__ = ["NewFile", "read_new_file", "scored", "stored_columns"]
+__all__ = ["NewFile", "in_words", "read_new_file", "scored", "sees_groups", "stored_columns"]
 
 
-#: How many unknown columns a note names.
+#: Most column names in a message.
 NAMED = 8
 
 
 @dataclass(frozen=True)
 class NewFile:
-    """What was read: the data, the columns carried along, and what should be known.
+    """The data of a new file, the columns to copy to the output, and notes.
 
-    ``carried`` goes from name to labels in the order of the file, list and id first.
+    ``carried`` maps names to labels in the order of the file, list and id first.
     """
 
     data: "RankingData"
@@ -34,21 +34,19 @@ class NewFile:
 
 
 def stored_columns(folder: str) -> DataColumns:
-    """Return the columns a model in a folder was trained with."""
+    """Return the training columns of a stored model."""
     from ..core.persistence import saved_extra
 
     values = saved_extra(folder).get("columns")
     if not isinstance(values, dict):
         raise ConfigError(
-            f"{folder}: was not made by equirank train, so the columns it needs are not known; "
-            "use equirank.load in Python"
+            f"{folder}: was not written by equirank train, so its columns are unknown; use "
+            "equirank.load in Python"
         )
     try:
         return DataColumns.from_dict(values)
     except (KeyError, TypeError, AttributeError):
-        raise ConfigError(
-            f"{folder}: is damaged: model.json does not say what the columns are"
-        ) from None
+        raise ConfigError(f"{folder}: is damaged: model.json has no valid columns") from None
 
 
 def read_new_file(
@@ -60,10 +58,10 @@ def read_new_file(
     query: str | None = None,
     keep: tuple[str, ...] = (),
 ) -> NewFile:
-    """Read what the model needs by name, whatever the order; a column that lacks is an error.
+    """Return the columns that the model needs, by name; a missing column is an error.
 
-    ``sensitive`` says whether people's groups are needed, ``query`` names the column of lists
-    where it has another name than in training, ``keep`` names columns to carry along.
+    ``sensitive`` states whether groups are needed, ``query`` names the column of lists if it
+    differs from training, ``keep`` names columns to copy to the output.
     """
     kind = file_format or format_of(path)
     if kind == "letor" or columns.format == "letor":
@@ -74,7 +72,7 @@ def read_new_file(
     file = TableFile(path, kind)  # type: ignore[arg-type]
     lists = query or columns.query
     if lists is not None and lists not in file.columns:
-        _lacks(file, f"a column {lists!r}, the list of each row", lists, "; --query names another")
+        _missing(file, f"a column {lists!r} of lists", lists, "; --query names another")
     _need(file, columns.features, "the model was trained with")
     if sensitive:
         _need(file, columns.sensitive, "the model needs for people's groups")
@@ -90,16 +88,14 @@ def read_new_file(
         ids=False,
     )
     if texts:
-        _say_text(file, texts[0])
+        _refuse_text(file, texts[0])
     labels = file.labels(list(columns.categories))
     near = [n for n in file.columns if n.strip().lower() in RECOGNISED["ids"]]
     ids = columns.id if columns.id in file.columns else near[0] if len(near) == 1 else None
     wanted = [name for name in dict.fromkeys((lists, ids, *keep)) if name is not None]
     for name in wanted:
         if name in ("score", "position"):
-            raise ConfigError(
-                f"{path}: column {name!r} cannot be carried along: it is written anew"
-            )
+            raise ConfigError(f"{path}: --keep must not name {name!r}, which is written anew")
     rest = [name for name in file.columns if name not in {*columns.named, *wanted}]
     notes = _ignored(path, rest)
     data = columns.encode(_known_groups(path, data, columns), labels, path)
@@ -118,11 +114,11 @@ def _read_letor(
 
     if kind != columns.format:
         raise ConfigError(
-            f"{path}: must be {columns.format}, as the training file was, got {kind}: features "
-            "are matched by name, and LETOR has only their numbers"
+            f"{path}: must be {columns.format}, as in training, got {kind}: LETOR has only feature "
+            "numbers"
         )
     if query or keep:
-        raise ConfigError("--query and --keep must be left out for LETOR, which has no columns")
+        raise ConfigError("--query and --keep must be omitted for LETOR, which has no columns")
     data = read_letor_prediction(path, columns, sensitive)
     lists = data.to_original(data.qids[data.query_of_rows()])
     return NewFile(_known_groups(path, data, columns), {"qid": lists}, [])
@@ -132,18 +128,18 @@ def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
     lacking = [name for name in names if name not in file.columns]
     if lacking:
         words = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
-        _lacks(file, f"{'a column' if len(lacking) == 1 else 'columns'} {words}, which {why}",
+        _missing(file, f"{'a column' if len(lacking) == 1 else 'columns'} {words}, which {why}",
                lacking[0])  # fmt: skip
 
 
-def _lacks(file: "TableFile", what: str, name: str, hint: str = "") -> None:
+def _missing(file: "TableFile", what: str, name: str, hint: str = "") -> None:
     near = difflib.get_close_matches(name, file.columns, n=1)
-    guess = f"; did you mean to call {near[0]!r} so?" if near else ""
-    raise ConfigError(f"{file.path}: must have {what}, and has none{hint}{guess}")
+    guess = f"; did you mean {near[0]!r}?" if near else ""
+    raise ConfigError(f"{file.path}: must have {what}{hint}{guess}")
 
 
-def _say_text(file: "TableFile", name: str) -> None:
-    """Say where a feature that held numbers in training holds something else."""
+def _refuse_text(file: "TableFile", name: str) -> None:
+    """Raise the error of a feature with text instead of the numbers in training."""
     from ..core.errors import DataError
     from ..io.column_roles import CellError, numbers_of
 
@@ -153,18 +149,18 @@ def _say_text(file: "TableFile", name: str) -> None:
             numbers_of([value])
         except CellError:
             raise DataError(
-                f"{file.path}: feature {name!r} must hold numbers, as in training, got {value!r}"
+                f"{file.path}: feature {name!r} must contain numbers, as in training, got {value!r}"
             ) from None
-    raise DataError(f"{file.path}: feature {name!r} must hold numbers, as in training")
+    raise DataError(f"{file.path}: feature {name!r} must contain numbers, as in training")
 
 
 def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "RankingData":
-    """Return groups the codes they had in training; one that was not there is an error."""
+    """Return the data with the group codes of training; an unseen group is an error."""
     import numpy as np
 
     from ..core.data import Attribute
+    from ..core.errors import suggest
     from ..core.inputs import frozen
-    from ..core.registry import suggest
 
     people: dict[str, Attribute] = {}
     for name, attribute in data.sensitive.items():
@@ -186,16 +182,30 @@ def _ignored(path: str, rest: list[str]) -> list[str]:
     if not rest:
         return []
     words = ", ".join(rest[:NAMED]) + (f" and {len(rest) - NAMED} more" * (len(rest) > NAMED))
-    return [f"{path}: ignored, not known to the model: {words}"]
+    return [f"{path}: ignored columns, unknown to the model: {words}"]
+
+
+def sees_groups(model: Any) -> bool:
+    """Return whether a fitted model needs groups to predict."""
+    return "sensitive_features" in model.predict_needs
+
+
+def in_words(model: Any) -> str:
+    """Return the names of a model's class and its re-rankers."""
+    steps: list[str] = []
+    while hasattr(model, "reranker"):
+        steps.insert(0, type(model.reranker).__name__)
+        model = model.estimator_
+    return type(model).__name__ + "".join(f", re-ranked with {step}" for step in steps)
 
 
 def scored(model: Any, data: "RankingData", name: str) -> "tuple[np.ndarray, np.ndarray]":
-    """Return score and position of each row, in the order of the file."""
+    """Return the score and position of each row, in the order of the file."""
     import numpy as np
 
     ranking = model.rank(data)
     if ranking.n_draws > 1:
-        raise ConfigError(f"{name}: must give one draw here, got {ranking.n_draws}")
+        raise ConfigError(f"{name}: must return one draw, got {ranking.n_draws}")
     score = ranking.data.score
     score = np.full(data.n_rows, np.nan) if score is None else score
     return data.to_original(np.asarray(score)), data.to_original(np.asarray(ranking.position))

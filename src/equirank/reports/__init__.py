@@ -1,1 +1,1 @@
-"""Pages: the shell, the templates and the formatting of numbers."""
+"""Report pages: shell, templates and formatting of numbers."""

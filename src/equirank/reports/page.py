@@ -1,4 +1,4 @@
-"""The shell of every report: template, style, charts, script, and the policy that guards them."""
+"""The shell of every report: template, style, charts, scripts and content security policy."""
 
 import json
 import re
@@ -19,11 +19,11 @@ from .number_words import FORMATS
 __all__ = ["asset", "chart_for_page", "table_rows", "write_page"]
 
 
-#: Rows of a table that a page shows; the downloads have all.
+#: Most rows of a table on a page; the downloads contain all.
 MOST_ROWS = 200
-#: Where the name of a metric or check may be broken into lines.
+#: Positions at which the name of a metric or check may be wrapped.
 PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
-#: On the page the colours of a chart follow the page, light or dark.
+#: Charts use the colours of the page, light or dark.
 PAGE_COLOURS = {"ink": "var(--ink)", "muted": "var(--muted)", "grid": "var(--line)"}
 
 
@@ -43,37 +43,36 @@ def write_page(
     script: str = "",
     **values: Any,
 ) -> str:
-    """Fill a template that extends ``shell.html``, and give one self-contained page.
+    """Return one self-contained page from a template that extends ``shell.html``.
 
-    Texts are escaped wherever they appear, the charts' script is inlined once, and a content
-    security policy names the two scripts by their hashes and lets nothing be fetched. The template
-    fills the blocks ``top``, ``contents``, ``main`` and ``about``, and may import what it needs
-    from ``macros.html`` (with context).
+    All text is escaped, the charts' script is inlined once, and a content security policy allows
+    only the two scripts, by their hashes, and no requests. The template defines the blocks ``top``,
+    ``contents``, ``main`` and ``about``, and may import ``macros.html`` (with context).
 
     Parameters
     ----------
     template : str
-        Text of a jinja2 template, with the filters of `formats`, ``shorten`` and ``breaks``.
+        Text of a jinja2 template, with the filters ``FORMATS``, ``shorten`` and ``breaks``.
     kind, title : str
-        What the page is (``"ranking audit"``) and what it is about.
+        The kind of page (``"ranking audit"``) and its title.
     first : str
-        Id of the first section, where keyboards may skip to.
+        Id of the first section, the target of the skip link.
     library_version, created : str
-        Which version computed what is shown, and when.
+        The version that computed the results, and the date.
     tables : mapping of str to Table
-        What can be downloaded as CSV; those without a row are left out.
+        Tables to download as CSV; those without rows are omitted.
     charts : mapping of str to dict
-        What `chart_for_page` gives, by the keys by which the template asks for them.
+        Results of `chart_for_page`, by the keys that the template uses.
     document : mapping, optional
-        What can be downloaded as JSON, with ``tables`` as `table_to_json` writes them; by default
-        the tables alone.
+        Object to download as JSON, with ``tables`` in the form of `table_to_json`; by default only
+        the tables.
     json_name : str
-        Name of that file.
+        Name of the JSON file.
     style, script : str
-        CSS and JavaScript of this page alone. The script finds ``all``, ``make``, ``rowsOf``,
-        ``spyAll`` and ``beforePrint`` in ``page``.
+        CSS and JavaScript of this page. The script can use ``all``, ``make``, ``rowsOf``,
+        ``spyAll`` and ``beforePrint`` of ``page``.
     **values
-        What else the template uses.
+        Further values of the template.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def write_page(
         lstrip_blocks=True,
     )
     raw = environment.filters["safe"]
-    # The pieces of a metric's name may stand on several lines; joining escapes them.
+    # The name of a metric may be wrapped between its parts; joining escapes them.
     breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
     environment.filters |= FORMATS | {"shorten": shorten} | breaks
     running = "\n".join([asset("shell.js"), script, "page.ready();\n"])
@@ -120,8 +119,8 @@ def asset(name: str) -> str:
 
 
 def chart_for_page(chart: Any) -> dict[str, Any]:
-    """Leave a chart's title to the page, and the colours of text and lines to its style."""
-    # Not validated: checking every row against Altair's schema takes seconds, and tests do it.
+    """Return a chart without title and with the page's colours of text and lines."""
+    # Not validated: checking every row against Altair's schema takes seconds; tests do it.
     text = json.dumps(chart.to_dict(validate=False))
     spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
     for key in ("config", "title", "$schema"):
@@ -130,7 +129,7 @@ def chart_for_page(chart: Any) -> dict[str, Any]:
 
 
 def table_rows(table: Any) -> list[dict[str, Any]]:
-    """Return a table's rows for a template: numbers that are not finite are None."""
+    """Return the rows of a table; numbers that are not finite are None."""
     return [
         {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in row.items()}
         for row in table
@@ -142,7 +141,7 @@ def _hash(text: str) -> str:
 
 
 def _texts_once(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep each repeated text of a table once; the page's script turns them back."""
+    """Return a document with each repeated text of a table stored once, for the page's script."""
     copy: dict[str, Any] = json.loads(json.dumps(document))
     for columns in copy["tables"].values():
         for name, column in columns.items():

@@ -1,16 +1,17 @@
-"""The public list of this room."""
+"""Public names of equirank.rerankers."""
 
 from .balanced_selection import BalancedSelection as BalancedSelection
 from .continuous_fairness import ContinuousFairness as ContinuousFairness
 from .epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from .exposure_optimal import ExposureOptimal as ExposureOptimal
 from .fa_star_ir import FAStarIR as FAStarIR
-from .fa_star_ir_table import fa_star_ir_alpha as fa_star_ir_alpha
-from .fa_star_ir_table import fa_star_ir_fail_probability as fa_star_ir_fail_probability
-from .fa_star_ir_table import fa_star_ir_table as fa_star_ir_table
+from .fa_star_ir_tables import fa_star_ir_table as fa_star_ir_table
 from .floor_rerankers import ImplicitBiasFloor as ImplicitBiasFloor
 from .floor_rerankers import RooneyRule as RooneyRule
 from .floor_rerankers import implicit_bias_gain as implicit_bias_gain
+from .group_bounds import Bounds as Bounds
+from .group_bounds import TableBounds as TableBounds
+from .guaranteed import Guaranteed as Guaranteed
 from .online_selection import OnlineSelection as OnlineSelection
 from .prefix_constraints import PrefixConstraints as PrefixConstraints
 from .reranked import Reranked as Reranked

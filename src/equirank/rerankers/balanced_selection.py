@@ -1,61 +1,67 @@
-"""BalancedSelection: the best k with floors of groups, and fairness inside every group."""
+"""BalancedSelection: the best k with lower bounds of groups and in-group fairness."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..core.environment import progress
 from ..core.errors import DataError
-from ..core.params import Choice, Constraint, Flag, Number
+from ..core.params import Choice, Flag, Number
 from ..core.ranking import Ranking
 from ..core.table import Table
-from .bounded_lists import refuse_or_warn
-from .group_bounds import PlaceBounds, TableBounds, find_bounds, places_of
-from .guaranteed import COMMON, Guaranteed, Pool
-from .reranking_kinds import OptimisedReranking, OverlappingBounds
-from .selection_program import Choosing, Group, choose, igf_of
+from .bounded_lists import raise_or_warn
+from .group_bounds import (
+    POSITION_BOUNDS,
+    OverlappingBounds,
+    TableBounds,
+    find_bounds,
+    position_counts,
+)
+from .guaranteed import Guaranteed, Pool
+from .integer_program import Program, Solution
+from .reranking import Reranking
 
-__all__ = ["BalancedReranking", "BalancedSelection"]
+__all__ = ["BalancedReranking", "BalancedSelection", "Group", "Selection", "igf_of", "select"]
 
 
 class BalancedSelection(Guaranteed):
-    """Choose the k of the highest total score with floors of groups and in-group fairness.
+    """Select the k items of highest total score with lower bounds and in-group fairness.
 
-    Floors on the groups of several attributes can make a worse member of a group win over a better
-    one of the same group. In-group fairness bounds that, for every group of every attribute:
-    IGF-ratio is ``min(1, lowest accepted / highest rejected score)`` of the group; IGF-aggregated
-    the least over its accepted i of the share of all its score at or above i that is accepted. They
-    are kept at ``level`` or above; or, with ``leximin``, the lowest of all groups is made as high
-    as can be, then the second lowest, and so on. Among what is left the total score is largest. A
-    program with whole numbers is solved per list by HiGHS; ``result.gap`` says how far the choice
-    may be from the best when the time runs out, ``result.igf`` gives each group's value.
+    Lower bounds on the groups of several attributes can select a worse item of a group instead of a
+    better one of the same group. In-group fairness limits that, for every group of every attribute.
+    IGF-ratio is ``min(1, lowest selected / highest rejected score)`` of the group. IGF-aggregated
+    is the minimum over its selected items i of the selected share of its total score at or above i.
+    Both are kept at ``level`` or above. With ``leximin`` the lowest value of all groups is
+    maximised, then the second lowest, and so on. Among the remaining selections the total score is
+    maximal. HiGHS solves an integer program per list; ``result.gap`` bounds the distance from the
+    optimum if time runs out, ``result.igf`` is a table of the value of each group.
 
-    The chosen stand in the order given; the others are not shown, and rows not shown before stay
-    so. Ties: of equal scores either may be chosen. A group nobody of whom is chosen has no value
-    and is not bound. Without floors the first k come back.
+    Selected items are ranked in the order given; all others are not shown, and rows that were not
+    shown stay so. Of tied items either may be selected. A group without a selected item has no
+    value and is not bounded. Without bounds the first k are selected.
 
     Parameters
     ----------
-    lower : mapping of group to number of places or share, optional
-        Floors: a number of places, or a share p below 1, which stands for ``floor(k p)``. With
-        several attributes, a mapping of attribute to such a mapping, or plain groups where their
-        names say of which attribute they are.
+    lower : mapping of group to number of positions or share, optional
+        Lower bounds: a number of positions, or a share p below 1, which means ``floor(k p)``. With
+        several attributes: a mapping of attribute to such a mapping, or of groups whose names are
+        unique.
     k : int, optional
-        How many are chosen; None takes all.
+        Number of selected items; None selects all.
     igf : {"ratio", "aggregated"}
-        Which in-group fairness.
+        The in-group fairness.
     level : float
-        Its bound for every group, in [0, 1]; above 0 all scores must be above 0.
+        Its lower bound for every group, in [0, 1]; above 0 all scores must be above 0.
     leximin : bool
-        Whether the lowest value is raised as far as can be (then scores must be above 0).
+        Whether the lowest value is maximised (all scores must then be above 0).
     by : str or sequence of str, optional
-        The attribute meant; several are crossed. None takes every attribute.
+        The attribute; several are crossed. None takes every attribute.
     on_infeasible : {"error", "best"}
-        What happens where floors or the level cannot be met: an error that names the list and the
-        group; or, with a warning, floors missed by as few as can be, and then the level as high as
-        can be.
+        What to do if lower bounds or the level cannot hold: raise an error that names the list and
+        the group; or warn, miss the bounds by the smallest possible number, then maximise the
+        level.
     time_limit : float
         Seconds per program; a list needs one, with ``leximin`` one more for every group.
 
@@ -68,7 +74,7 @@ class BalancedSelection(Guaranteed):
     >>> from equirank.rerankers import BalancedSelection
     >>> groups = {"sex": list("mmff"), "race": list("wbwb")}
     >>> rule = BalancedSelection({"f": 1, "b": 1}, k=2)
-    >>> rule.rerank([9, 8, 7, 2], sensitive_features=groups).order()  # 8 + 7 is more than 9 + 2
+    >>> rule.rerank([9, 8, 7, 2], sensitive_features=groups).order()  # 8 + 7 exceeds 9 + 2
     array([1, 2])
     >>> rule.set_params(leximin=True).rerank([9, 8, 7, 2], sensitive_features=groups).igf
     query  attribute  group     igf
@@ -79,42 +85,30 @@ class BalancedSelection(Guaranteed):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "score"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "lower": PlaceBounds(),
-        "igf": Choice("ratio", "aggregated"),
-        "level": Number(0.0, 1.0),
-        "leximin": Flag(),
-        **COMMON,
-        "time_limit": Number(0.0, open_low=True),
-    }
+    positional = (
+        "lower",
+        "k",
+        "igf",
+        "level",
+        "leximin",
+        "by",
+        "on_infeasible",
+        "time_limit",
+    )
+    lower: Annotated[Mapping[Any, Any] | None, POSITION_BOUNDS] = None
+    igf: Annotated[Literal["ratio", "aggregated"], Choice("ratio", "aggregated")] = "ratio"
+    level: Annotated[float, Number(0.0, 1.0)] = 0.0
+    leximin: Annotated[bool, Flag()] = False
+    time_limit: Annotated[float, Number(0.0, open_low=True)] = 10.0
+
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 2}, "k": 5}
     guarantee: ClassVar[str] = (
-        "floors of groups; inside every group the better go first, to a level"
+        "lower bounds of groups; within every group better items first, to a level"
     )
-    needs_text: ClassVar[str] = "groups of one or several attributes; floors; scores above 0"
-    cost: ClassVar[str] = "a program per list; the least score for its bounds"
+    needs_text: ClassVar[str] = "groups of one or several attributes; lower bounds; scores above 0"
+    cost: ClassVar[str] = "an integer program per list; the least score for its bounds"
     keeps_order: ClassVar[bool] = False
     reads_order: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        lower: Mapping[Any, Any] | None = None,
-        k: int | None = None,
-        igf: str = "ratio",
-        level: float = 0.0,
-        leximin: bool = False,
-        by: Any = None,
-        on_infeasible: str = "error",
-        time_limit: float = 10.0,
-    ) -> None:
-        self.lower = lower
-        self.k = k
-        self.igf = igf
-        self.level = level
-        self.leximin = leximin
-        self.by = by
-        self.on_infeasible = on_infeasible
-        self.time_limit = time_limit
 
     def _rerank(self, ranking: Ranking) -> "BalancedReranking":
         data = ranking.data
@@ -122,25 +116,25 @@ class BalancedSelection(Guaranteed):
         pool = self._pool(ranking, keys[0] if len(keys) == 1 else tuple(keys))
         score = np.asarray(data.score, dtype=np.float64)
         if self.level > 0 or self.leximin:
-            _refuse_merit(data, score)
-        floors = self._floors(pool, keys)
+            _check_merit(data, score)
+        lower = self._lower_counts(pool, keys)
         gap, failed, orders, reason = np.zeros(data.n_queries), [], [], ""
         rows: list[tuple[int, Any, Any, float]] = []
-        kept_before = np.ones(data.n_queries, dtype=bool)
-        for query in progress(range(data.n_queries), "choosing"):
+        held_before = np.ones(data.n_queries, dtype=bool)
+        for query in progress(range(data.n_queries), "selecting"):
             begin = int(pool.offsets[query])
-            mine = slice(begin, begin + int(pool.shown[query]))
-            asked = Choosing(
-                score[pool.order[mine]],
-                pool.codes[mine],
-                self._groups(pool, keys, floors, query, mine),
+            own = slice(begin, begin + int(pool.shown[query]))
+            asked = Selection(
+                score[pool.order[own]],
+                pool.codes[own],
+                self._groups(pool, keys, lower, query, own),
                 int(pool.limit[query]),
                 self.igf,
                 float(self.level),
                 bool(self.leximin),
                 float(self.time_limit),
             )
-            found = choose(asked, closest=self.on_infeasible == "best")
+            found = select(asked, closest=self.on_infeasible == "best")
             orders.append(np.flatnonzero(found.accepted) + begin)
             gap[query] = found.gap
             rows += [
@@ -151,41 +145,41 @@ class BalancedSelection(Guaranteed):
             first = np.arange(len(asked.merit)) < asked.k
             if self.level > 0:
                 values = [igf_of(asked, group, first) for group in asked.groups]
-                kept_before[query] = not any(value < self.level - 1e-9 for value in values)
+                held_before[query] = not any(value < self.level - 1e-9 for value in values)
             if found.reason:
                 failed.append(query)
                 reason = reason or found.reason
                 if self.on_infeasible == "error":
                     break
         if failed:
-            done = "the closest choice is given"
-            refuse_or_warn(self, pool, np.array(failed), reason, done)
-        return self._result(ranking, pool, keys, floors, orders, gap, rows, kept_before)
+            done = "the closest selection is returned"
+            raise_or_warn(self, pool, np.array(failed), reason, done)
+        return self._result(ranking, pool, keys, lower, orders, gap, rows, held_before)
 
-    def _floors(self, pool: Pool, keys: list[Any]) -> dict[Any, np.ndarray]:
-        """Return the floors asked for, by attribute (query x group)."""
+    def _lower_counts(self, pool: Pool, keys: list[Any]) -> dict[Any, np.ndarray]:
+        """Return the lower bounds by attribute (query x group)."""
         data, limit = pool.ranking.data, np.asarray(pool.limit)
-        floors = {
+        lower = {
             key: np.zeros((len(limit), len(data.attribute(key).categories)), dtype=np.int64)
             for key in keys
         }
         by = self.by if self.by is not None or len(keys) > 1 else keys[0]
         for bound in find_bounds(type(self).__name__, "lower", self.lower, data, by):
-            floors[bound.attribute][:, bound.code] = places_of(bound.value, limit, lower=True)
-        return floors
+            lower[bound.attribute][:, bound.code] = position_counts(bound.value, limit, lower=True)
+        return lower
 
     def _groups(
-        self, pool: Pool, keys: list[Any], floors: dict[Any, np.ndarray], query: int, mine: slice
-    ) -> list[Group]:
+        self, pool: Pool, keys: list[Any], lower: dict[Any, np.ndarray], query: int, own: slice
+    ) -> "list[Group]":
         found = []
         for key in keys:
             attribute = pool.ranking.data.attribute(key)
-            codes = attribute.codes[pool.order[mine]]
-            merit = np.asarray(pool.ranking.data.score)[pool.order[mine]]
+            codes = attribute.codes[pool.order[own]]
+            merit = np.asarray(pool.ranking.data.score)[pool.order[own]]
             by_merit = np.argsort(-merit, kind="stable")
             for code, label in enumerate(attribute.categories):
                 members = by_merit[codes[by_merit] == code]
-                found.append(Group(key, label, members, int(floors[key][query, code])))
+                found.append(Group(key, label, members, int(lower[key][query, code])))
         return found
 
     def _result(
@@ -193,25 +187,25 @@ class BalancedSelection(Guaranteed):
         ranking: Ranking,
         pool: Pool,
         keys: list[Any],
-        floors: dict[Any, np.ndarray],
+        lower: dict[Any, np.ndarray],
         orders: list[np.ndarray],
         gap: np.ndarray,
         rows: list[tuple[int, Any, Any, float]],
-        kept_before: np.ndarray,
+        held_before: np.ndarray,
     ) -> "BalancedReranking":
         data = ranking.data
         start = np.concatenate([[0], np.cumsum(pool.limit)])
         parts, members = {}, {}
-        words = "floors of groups are met, and inside every group the better go first"
-        for key, asked in floors.items():
+        words = "lower bounds of groups hold, and within every group better items come first"
+        for key, asked in lower.items():
             least = np.zeros((int(start[-1]), asked.shape[1]), dtype=np.int64)
             least[start[1:][pool.limit > 0] - 1] = asked[pool.limit > 0]
             parts[key] = TableBounds(words, least, None, start[:-1], pool.limit)
             members[key] = np.zeros(pool.n_groups, dtype=np.int32)
             members[key][pool.codes] = data.attribute(key).codes[pool.order]
-        low = np.ones(data.n_queries, dtype=bool)
+        held = np.ones(data.n_queries, dtype=bool)
         for query, _, _, value in rows:
-            low[query] &= not value < self.level - 1e-9
+            held[query] &= not value < self.level - 1e-9
         columns = {
             "query": data.qids[[row[0] for row in rows]],
             "attribute": [str(row[1]) for row in rows],
@@ -219,52 +213,53 @@ class BalancedSelection(Guaranteed):
             "igf": np.array([row[3] for row in rows]),
         }
         slots = np.concatenate(orders)
-        return BalancedReranking.found(
+        return BalancedReranking.from_order(
             ranking,
             pool.order[slots],
             pool.out_offsets,
-            bounds=SelectionBounds(words, parts, members, low, kept_before, pool.codes[slots]),
+            bounds=SelectionBounds(words, parts, members, held, held_before, pool.codes[slots]),
             reranker=self,
             gap=gap,
             names=tuple(keys),
-        ).with_igf(Table(columns, data.backend))
+            igf=Table(columns, data.backend),
+        )
 
 
-def _refuse_merit(data: Any, score: np.ndarray) -> None:
+def _check_merit(data: Any, score: np.ndarray) -> None:
     bad = np.flatnonzero(~(score > 0))
     if len(bad):
         row = data.place(int(bad[0]))[1]
         raise DataError(
-            "y_score must be a merit > 0 where in-group fairness is bound (level or leximin), "
+            "y_score must be > 0 if in-group fairness is bounded (level or leximin), "
             f"got {float(score[bad[0]])} in row {row}"
         )
 
 
 @dataclass(frozen=True, eq=False)
 class SelectionBounds(OverlappingBounds):
-    """Floors of a choice, and whether each list keeps its level of in-group fairness.
+    """Lower bounds of a selection, and whether each list keeps its level of in-group fairness.
 
-    The level is known of the choice made (``codes`` are its groups) and of the first k of before.
+    The level is known of the selection (``codes`` are its groups) and of the first k before.
     """
 
-    kept: np.ndarray
-    kept_before: np.ndarray
+    held: np.ndarray
+    held_before: np.ndarray
     codes: np.ndarray
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list whether floors and level are kept."""
-        level = self.kept if np.array_equal(codes, self.codes) else self.kept_before
+        """Return for each list whether lower bounds and level hold."""
+        level = self.held if np.array_equal(codes, self.codes) else self.held_before
         return super().holds(codes, offsets) & level
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BalancedReranking(OptimisedReranking):
-    """A choice with in-group fairness: ``igf`` gives the value of every group.
+class BalancedReranking(Reranking):
+    """Result of `BalancedSelection`, with the in-group fairness of every group.
 
     Attributes
     ----------
     igf : Table or None
-        query, attribute, group, igf; NaN where nobody of a group is chosen.
+        query, attribute, group, igf; NaN for a group without a selected item.
 
     Examples
     --------
@@ -276,7 +271,287 @@ class BalancedReranking(OptimisedReranking):
 
     igf: Table | None = None
 
-    def with_igf(self, igf: Table) -> "BalancedReranking":
-        """Set the table, while the result is made."""
-        self.__dict__["igf"] = igf
-        return self
+
+#: Rounding error allowed in a level.
+TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """One group of one attribute: its members (indices, highest merit first), its lower bound."""
+
+    key: Any
+    label: Any
+    members: np.ndarray
+    lower: int
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """One selection problem: merits and cells of the candidates, best first, the groups, k, ..."""
+
+    merit: np.ndarray
+    cells: np.ndarray
+    groups: list[Group]
+    k: int
+    igf: str
+    level: float
+    leximin: bool
+    time_limit: float
+
+
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The accepted items, the gap to the optimum, and why bounds cannot hold ("" if they do)."""
+
+    accepted: np.ndarray
+    gap: float
+    reason: str = ""
+
+
+def igf_of(asked: Selection, group: Group, accepted: np.ndarray) -> float:
+    """Return the in-group fairness of a group; NaN without an accepted item."""
+    merit, taken = asked.merit[group.members], accepted[group.members]
+    if not taken.any():
+        return float("nan")
+    if asked.igf == "ratio":
+        rejected = merit[~taken]
+        return 1.0 if not len(rejected) else min(1.0, float(merit[taken].min() / rejected.max()))
+    shares = [
+        float(merit[taken & (merit >= least)].sum() / merit[merit >= least].sum())
+        for least in merit[taken]
+    ]
+    return min(shares)
+
+
+def select(asked: Selection, closest: bool) -> Selected:
+    """Solve a selection problem; if bounds cannot hold, return the reason.
+
+    With ``closest`` the closest selection is returned with the reason.
+    """
+    best_first = np.arange(len(asked.merit)) < asked.k
+    if asked.k == 0:
+        return Selected(best_first, 0.0)
+    model = _Model(asked)
+    lower, level = [min(g.lower, len(g.members)) for g in asked.groups], asked.level
+    reason = _too_few(asked)
+    if reason and not closest:
+        return Selected(best_first, np.inf, reason)
+    if not reason:
+        found = model.best(lower, level, asked.leximin)
+        if found.x is not None:
+            return Selected(model.read(found), found.gap)
+        if not found.infeasible:
+            return Selected(
+                best_first, np.inf, "no selection was found in time; increase time_limit"
+            )
+        reason = _clash(model, asked, lower)
+        if not closest:
+            return Selected(best_first, np.inf, reason)
+    missing = model.fewest_missing(lower)
+    lower = [max(0, least - missing) for least in lower]
+    found = model.best(lower, level, asked.leximin)
+    if found.x is None:
+        found = model.best(lower, 0.0, True)
+    if found.x is None:
+        return Selected(best_first, np.inf, reason)
+    return Selected(model.read(found), found.gap, reason)
+
+
+def _too_few(asked: Selection) -> str:
+    for group in asked.groups:
+        there = len(group.members)
+        if group.lower > there:
+            return f"{group.lower} of group {group.label!r} are required, and the list has {there}"
+        if group.lower > asked.k:
+            return f"{group.lower} of group {group.label!r} are required in {asked.k} positions"
+    return ""
+
+
+def _clash(model: "_Model", asked: Selection, lower: list[int]) -> str:
+    """Return the group from which on the lower bounds conflict, or that the level is too high."""
+    bounded = [at for at, least in enumerate(lower) if least]
+    for count in range(1, len(bounded) + 1):
+        some = [least if at in bounded[:count] else 0 for at, least in enumerate(lower)]
+        if model.best(some, 0.0, False).infeasible:
+            group = asked.groups[bounded[count - 1]]
+            return (
+                f"{group.lower} of group {group.label!r} do not fit into {asked.k} positions with "
+                "the other lower bounds"
+            )
+    return f"no selection has an IGF-{asked.igf} of {asked.level:g} in every group"
+
+
+class _Model:
+    """The programs of one selection, over the best k candidates of each cell."""
+
+    def __init__(self, asked: Selection) -> None:
+        self.asked = asked
+        kept = np.zeros(len(asked.merit), dtype=bool)
+        for cell in np.unique(asked.cells):
+            mine = np.flatnonzero(asked.cells == cell)
+            kept[mine[np.argsort(-asked.merit[mine], kind="stable")][: asked.k]] = True
+        self.kept = np.flatnonzero(kept)
+        self.at = np.full(len(asked.merit), -1)
+        self.at[self.kept] = np.arange(len(self.kept))
+
+    def read(self, found: Solution) -> np.ndarray:
+        """Return the accepted candidates as a mask."""
+        accepted = np.zeros(len(self.asked.merit), dtype=bool)
+        x = np.asarray(found.x)[: len(self.kept)]
+        accepted[self.kept[np.argsort(-x, kind="stable")[: self.asked.k]]] = True
+        return accepted
+
+    def _choices(self, lower: list[int], missing: bool = False) -> tuple[Program, np.ndarray]:
+        """Return the program of selections under lower bounds, and its (missing) variables."""
+        program = Program()
+        x = program.variables(len(self.kept), whole=True)
+        program.row(x, np.ones(len(x)), low=float(self.asked.k), high=float(self.asked.k))
+        extra = program.variables(1, top=float(self.asked.k)) if missing else x[:0]
+        for group, least in zip(self.asked.groups, lower, strict=True):
+            mine = x[self._columns(group)]
+            if least > 0:
+                both = np.append(mine, extra)
+                program.row(both, np.ones(len(both)), low=float(least))
+        return program, extra if missing else x
+
+    def _columns(self, group: Group) -> np.ndarray:
+        at = self.at[group.members]
+        return at[at >= 0]
+
+    def fewest_missing(self, lower: list[int]) -> int:
+        """Return the smallest number by which all lower bounds must be reduced."""
+        program, extra = self._choices(lower, missing=True)
+        found = program.solve(extra, [-1.0], time_limit=self.asked.time_limit)
+        return self.asked.k if found.x is None else int(np.ceil(found.x[extra[0]] - 1e-6))
+
+    def best(self, lower: list[int], level: float, leximin: bool) -> Solution:
+        """Return the selection of largest total merit under lower bounds, level and leximin."""
+        limits: list[float] = []
+        gap = 0.0
+        if leximin:
+            for _ in self.asked.groups:
+                found, worst = self._lower_worst(lower, level, limits)
+                if found.x is None:
+                    return found
+                gap = max(gap, found.gap)
+                limits.append(worst + TOLERANCE)
+                if worst <= TOLERANCE:
+                    break
+        program, x = self._choices(lower)
+        self._keep_level(program, x, level)
+        if limits:
+            self._keep_limits(program, x, limits)
+        merit = self.asked.merit[self.kept]
+        found = program.solve(x, merit - merit.min(), time_limit=self.asked.time_limit)
+        return replace(found, gap=max(gap, found.gap))
+
+    def _keep_level(self, program: Program, x: np.ndarray, level: float) -> None:
+        if level <= 0:
+            return
+        for group in self.asked.groups:
+            if self.asked.igf == "ratio":
+                self._keep_ratio(program, x, group, level)
+            else:
+                for own, above, share in self._shares(group):
+                    columns = np.append(x[above], x[own])
+                    program.row(columns, np.append(share, -level), low=0.0)
+
+    def _keep_ratio(self, program: Program, x: np.ndarray, group: Group, level: float) -> None:
+        """Require of each accepted member all members whose merit times the level is higher."""
+        merit = self.asked.merit[group.members]
+        all_above = self._all_in(program, x, group)
+        for i, member in enumerate(group.members):
+            if self.at[member] < 0:
+                continue
+            ahead = int(np.searchsorted(-merit, -merit[i] / level * (1 + 1e-12)))
+            if ahead > 0:
+                columns = [x[self.at[member]], all_above[ahead - 1]]
+                program.row(columns, [1.0, -1.0], high=0.0)
+
+    def _all_in(self, program: Program, x: np.ndarray, group: Group) -> np.ndarray:
+        """Add a variable per member: whether it and all above it are accepted."""
+        all_in = program.variables(len(group.members))
+        for i, member in enumerate(group.members):
+            if self.at[member] >= 0:
+                program.row([all_in[i], x[self.at[member]]], [1.0, -1.0], high=0.0)
+            else:
+                program.row([all_in[i]], [1.0], high=0.0)
+            if i > 0:
+                program.row([all_in[i], all_in[i - 1]], [1.0, -1.0], high=0.0)
+        return all_in
+
+    def _shares(self, group: Group) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """Return of each member its column, the columns at or above it and their shares."""
+        merit, found = self.asked.merit[group.members], []
+        for i, member in enumerate(group.members):
+            if self.at[member] < 0:
+                continue
+            above = group.members[merit >= merit[i]]
+            known = above[self.at[above] >= 0]
+            share = self.asked.merit[known] / self.asked.merit[above].sum()
+            found.append((int(self.at[member]), self.at[known], share))
+        return found
+
+    # leximin: the loss of a group is -log of its ratio, or 1 - its aggregated value
+
+    def _lower_worst(
+        self, lower: list[int], level: float, limits: list[float]
+    ) -> tuple[Solution, float]:
+        """Minimise the next largest loss, with the larger ones at their limits."""
+        program, x = self._choices(lower)
+        self._keep_level(program, x, level)
+        losses = self._keep_limits(program, x, limits)
+        worst = program.variables(1, top=self._range())
+        exempt = program.variables(len(losses), whole=True)
+        for loss, free in zip(losses, exempt, strict=True):
+            program.row([loss, worst[0], free], [1.0, -1.0, -self._range()], high=0.0)
+        program.row(exempt, np.ones(len(exempt)), high=float(len(limits)))
+        found = program.solve(worst, [-1.0], time_limit=self.asked.time_limit)
+        if found.x is None:
+            return found, 0.0
+        values = [igf_of(self.asked, group, self.read(found)) for group in self.asked.groups]
+        known = sorted((self._loss(value) for value in values), reverse=True)
+        return found, known[len(limits)]
+
+    def _loss(self, value: float) -> float:
+        if np.isnan(value):
+            return 0.0
+        return float(-np.log(value)) if self.asked.igf == "ratio" else 1.0 - value
+
+    def _range(self) -> float:
+        if self.asked.igf != "ratio":
+            return 1.0
+        return float(np.log(self.asked.merit.max() / self.asked.merit.min())) + 1e-3
+
+    def _keep_limits(self, program: Program, x: np.ndarray, limits: list[float]) -> np.ndarray:
+        """Add the loss of each group; at most ``p`` groups may lose more than the p-th limit."""
+        losses = program.variables(len(self.asked.groups), top=self._range())
+        for loss, group in zip(losses, self.asked.groups, strict=True):
+            self._write_loss(program, x, group, int(loss))
+        for count, limit in enumerate(limits):
+            exempt = program.variables(len(losses), whole=True)
+            for loss, free in zip(losses, exempt, strict=True):
+                program.row([loss, free], [1.0, -self._range()], high=limit)
+            program.row(exempt, np.ones(len(exempt)), high=float(count))
+        return losses
+
+    def _write_loss(self, program: Program, x: np.ndarray, group: Group, loss: int) -> None:
+        if not len(group.members):
+            return
+        if self.asked.igf == "aggregated":
+            for own, above, share in self._shares(group):
+                columns = np.concatenate([x[above], [loss, x[own]]])
+                program.row(columns, np.concatenate([share, [1.0, -1.0]]), low=0.0)
+            return
+        high = np.log(self.asked.merit[group.members] / self.asked.merit.min())
+        all_in = self._all_in(program, x, group)
+        lowest = program.variables(1, top=self._range())
+        for i, member in enumerate(group.members):
+            if self.at[member] >= 0:
+                pair = [lowest[0], x[self.at[member]]]
+                program.row(pair, [1.0, self._range()], high=high[i] + self._range())
+        # loss >= (log of the highest rejected) - (log of the lowest accepted)
+        drop = high - np.append(high[1:], 0.0)
+        columns = np.concatenate([[loss, lowest[0]], all_in])
+        program.row(columns, np.concatenate([[1.0, 1.0], drop]), low=float(high[0]))

@@ -1,4 +1,4 @@
-"""Lists of disjoint groups under bounds: all at once, and in words where the bounds clash."""
+"""Lists under bounds on disjoint groups, and the reason if the bounds cannot hold."""
 
 import warnings
 
@@ -9,19 +9,19 @@ from ..kernels.segments import sort_values_within
 from .group_bounds import GroupBound, prefix_rows
 from .guaranteed import Guaranteed, Pool, candidates
 
-__all__ = ["arrange_lists", "bound_tables", "refuse_or_warn"]
+__all__ = ["arrange_lists", "bound_tables", "raise_or_warn", "slot_values"]
 
 
 def bound_tables(
-    floors: list[GroupBound], ceilings: list[GroupBound], pool: Pool
+    lower: list[GroupBound], upper: list[GroupBound], pool: Pool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest counts (prefix x group) that all lists share."""
+    """Return the least and the largest counts (prefix x group), the same for all lists."""
     size = int(pool.limit.max())
     least = np.zeros((size, pool.n_groups), dtype=np.int64)
     most = np.full((size, pool.n_groups), size + 1, dtype=np.int64)
-    for bound in floors:
+    for bound in lower:
         least[:, bound.code] = prefix_rows(bound.value, size, lower=True)
-    for bound in ceilings:
+    for bound in upper:
         most[:, bound.code] = prefix_rows(bound.value, size, lower=False)
     return least, most
 
@@ -35,9 +35,9 @@ def arrange_lists(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the slots of every list in their new order, and the gap to the best list.
 
-    ``start`` is the row of the tables at which each list's bounds begin, 0 where not given. Where
-    the bounds of a list cannot be met: an error, or a warning and the best list under bounds
-    widened by the same number of people, the smallest that is enough.
+    ``start`` is the row of the tables at which the bounds of each list begin, 0 by default. If the
+    bounds of a list cannot hold: an error, or a warning and the best list under bounds that are all
+    widened by the smallest sufficient number of items.
     """
     from ..kernels.prefix_lists import arrange
 
@@ -45,27 +45,26 @@ def arrange_lists(
     shown = np.asarray(pool.shown, dtype=np.int64)
     given = (pool.offsets, shown, pool.out_offsets, least, most, start)
     slots, solved = arrange(pool.codes, *given)
-    closest = reranker.get_params()["on_infeasible"] == "best"
+    closest = reranker.on_infeasible == "best"
     widened = np.full(len(solved), -1, dtype=np.int64)
     left = np.flatnonzero((solved == 0) | ((solved < 0) & closest))
     if len(left):
         from ..kernels.prefix_clashes import arrange_meeting
 
-        values = worths(pool)
+        values = slot_values(pool)
         widened = arrange_meeting(pool.codes, values, *given, left, closest, slots, solved)
     failed = np.flatnonzero((solved < 0) | (widened >= 0))
     if len(failed):
         query = int(failed[0])
         rows = slice(int(start[query]), int(start[query] + pool.limit[query]))
         reason = why_not(least[rows], most[rows], candidates(pool)[query], pool.groups.categories)
-        done = f"bounds are widened by up to {_people(int(widened.max()))}"
-        refuse_or_warn(reranker, pool, failed, reason, done)
+        done = f"bounds are widened by up to {_items(int(widened.max()))}"
+        raise_or_warn(reranker, pool, failed, reason, done)
     return slots, np.where(solved > 0, 0.0, np.nan)
 
 
-def worths(pool: Pool) -> np.ndarray:
-    """Return the value of each slot: its score; where the order given defies scores, those sorted.
-    """
+def slot_values(pool: Pool) -> np.ndarray:
+    """Return the score of each slot; if scores contradict the order, the sorted scores."""
     score = pool.ranking.data.score
     if score is None:
         return -np.arange(len(pool.order), dtype=np.float64)
@@ -75,16 +74,16 @@ def worths(pool: Pool) -> np.ndarray:
     return sort_values_within(values, pool.offsets) if rising.any() else values
 
 
-def refuse_or_warn(
+def raise_or_warn(
     reranker: Guaranteed, pool: Pool, failed: np.ndarray, reason: str, done: str
 ) -> None:
-    """Raise for the first list whose bounds cannot be met, or warn, as ``on_infeasible`` says."""
+    """Raise or warn, depending on ``on_infeasible``, about the lists whose bounds cannot hold."""
     query = pool.ranking.data.qids[failed[:1]].tolist()[0]
     message = f"{type(reranker).__name__} cannot keep its bounds in query {query!r}: {reason}"
-    if reranker.get_params()["on_infeasible"] == "error":
+    if reranker.on_infeasible == "error":
         raise InfeasibleError(
-            f"{message}; loosen the bounds, take a smaller k, or say on_infeasible='best' for the "
-            "closest ranking"
+            f"{message}; loosen the bounds, choose a smaller k, or pass on_infeasible='best' for "
+            "the closest ranking"
         )
     more = f" (and in {len(failed) - 1} more queries)" if len(failed) > 1 else ""
     warnings.warn(f"{message}{more}; {done}", EquirankWarning, 6)
@@ -93,42 +92,41 @@ def refuse_or_warn(
 def why_not(
     least: np.ndarray, most: np.ndarray, sizes: np.ndarray, labels: tuple[object, ...]
 ) -> str:
-    """Say which prefix and which group make the bounds of one list impossible."""
+    """Return which prefix and which group make the bounds of one list impossible."""
     least = np.maximum.accumulate(least, axis=0)
     most = np.minimum.accumulate(most[::-1], axis=0)[::-1]
-    room = np.minimum(most, sizes)
-    place = np.arange(1, len(least) + 1)
-    for j in place.tolist():
+    supply = np.minimum(most, sizes)
+    for j in range(1, len(least) + 1):
         need, may = least[j - 1], most[j - 1]
-        places = f"the first {j} places" if j > 1 else "the first place"
+        top = f"the first {j} positions" if j > 1 else "the first position"
         verb = "need" if j > 1 else "needs"
         for g, label in enumerate(labels):
             if need[g] > sizes[g]:
-                return f"{places} {verb} {need[g]} of group {label!r}, and the list has {sizes[g]}"
+                return f"{top} {verb} {need[g]} of group {label!r}, and the list has {sizes[g]}"
             if need[g] > may[g]:
-                return f"{places} {verb} {need[g]} of group {label!r} and may hold {may[g]}"
+                return f"{top} {verb} {need[g]} of group {label!r} and may hold {may[g]}"
         if need.sum() > j:
             asked = ", ".join(f"{need[g]} of {labels[g]!r}" for g in np.flatnonzero(need))
-            return f"{places} {verb} {asked}: {need.sum()} in all"
-        if room[j - 1].sum() < j:
+            return f"{top} {verb} {asked}: {need.sum()} in all"
+        if supply[j - 1].sum() < j:
             short = [repr(labels[g]) for g in np.flatnonzero(may < sizes)]
             return (
-                f"{places} can hold {room[j - 1].sum()} at most under the ceilings of "
+                f"{top} can hold {supply[j - 1].sum()} at most under the upper bounds of "
                 f"{' and '.join(short)}"
             )
-    prefix, group = _late(least, room)
+    prefix, group = _late(least, supply)
     return (
-        f"the first {prefix} places need {least[prefix - 1, group]} of group "
-        f"{labels[group]!r}, and ceilings and other floors leave them no places"
+        f"the first {prefix} positions need {least[prefix - 1, group]} of group "
+        f"{labels[group]!r}, and the other bounds leave them too few positions"
     )
 
 
-def _late(least: np.ndarray, room: np.ndarray) -> tuple[int, int]:
-    """Find the first floor that is missed when the most urgent group always goes first."""
+def _late(least: np.ndarray, supply: np.ndarray) -> tuple[int, int]:
+    """Find the first lower bound that is missed if the most urgent group always goes first."""
     counts = np.zeros(least.shape[1], dtype=np.int64)
     for j in range(len(least)):
         due = [_due(least[:, g], counts[g]) for g in range(len(counts))]
-        free = [g for g in range(len(counts)) if counts[g] < room[j, g]]
+        free = [g for g in range(len(counts)) if counts[g] < supply[j, g]]
         chosen = min(free, key=lambda g: due[g])
         counts[chosen] += 1
         late = np.flatnonzero(counts < least[j])
@@ -138,9 +136,9 @@ def _late(least: np.ndarray, room: np.ndarray) -> tuple[int, int]:
 
 
 def _due(least: np.ndarray, count: int) -> int:
-    """Return the prefix by which a group needs one more than it has."""
+    """Return the prefix by which a group needs one item more than it has."""
     return int(np.searchsorted(least, count + 1))
 
 
-def _people(count: int) -> str:
-    return f"{count} {'person' if count == 1 else 'people'}"
+def _items(count: int) -> str:
+    return f"{count} {'item' if count == 1 else 'items'}"

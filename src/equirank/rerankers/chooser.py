@@ -1,29 +1,24 @@
-"""The chooser: which method guarantees what, needs what and costs what, read off the classes."""
+"""The table of public re-rankers: what each guarantees, needs and costs, read from the classes."""
 
-import importlib
 import inspect
 from typing import Any
 
-from .guaranteed import Guaranteed
+from ..core.registry import public_classes
+from .guaranteed import ListedReranker
 
 __all__ = ["chooser", "methods"]
 
 
-def methods() -> dict[str, type[Guaranteed]]:
-    """Return the public re-rankers that say what they guarantee, by name.
+def methods() -> dict[str, type[ListedReranker]]:
+    """Return the public re-rankers that state a guarantee, by name.
 
     Examples
     --------
     >>> methods()["DetGreedy"].__name__
     'DetGreedy'
     """
-    room = importlib.import_module(__package__ or "")
-    known = {name: getattr(room, name) for name in sorted(room.__all__)}
-    return {
-        name: kind
-        for name, kind in known.items()
-        if inspect.isclass(kind) and issubclass(kind, Guaranteed)
-    }
+    known = public_classes(ListedReranker, ["equirank.rerankers"])
+    return {name: kind for name, kind in known.items() if kind.guarantee}
 
 
 def chooser() -> list[dict[str, Any]]:

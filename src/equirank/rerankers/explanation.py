@@ -1,6 +1,7 @@
-"""Explanation: why an item stands where it stands after a re-ranking, in sentences and as facts."""
+"""Explanation: the reasons for an item's position after a re-ranking, as sentences and facts."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.ranking import Ranking
+from .group_bounds import OverlappingBounds
 
 if TYPE_CHECKING:
     from .reranking import Reranking
@@ -16,29 +18,29 @@ __all__ = ["Explanation", "explain", "lowest_entry"]
 
 
 def lowest_entry(result: "Reranking", query: int, row: int, target: int) -> dict[str, Any]:
-    """Find the latest place in the given order from which a row reaches a place, by halving.
+    """Find the last original position from which a row reaches a target position, by bisection.
 
-    The list is re-ranked anew with the row put elsewhere, all others in their order, so the answer
-    is the algorithm's own. It supposes that a better place before never gives a worse one after.
+    The list is re-ranked with the row at each tried position and all other rows in their order.
+    This assumes that a better position before never leads to a worse one after.
 
     Parameters
     ----------
     result : Reranking
-        Of a re-ranker that reads the order only (its class says so with ``reads_order``).
+        Result of a re-ranker that uses the order only (class attribute ``reads_order``).
     query : int
         Index of the list.
     row : int
         The stored row.
     target : int
-        The place to reach.
+        The position to reach.
 
     Returns
     -------
     dict
-        ``lowest_place``; ``lowest_score``, the score of who stands there, and ``score_above``,
-        whether the score must lie above it (equal scores keep the order of rows); ``any_score``,
-        where the last place is enough. All None or False where even the first place is not enough,
-        or the method cannot tell.
+        ``lowest_place``, that position; ``lowest_score``, the score of the item there;
+        ``score_above``, whether an equal score is too low (ties keep input order); ``any_score``,
+        whether the last position suffices. All None or False if even the first position does not
+        suffice or the re-ranker uses more than the order.
     """
     found: dict[str, Any] = {"lowest_place": None, "lowest_score": None}
     found |= {"score_above": False, "any_score": False}
@@ -47,13 +49,13 @@ def lowest_entry(result: "Reranking", query: int, row: int, target: int) -> dict
         return found
     data = result.data.select([query])
     begin = int(result.data.offsets[query])
-    places = result.places_before[begin : int(result.data.offsets[query + 1])]
-    order = np.argsort(places, kind="stable")
-    others = order[(places[order] > 0) & (order != row - begin)]
+    positions = result.places_before[begin : int(result.data.offsets[query + 1])]
+    order = np.argsort(positions, kind="stable")
+    others = order[(positions[order] > 0) & (order != row - begin)]
 
     def reaches(at: int) -> bool:
         moved = np.insert(others, at, row - begin)
-        return _place_after(reranker, data, moved, row - begin) <= target
+        return _position_after(reranker, data, moved, row - begin) <= target
 
     low, high = 0, len(others)
     if not reaches(low):
@@ -72,10 +74,8 @@ def lowest_entry(result: "Reranking", query: int, row: int, target: int) -> dict
     return found
 
 
-def _place_after(reranker: Any, data: RankingData, order: np.ndarray, row: int) -> float:
-    """Re-rank one list given best first; give the row's new place, infinity where it has none."""
-    import warnings
-
+def _position_after(reranker: Any, data: RankingData, order: np.ndarray, row: int) -> float:
+    """Re-rank one list and return the new position of a row, infinity if it has none."""
     position = np.zeros(data.n_rows, dtype=np.int32)
     position[order] = np.arange(1, len(order) + 1)
     try:
@@ -84,40 +84,40 @@ def _place_after(reranker: Any, data: RankingData, order: np.ndarray, row: int) 
             after = reranker(Ranking.from_positions(data, data.to_original(position)))
     except InfeasibleError:
         return np.inf
-    place = int(after.position[row])
-    return place if place > 0 else np.inf
+    found = int(after.position[row])
+    return found if found > 0 else np.inf
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why an item stands where it stands.
+    """Reasons for the position of an item.
 
     Attributes
     ----------
     sentences : tuple of str
-        In plain words.
+        The reasons in sentences.
     facts : dict
-        ``item, row, query, group, score``; ``from`` and ``to`` (places, 0 = not shown); ``move``
-        ("up", "down", "left out" or "none"); ``binding`` (None, or ``prefix, group, bound, needed,
-        count``: the first prefix whose bound would break if the item stood where it was);
-        ``instead`` (who would stand at its place by the order given), ``next_in_group`` (the
-        group's best behind it); ``score_given_up`` (how much higher the score of ``instead`` is);
-        ``target_place`` (the cutoff; without one the place it held or holds) and how it would be
-        reached: ``lowest_place`` (the last place in the given order that is enough; None where none
-        is, or the method cannot tell), ``lowest_score`` (the score of who stands there),
-        ``score_above`` (whether an equal score is too low), ``any_score`` (whether the last is
-        enough).
+        ``item, row, query, group, score``; ``from`` and ``to`` (positions, 0 = not shown);
+        ``move`` ("up", "down", "left out" or "none"); ``binding`` (None, or ``prefix, group,
+        bound, needed, count``: the first prefix whose bound would fail at the old position);
+        ``instead`` (the item that the original order would put there), ``next_in_group`` (the next
+        item of its group); ``score_given_up`` (how much higher the score of ``instead`` is);
+        ``target_place`` (the cutoff, else its old or new position) and what would reach it:
+        ``lowest_place`` (the last sufficient original position, None if unknown),
+        ``lowest_score`` (the score of the item there), ``score_above`` (whether an equal score is
+        too low), ``any_score`` (whether any score suffices). With several draws also ``shown``
+        (the share of draws that show it) and ``mean_place``.
 
     Examples
     --------
     >>> from equirank.rerankers import DetGreedy
     >>> result = DetGreedy().rerank([4, 3, 2, 1], sensitive_features=list("mmff"))
     >>> print(result.explain(2))
-    Row 2 (f) moved up from place 3 to place 2.
-    The first 2 places must hold at least 1 of f, and without it they would hold 0.
-    By the order given row 1 would stand at place 2; its score is higher by 1.
-    The next of f is row 3.
-    With a score of at least 1 it would have reached place 2.
+    Row 2 (f) moved up from position 3 to position 2.
+    The first 2 positions must hold at least 1 of f; without it they would hold 0.
+    In the original order row 1 would be at position 2; its score is higher by 1.
+    The next item of f is row 3.
+    With a score of at least 1 it would have reached position 2.
     """
 
     sentences: tuple[str, ...]
@@ -152,12 +152,12 @@ class _List:
         )
 
     def named(self, row: int) -> dict[str, Any]:
-        """Return a row's id or number, its group and score."""
+        """Return the id or number of a row, its group and score."""
         data = self.result.data
         known: dict[str, Any] = {"row": data.place(row)[1]}
         if data.ids is not None:
             known["item"] = _plain(data.ids[row])
-        if data.sensitive:
+        if self.result.has_groups:
             groups = self.result.groups
             known["group"] = groups.categories[int(groups.codes[row])]
         score = self.result._made_from.data.score
@@ -165,13 +165,47 @@ class _List:
         return known
 
 
-def _best_first(places: np.ndarray) -> np.ndarray:
-    order = np.argsort(places, kind="stable")
-    return order[places[order] > 0]
+def _best_first(positions: np.ndarray) -> np.ndarray:
+    order = np.argsort(positions, kind="stable")
+    return order[positions[order] > 0]
 
 
 def explain(result: "Reranking", item: Any, query: Any = None) -> Explanation:
-    """Explain the place of one item; see `Explanation` for what comes back."""
+    """Explain the position of one item."""
+    if result.n_draws > 1:
+        return _explain_draws(result, item, query)
+    if isinstance(result.bounds, OverlappingBounds) and result.names:
+        return _explain_attributes(result, result.bounds, item, query)
+    return _explain_one(result, item, query)
+
+
+def _explain_draws(result: "Reranking", item: Any, query: Any) -> Explanation:
+    """Report the positions of an item over the draws, and the reasons of the first draw."""
+    found = explain(next(result.each_draw()), item, query)
+    row = _find(result, item, query)
+    positions = result.position[row][result.position[row] > 0]
+    facts = {"shown": float(result.shown_share[row]), "mean_place": float(result.mean_places[row])}
+    sentence = f"Over {result.n_draws} draws it is shown in {facts['shown']:.0%}"
+    if len(positions):
+        sentence += f", at position {facts['mean_place']:.4g} on average ({positions.min()} to "
+        sentence += f"{positions.max()})"
+    return Explanation((f"{sentence}. In the first draw:", *found.sentences), found.facts | facts)
+
+
+def _explain_attributes(
+    result: "Reranking", bounds: OverlappingBounds, item: Any, query: Any
+) -> Explanation:
+    """Explain by the first attribute with a binding bound, else by the first attribute."""
+    first = None
+    for name, part in bounds.parts.items():
+        found = _explain_one(replace(result, bounds=part, names=(name,)), item, query)
+        if found.facts["binding"] is not None:
+            return found
+        first = first or found
+    return first or _explain_one(result, item, query)
+
+
+def _explain_one(result: "Reranking", item: Any, query: Any) -> Explanation:
     row = _find(result, item, query)
     at = int(np.searchsorted(result.data.offsets, row, side="right")) - 1
     one = _List.of(result, at)
@@ -179,7 +213,7 @@ def explain(result: "Reranking", item: Any, query: Any = None) -> Explanation:
     facts = {"query": _plain(result.data.qids[at])} | one.named(row)
     facts |= {"from": was, "to": now, "move": _move(was, now, len(one.new))}
     facts["binding"] = _binding(one, was, now)
-    facts |= _others(one, row, was, now)
+    facts |= _neighbours(one, row, was, now)
     target = result.k if result.k is not None else (was if was < now or now == 0 else now)
     target = min(target, len(one.new))
     facts["target_place"] = target
@@ -188,7 +222,7 @@ def explain(result: "Reranking", item: Any, query: Any = None) -> Explanation:
 
 
 def _find(result: "Reranking", item: Any, query: Any) -> int:
-    """Find the stored row of an id, or of the caller's row number."""
+    """Return the stored row of an id, or of a row number in the input."""
     data = result.data
     keys = data.ids if data.ids is not None else data.rows
     word = "row" if data.ids is None else "id"
@@ -218,9 +252,9 @@ def _move(was: int, now: int, shown: int) -> str:
 
 
 def _binding(one: _List, was: int, now: int) -> dict[str, Any] | None:
-    """Find the first prefix between the two places whose bound is met exactly."""
+    """Find the first prefix between the two positions whose bound is met exactly."""
     result, shown = one.result, len(one.new)
-    if not result.data.sensitive or shown == 0:
+    if not result.has_groups or shown == 0:
         return None
     now = now or shown + 1
     if was == now or was == 0:
@@ -239,7 +273,7 @@ def _binding(one: _List, was: int, now: int) -> dict[str, Any] | None:
             continue
         size = min(last, len(table))
         tight = counts[first - 1 : size] == table[first - 1 : size]
-        # A lower bound lifts its own group and holds others down; an upper one the reverse.
+        # A lower bound moves its own group up and other groups down; an upper bound the reverse.
         own = np.arange(tight.shape[1]) == mine
         tight &= own if up == (bound == "lower") else ~own
         tight &= table[first - 1 : size] > (0 if bound == "lower" else -1)
@@ -257,8 +291,8 @@ def _binding(one: _List, was: int, now: int) -> dict[str, Any] | None:
     return None
 
 
-def _others(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
-    """Find who would stand at its place by the order given, and who of its group is next."""
+def _neighbours(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
+    """Find the item that the original order would put there, and the next one of the group."""
     ahead = set(one.new[: now - 1].tolist()) if now else set(one.new.tolist())
     instead: int | None = None
     if now:
@@ -273,7 +307,7 @@ def _others(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
         given_up = float(score[instead] - score[row]) * (1 if now else -1)
     facts["score_given_up"] = given_up
     following = None
-    if one.result.data.sensitive:
+    if one.result.has_groups:
         codes = one.result.groups.codes
         behind = [r for r in one.old.tolist() if codes[r] == codes[row]]
         after = behind[behind.index(row) + 1 :] if row in behind else []
@@ -287,60 +321,61 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     who = _name(facts, first=True) + (f" ({group})" if group is not None else "")
     was, now, move = facts["from"], facts["to"], facts["move"]
     if move == "left out":
-        said = [f"{who} stood at place {was} and is left out."]
+        sentences = [f"{who} was at position {was} and is left out."]
     elif now == 0:
-        said = [f"{who} stood at place {was} and is not shown, as before."]
+        sentences = [f"{who} was at position {was} and is not shown, as before."]
     elif move == "none":
-        said = [f"{who} keeps place {now}."]
+        sentences = [f"{who} keeps position {now}."]
     else:
-        said = [f"{who} moved {move} from place {was} to place {now}."]
-    said += _binding_sentence(facts)
-    said += _others_sentences(facts)
-    return said + _entry_sentence(facts)
+        sentences = [f"{who} moved {move} from position {was} to position {now}."]
+    sentences += _binding_sentence(facts)
+    sentences += _neighbour_sentences(facts)
+    return sentences + _entry_sentence(facts)
 
 
 def _binding_sentence(facts: dict[str, Any]) -> list[str]:
     binding, move = facts["binding"], facts["move"]
     if binding is None:
         return (
-            ["No bound holds it there: others moved around it."] if move in ("up", "down") else []
+            ["No bound requires this; other items moved past it."] if move in ("up", "down") else []
         )
     word = "at least" if binding["bound"] == "lower" else "at most"
-    places = f"The first {binding['prefix']} places" if binding["prefix"] > 1 else "The first place"
-    head = f"{places} must hold {word} {binding['needed']} of {binding['group']}"
+    prefix = binding["prefix"]
+    top = f"The first {prefix} positions" if prefix > 1 else "The first position"
+    head = f"{top} must hold {word} {binding['needed']} of {binding['group']}"
     if binding["bound"] == "upper":
-        return [f"{head}, and they hold {binding['count']}."]
+        return [f"{head}; they hold {binding['count']}."]
     if binding["group"] == facts.get("group"):
-        return [f"{head}, and without it they would hold {binding['count'] - 1}."]
-    return [f"{head}, and they hold exactly {binding['count']}: none of them can make room."]
+        return [f"{head}; without it they would hold {binding['count'] - 1}."]
+    return [f"{head}; they hold exactly {binding['count']}, so none of these can move down."]
 
 
-def _others_sentences(facts: dict[str, Any]) -> list[str]:
-    said = []
+def _neighbour_sentences(facts: dict[str, Any]) -> list[str]:
+    sentences = []
     instead, given_up = facts["instead"], facts["score_given_up"]
     if instead is not None and facts["to"]:
         more = "" if given_up is None else f"; its score is {_difference(given_up)}"
-        said.append(
-            f"By the order given {_name(instead)} would stand at place {facts['to']}{more}."
+        sentences.append(
+            f"In the original order {_name(instead)} would be at position {facts['to']}{more}."
         )
     elif instead is not None:
         more = "" if given_up is None else f"; its score is {_difference(-given_up)}"
-        said.append(f"{_name(instead, first=True)} stands at place {facts['from']} now{more}.")
+        sentences.append(f"{_name(instead, first=True)} is now at position {facts['from']}{more}.")
     if facts["next_in_group"] is not None:
-        said.append(f"The next of {facts['group']} is {_name(facts['next_in_group'])}.")
-    return said
+        sentences.append(f"The next item of {facts['group']} is {_name(facts['next_in_group'])}.")
+    return sentences
 
 
 def _entry_sentence(facts: dict[str, Any]) -> list[str]:
-    place = f"place {facts['target_place']}"
+    target = f"position {facts['target_place']}"
     if facts["lowest_place"] is None:
         return []
     if facts["any_score"]:
-        return [f"With any score it would have reached {place}."]
+        return [f"With any score it would have reached {target}."]
     if facts["lowest_score"] is None:
-        return [f"From place {facts['lowest_place']} or better it would have reached {place}."]
+        return [f"From position {facts['lowest_place']} or better it would have reached {target}."]
     word = "above" if facts["score_above"] else "of at least"
-    return [f"With a score {word} {facts['lowest_score']:.6g} it would have reached {place}."]
+    return [f"With a score {word} {facts['lowest_score']:.6g} it would have reached {target}."]
 
 
 def _difference(amount: float) -> str:
@@ -350,7 +385,7 @@ def _difference(amount: float) -> str:
 
 
 def _name(known: dict[str, Any], first: bool = False) -> str:
-    """Name an item by its id, else by its row; ``first`` in a sentence."""
+    """Return the id of an item, else its row; ``first`` begins a sentence."""
     return str(known["item"]) if "item" in known else f"{'Row' if first else 'row'} {known['row']}"
 
 

@@ -1,18 +1,19 @@
-"""ExposureOptimal: the most useful random ranking whose exposure is shared fairly."""
+"""ExposureOptimal: the random ranking of largest utility under constraints on exposure."""
 
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from functools import cached_property
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from ..core import inputs as door
+from ..core import inputs
 from ..core.data import RankingData, as_ranking_data
 from ..core.environment import progress
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.metric import DISCOUNT
-from ..core.params import Choice, Constraint, Integer, Label, Number, Optional
+from ..core.params import Choice, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 from ..core.table import Table
@@ -24,21 +25,23 @@ from .exposure_program import (
     Solution,
     best_mixture,
     group_constraints,
-    linear_programme,
+    linear_program,
 )
+from .group_bounds import NoBounds
+from .reranking import Reranking
 
-__all__ = ["ExposureOptimal", "SharedExposure", "lay_side_by_side"]
+__all__ = ["ExposureOptimal", "SharedExposure"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedExposure(Ranking):
-    """What `ExposureOptimal` gives back: a few rankings of each list, with their probabilities.
+class SharedExposure(Reranking):
+    """Result of `ExposureOptimal`: a few rankings of each list, with their probabilities.
 
     Attributes
     ----------
     report : Table
-        Per list: the expected utility, the best there is without constraints, the price (the share
-        of it given up), the largest violation of a constraint, and the number of rankings.
+        Per list: the expected utility, the best utility without constraints, the price (the share
+        of it that is lost), the largest violation of a constraint, and the number of rankings.
 
     Examples
     --------
@@ -46,95 +49,71 @@ class SharedExposure(Ranking):
     >>> shared = ExposureOptimal().rerank([0.8, 0.7, 0.3], sensitive_features=["a", "a", "b"])
     >>> shared.n_draws, shared.holds
     (2, True)
-    >>> round(shared.price, 4)
-    0.0662
+    >>> shared.report["price"].round(4), round(shared.price.ndcg, 4)
+    (array([0.0662]), 0.8776)
     """
 
     report: Table | None = None
 
-    @property
-    def price(self) -> float:
-        """The share of the best utility that is given up, in the mean over lists."""
-        return float(np.mean(self._columns()["price"]))
-
-    @property
+    @cached_property
     def holds_per_query(self) -> np.ndarray:
         """Whether every constraint holds within 1e-9, per list in the order of ``data.qids``."""
-        return np.asarray(self._columns()["violation"] <= 1e-9)
-
-    @property
-    def holds(self) -> bool:
-        """Whether every constraint holds in every list, within 1e-9."""
-        return bool(self.holds_per_query.all())
+        if self.report is None:
+            return np.ones(self.data.n_queries, dtype=bool)
+        return np.asarray(self.report["violation"] <= 1e-9)
 
     def policy(self) -> Mixture:
-        """Return it as a policy to sample from."""
+        """Return the result as a policy to sample from."""
         return Mixture(self)
-
-    def _columns(self) -> dict[str, Any]:
-        return {} if self.report is None else {n: self.report[n] for n in self.report.columns}
-
-
-def lay_side_by_side(
-    places: list[np.ndarray], weights: list[np.ndarray], offsets: np.ndarray, k: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions (row x draw) and weights (list x draw) of mixtures of different sizes.
-
-    A list with fewer rankings than the longest mixture repeats its first one with weight 0.
-    """
-    widest = max(len(share) for share in weights)
-    position = np.zeros((offsets[-1], widest), dtype=np.int32)
-    share = np.zeros((len(weights), widest))
-    for query, (place, weight) in enumerate(zip(places, weights, strict=True)):
-        rows = slice(offsets[query], offsets[query + 1])
-        position[rows] = place[0][:, None] + 1
-        position[rows, : len(place)] = place.T + 1
-        share[query, : len(weight)] = weight
-    if k is not None:
-        position[position > k] = 0
-    return door.frozen(position), door.frozen(share)
 
 
 class ExposureOptimal(Reranker):
     """The random ranking of each list with the largest expected utility under fair exposure.
 
-    Maximises ``sum_i u_i e_i`` over the exposures e that random rankings reach, subject to
+    Maximises ``sum_i u_i e_i`` over the exposures e of random rankings, subject to
 
     - ``"parity"``: every group has the same mean exposure;
     - ``"treatment"``: the same mean exposure per merit;
     - ``"impact"``: the same mean of exposure times utility, per merit;
-    - ``"item"``: each item's exposure is proportional to its merit. Where no random ranking reaches
-      that (some items ask for more than the first places hold), the nearest reachable exposures in
-      Euclidean distance are taken, and the report says how far they lie off;
+    - ``"item"``: the exposure of each item is proportional to its merit. If no random ranking
+      reaches that, the nearest reachable exposures in Euclidean distance are used, and the report
+      states the distance;
     - ``None``: only the bounds.
 
-    Merit is the utility. Solved exactly by column generation over rankings, where the best ranking
-    at given prices is a sort: m constraints need at most m + 1 rankings (``"item"`` at most n).
-    Equal items keep the caller's order among them. A list with one group only is unconstrained;
-    rows that the ranking does not show stay so.
+    Merit is the utility. The solution is exact, by column generation over rankings, in which the
+    best ranking at given prices is a sort: m constraints need at most m + 1 rankings (``"item"`` at
+    most n). Tied items keep input order. A list with one group is unconstrained; rows that were not
+    shown stay so.
 
     Parameters
     ----------
     constraint : {"parity", "treatment", "impact", "item"} or None
         See above.
     slack : float
-        By how much two groups may differ, in units of exposure.
+        Largest difference between two groups, in units of exposure.
     penalty : float, optional
-        Let constraints be missed at this price in utility per unit of exposure.
+        Allow violations at this price in utility per unit of exposure.
     lower, upper : dict of group to float, optional
         Bounds on the mean exposure of groups.
     utility : {"score", "relevance"}
-        What is maximised and counts as merit.
+        The utility, which is also the merit.
     discount : {"log2", "zipf"} or sequence
-        Attention of the places: ``1/log2(1 + j)``, ``1/j``, or given; it must not rise.
+        Exposure of the positions: ``1/log2(1 + j)``, ``1/j``, or given; it must not increase.
     k : int, optional
-        Only the first k places are shown and draw attention.
+        Only the first k positions are shown and have exposure.
     by : str or tuple of str, optional
-        Which sensitive attribute, or several crossed; may be left out where there is one.
+        The sensitive attribute, or several to cross, if there are several.
     on_infeasible : {"error", "best"}
-        Raise where a list cannot meet the constraints, or take the closest and warn.
+        Raise if a list cannot meet the constraints, or use the closest solution and warn.
     method : {"columns", "lp"}
-        Column generation, or the classical linear programme in n^2 variables (short lists only).
+        Column generation, or the classical linear program in n^2 variables (short lists only).
+
+    Returns
+    -------
+    Reranking
+        The result has a draw per ranking, with weights. ``report`` is a table per list: expected
+        utility, best utility without constraints, price (the share of it that is lost), largest
+        violation of a constraint, number of rankings. ``policy()`` returns a policy to sample from.
 
     References
     ----------
@@ -142,7 +121,7 @@ class ExposureOptimal(Reranker):
 
     Examples
     --------
-    Two job seekers of each group, nearly alike; sorted by score, the second pair draws less:
+    Two job seekers of each group with similar scores; sorted by score the second pair gets less:
 
     >>> from equirank.rerankers import ExposureOptimal
     >>> scores, sex = [0.81, 0.80, 0.79, 0.78], ["m", "m", "f", "f"]
@@ -154,50 +133,25 @@ class ExposureOptimal(Reranker):
         0   2.0400  2.0457  0.0028     0.0000           2
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset()
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "constraint": Optional(Choice("parity", "treatment", "impact", "item")),
-        "slack": Number(0.0),
-        "penalty": Optional(Number(0.0, open_low=True)),
-        "utility": Choice("score", "relevance"),
-        "discount": DISCOUNT,
-        "k": Optional(Integer(1)),
-        "by": Optional(Label(many=True)),
-        "on_infeasible": Choice("error", "best"),
-        "method": Choice("columns", "lp"),
-    }
-
-    def __init__(
-        self,
-        constraint: str | None = "parity",
-        *,
-        slack: float = 0.0,
-        penalty: float | None = None,
-        lower: Mapping[Any, float] | None = None,
-        upper: Mapping[Any, float] | None = None,
-        utility: Literal["score", "relevance"] = "score",
-        discount: str | Sequence[float] = "log2",
-        k: int | None = None,
-        by: Any = None,
-        on_infeasible: Literal["error", "best"] = "error",
-        method: Literal["columns", "lp"] = "columns",
-    ) -> None:
-        self.constraint = constraint
-        self.slack = slack
-        self.penalty = penalty
-        self.lower = lower
-        self.upper = upper
-        self.utility = utility
-        self.discount = discount
-        self.k = k
-        self.by = by
-        self.on_infeasible = on_infeasible
-        self.method = method
+    positional = ("constraint",)
+    constraint: Annotated[str | None, Optional(Choice("parity", "treatment", "impact", "item"))] = (
+        "parity"
+    )
+    slack: Annotated[float, Number(0.0)] = 0.0
+    penalty: Annotated[float | None, Optional(Number(0.0, open_low=True))] = None
+    lower: Mapping[Any, float] | None = None
+    upper: Mapping[Any, float] | None = None
+    utility: Annotated[Literal["score", "relevance"], Choice("score", "relevance")] = "score"
+    discount: Annotated[str | Sequence[float], DISCOUNT] = "log2"
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    on_infeasible: Annotated[Literal["error", "best"], Choice("error", "best")] = "error"
+    method: Annotated[Literal["columns", "lp"], Choice("columns", "lp")] = "columns"
 
     def fit_policy(
         self, relevance: Any, *, sensitive_features: Any = None, qid: Any = None
     ) -> Mixture:
-        """Find the policy for given relevances, true or estimated.
+        """Return the policy for given relevances, true or estimated.
 
         Parameters
         ----------
@@ -215,30 +169,32 @@ class ExposureOptimal(Reranker):
         data = ranking.data
         utility = self._utility(data)
         codes, categories = self._groups(data)
-        lists, places = data.offsets, []
+        lists, positions = data.offsets, []
         shown = (ranking.position.reshape(data.n_rows, -1) > 0).max(axis=1)
         found: list[tuple[np.ndarray, dict[str, Any]]] = []
         for query in progress(range(data.n_queries), "sharing exposure", total=data.n_queries):
-            here = shown[lists[query] : lists[query + 1]]
-            rows = lists[query] + np.flatnonzero(here)
-            # one run per group: quick to merge
+            is_shown = shown[lists[query] : lists[query + 1]]
+            rows = lists[query] + np.flatnonzero(is_shown)
+            # one sorted run per group is fast to merge
             rows = rows[np.lexsort((-utility[rows], codes[rows]))]
             solution, facts = self._list(utility[rows], codes[rows], categories, data.qids[query])
-            place = np.full((len(solution.weights), len(here)), -1)  # not shown
-            place[:, rows - lists[query]] = solution.places
-            places.append(place)
+            found_positions = np.full((len(solution.weights), len(is_shown)), -1)  # not shown
+            found_positions[:, rows - lists[query]] = solution.positions
+            positions.append(found_positions)
             found.append((solution.weights, facts))
-        position, weights = lay_side_by_side(places, [w for w, _ in found], lists, self.k)
+        position, weights = _side_by_side(positions, [w for w, _ in found], lists, self.k)
         facts = {name: np.array([fact[name] for _, fact in found]) for name in found[0][1]}
-        if weights.shape[1] == 1:
-            position, share = position[:, 0], None
-        else:
-            share = weights
-        report = Table({"query": data.qids, **facts}, data.backend)
-        return SharedExposure(data, position, None, share, report=report)
+        return SharedExposure.from_draws(
+            ranking,
+            position,
+            weights=weights,
+            bounds=NoBounds(f"exposure is shared by the constraint {self.constraint!r}"),
+            reranker=self,
+            report=Table({"query": data.qids, **facts}, data.backend),
+        )
 
-    def _needs(self) -> frozenset[str]:
-        """Add the groups where a constraint or a bound is about them."""
+    def current_needs(self) -> frozenset[str]:
+        """Add the groups if a constraint or a bound is about them."""
         return self.needs | ({"sensitive"} if self._has_groups() else set())
 
     def _has_groups(self) -> bool:
@@ -250,14 +206,14 @@ class ExposureOptimal(Reranker):
             raise DataError(
                 f"ExposureOptimal needs the {self.utility} as utility, which is missing"
             )
-        worth = np.asarray(values, dtype=np.float64)
-        if self.constraint not in (None, "parity") and (worth < 0.0).any():
-            query, row = data.place(int(np.flatnonzero(worth < 0.0)[0]))
+        utility = np.asarray(values, dtype=np.float64)
+        if self.constraint not in (None, "parity") and (utility < 0.0).any():
+            query, row = data.place(int(np.flatnonzero(utility < 0.0)[0]))
             raise DataError(
                 f"{self.utility} must be >= 0 to be merit for constraint {self.constraint!r}, got "
-                f"{worth.min():g} (first in row {row} of query {query!r})"
+                f"{utility.min():g} (first in row {row} of query {query!r})"
             )
-        return worth
+        return utility
 
     def _groups(self, data: RankingData) -> tuple[np.ndarray, tuple[Any, ...]]:
         if not self._has_groups():
@@ -272,12 +228,12 @@ class ExposureOptimal(Reranker):
     ) -> tuple[Solution, dict[str, Any]]:
         """Solve one list."""
         if len(utility) == 0:
-            nobody = Solution(np.ones(1), np.zeros((1, 0), dtype=int), np.zeros(0), np.zeros(0))
+            empty = Solution(np.ones(1), np.zeros((1, 0), dtype=int), np.zeros(0), np.zeros(0))
             facts = dict.fromkeys(("utility", "best", "price", "violation"), 0.0)
-            return nobody, facts | {"n_rankings": 1}
+            return empty, facts | {"n_rankings": 1}
         attention = discounts(len(utility), self.discount, self.k)
         if (np.diff(attention) > 0.0).any():
-            raise DataError("discount must not rise from one place to the next")
+            raise DataError("discount must not increase from one position to the next")
         best = float(np.sort(utility)[::-1] @ attention)
         if self.constraint == "item":
             solution = self._per_item(utility, attention, query)
@@ -293,7 +249,7 @@ class ExposureOptimal(Reranker):
                 query=query,
             )
             solution = self._solve(utility, attention, constraints, query)
-        value = float(utility @ (solution.weights @ attention[solution.places]))
+        value = float(utility @ (solution.weights @ attention[solution.positions]))
         lost = (best - value) / abs(best) if best else 0.0
         missed = float(solution.violation.max(initial=0.0))
         facts = {"utility": value, "best": best, "price": max(lost, 0.0)}
@@ -304,7 +260,7 @@ class ExposureOptimal(Reranker):
     ) -> Solution:
         solution = None
         if self.method == "lp" and self.penalty is None:
-            solution = linear_programme(utility, attention, constraints)
+            solution = linear_program(utility, attention, constraints)
         if solution is None:
             solution = best_mixture(utility, attention, constraints, self.penalty)
         missed = solution.violation.max(initial=0.0)
@@ -313,7 +269,7 @@ class ExposureOptimal(Reranker):
             self._missed(
                 f"no random ranking of query {query!r} meets the constraints: at best the "
                 f"{constraints.names[worst]} is missed by {missed:.4g}",
-                "allow slack or a penalty, or take the closest with on_infeasible='best'",
+                "allow slack or a penalty, or pass on_infeasible='best' for the closest",
             )
         return solution
 
@@ -329,14 +285,34 @@ class ExposureOptimal(Reranker):
             away = float(np.linalg.norm(reached - target))
             self._missed(
                 f"no random ranking of query {query!r} gives every item exposure in proportion to "
-                f"its merit: some items ask for {over:.4g} more than the first places hold, and "
-                f"the nearest reachable exposures lie {away:.4g} off",
-                "take them with on_infeasible='best'",
+                f"its merit: some items need {over:.4g} more than the first positions have, and "
+                f"the nearest reachable exposures are {away:.4g} away",
+                "pass on_infeasible='best' to use those",
             )
-        weights, places = peel(reached, attention)
-        return Solution(weights, places, reached, np.abs(reached - target))
+        weights, positions = peel(reached, attention)
+        return Solution(weights, positions, reached, np.abs(reached - target))
 
     def _missed(self, what: str, hint: str) -> None:
         if self.on_infeasible == "error":
             raise InfeasibleError(f"{what}; {hint}")
         warnings.warn(what, EquirankWarning, stacklevel=2)
+
+
+def _side_by_side(
+    positions: list[np.ndarray], weights: list[np.ndarray], offsets: np.ndarray, k: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions (row x draw) and weights (list x draw) of mixtures of different sizes.
+
+    A list with fewer rankings than the longest mixture repeats its first one with weight 0.
+    """
+    widest = max(len(share) for share in weights)
+    position = np.zeros((offsets[-1], widest), dtype=np.int32)
+    share = np.zeros((len(weights), widest))
+    for query, (found, weight) in enumerate(zip(positions, weights, strict=True)):
+        rows = slice(offsets[query], offsets[query + 1])
+        position[rows] = found[0][:, None] + 1
+        position[rows, : len(found)] = found.T + 1
+        share[query, : len(weight)] = weight
+    if k is not None:
+        position[position > k] = 0
+    return inputs.frozen(position), inputs.frozen(share)

@@ -1,4 +1,4 @@
-"""Birkhoff decomposition: a doubly stochastic matrix as a mixture of permutations."""
+"""Mixtures of rankings under linear constraints on exposure: two solvers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,93 +17,8 @@ __all__ = [
     "best_mixture",
     "birkhoff_decomposition",
     "group_constraints",
-    "linear_programme",
+    "linear_program",
 ]
-
-
-def birkhoff_decomposition(P: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Write a doubly stochastic matrix as a weighted sum of permutations.
-
-    ``P = sum_t w_t Pi_t``. Each step takes a perfect matching on the positive entries whose
-    smallest entry is as large as possible, and subtracts it that many times; at least one entry
-    vanishes, so there are at most ``(n - 1)^2 + 1`` permutations. Of equal matchings one is taken;
-    a matrix of size 0 is refused.
-
-    Parameters
-    ----------
-    P : array-like of shape (n, n)
-        ``P[i, j]`` is the probability that item i stands at place j; rows and columns sum to 1
-        within 1e-6.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_permutations,)
-        Positive, with sum 1.
-    permutations : ndarray of int of shape (n_permutations, n)
-        ``permutations[t][i]`` is the 0-based position of item i.
-
-    References
-    ----------
-    Birkhoff, Tres observaciones sobre el algebra lineal, 1946.
-
-    Examples
-    --------
-    >>> from equirank.rerankers.exposure_program import birkhoff_decomposition
-    >>> weights, permutations = birkhoff_decomposition([[0.25, 0.75], [0.75, 0.25]])
-    >>> weights
-    array([0.75, 0.25])
-    >>> permutations
-    array([[1, 0],
-           [0, 1]])
-    """
-    left = _checked(P)
-    n = len(left)
-    weights, permutations = [], []
-    while True:
-        mass = float(left.sum()) / n
-        if mass <= 1e-13:
-            break
-        place = _widest_matching(left)
-        if place is None:
-            break  # what is left is rounding
-        weight = float(left[np.arange(n), place].min())
-        left[np.arange(n), place] -= weight
-        left[left < 1e-15] = 0.0
-        weights.append(weight)
-        permutations.append(place)
-    share = np.array(weights)
-    return share / share.sum(), np.array(permutations, dtype=np.int64)
-
-
-def _checked(P: Any) -> np.ndarray:
-    table = np.array(P, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.size == 0:
-        raise DataError(f"P must be a square matrix, got shape {table.shape}")
-    if not np.isfinite(table).all() or (table < -1e-9).any():
-        row, column = np.argwhere(~np.isfinite(table) | (table < -1e-9))[0]
-        value = table[row, column]
-        raise DataError(f"P must hold numbers >= 0, got {value} in row {row}, column {column}")
-    for axis, word in ((1, "row"), (0, "column")):
-        sums = table.sum(axis=axis)
-        if np.abs(sums - 1.0).max() > 1e-6:
-            at = int(np.argmax(np.abs(sums - 1.0)))
-            raise DataError(f"P must be doubly stochastic: {word} {at} sums to {sums[at]:.6g}")
-    return np.maximum(table, 0.0)
-
-
-def _widest_matching(left: np.ndarray) -> np.ndarray | None:
-    """Find a perfect matching whose smallest entry is as large as can be, by bisection."""
-    values = np.unique(left[left > 0.0])
-    low, high, best = 0, len(values) - 1, None
-    while low <= high:
-        middle = (low + high) // 2
-        allowed = csr_array((left >= values[middle]).astype(np.int8))
-        place = maximum_bipartite_matching(allowed, perm_type="column")
-        if (place >= 0).all():
-            best, low = place, middle + 1
-        else:
-            high = middle - 1
-    return best
 
 
 TOLERANCE = 1e-10
@@ -120,22 +35,22 @@ class Constraints:
     names: tuple[str, ...]
 
     def violation(self, value: np.ndarray) -> np.ndarray:
-        """Return by how much each constraint is missed."""
+        """Return the violation of each constraint."""
         return np.maximum(np.maximum(self.low - value, value - self.high), 0.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A mixture of rankings: weights, 0-based places (ranking x item), and what it comes to."""
+    """A mixture of rankings: weights, 0-based positions (ranking x item), constraint values."""
 
     weights: np.ndarray
-    places: np.ndarray
+    positions: np.ndarray
     value: np.ndarray
     violation: np.ndarray
 
 
 class _Columns:
-    """The rankings met so far, each with its utility and its value in each constraint."""
+    """The rankings generated so far, with their utility and their value in each constraint."""
 
     def __init__(self, utility: np.ndarray, rows: np.ndarray, attention: np.ndarray) -> None:
         self.utility, self.rows, self.attention = utility, rows, attention
@@ -144,8 +59,7 @@ class _Columns:
         self.values: list[np.ndarray] = []
 
     def price(self, prices: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """Return the ranking that is best at these prices, its utility and its constraint values.
-        """
+        """Return the best ranking at these prices, its utility and its constraint values."""
         order = np.argsort(-prices, kind="stable")
         attention = self.attention
         gain = float(self.utility[order] @ attention)
@@ -158,14 +72,14 @@ class _Columns:
         self.values.append(value)
 
     def solution(self, weights: np.ndarray, constraints: Constraints) -> Solution:
-        """Make the mixture of the columns that have weight."""
+        """Return the mixture of the columns with positive weight."""
         kept = np.flatnonzero(weights > 1e-13)
         share = weights[kept] / weights[kept].sum()
-        places = np.empty((len(kept), len(self.utility)), dtype=np.int64)
+        positions = np.empty((len(kept), len(self.utility)), dtype=np.int64)
         for at, column in enumerate(kept):
-            places[at, self.orders[column]] = np.arange(len(self.utility))
+            positions[at, self.orders[column]] = np.arange(len(self.utility))
         value = share @ np.array([self.values[column] for column in kept])
-        return Solution(share, places, value, constraints.violation(value))
+        return Solution(share, positions, value, constraints.violation(value))
 
 
 def best_mixture(
@@ -176,9 +90,8 @@ def best_mixture(
 ) -> Solution:
     """Find the mixture of rankings with the largest ``utility . exposure``.
 
-    Where the constraints cannot be met, the mixture that misses them by the least in sum, and of
-    those the best that column generation meets; the violation says how much is missed. With a
-    penalty each constraint may be missed at that price per unit.
+    If the constraints cannot hold, the mixture minimises the sum of violations, and utility among
+    the columns generated. With a penalty each constraint may be violated at that price per unit.
     """
     scale = float(np.abs(utility).max()) or 1.0
     columns = _Columns(utility / scale, constraints.rows, attention)
@@ -204,16 +117,16 @@ def best_mixture(
 def _one_constraint(
     columns: _Columns, constraints: Constraints, best: tuple[np.ndarray, float, np.ndarray]
 ) -> Solution:
-    """Two rankings, one on each side of the bound that binds, drawn together until none is better.
+    """Mix two rankings, one on each side of the binding bound, until no better one exists.
 
-    The two tie at one price of the constraint; the ranking that is best at that price replaces the
-    one on its side, or proves the pair to be optimal.
+    The two tie at one price of the constraint; the best ranking at that price replaces the one on
+    its side, or proves that the pair is optimal.
     """
     row = constraints.rows[0]
     over = best[2][0] > constraints.high[0]
     bound = constraints.high[0] if over else constraints.low[0]
     other = columns.price(-row if over else row)
-    near, far = best, other  # near: better and beyond the bound; far: within it
+    near, far = best, other  # near has more utility and violates the bound; far meets it
     if (far[2][0] > bound) if over else (far[2][0] < bound):
         columns.add(far)
         return columns.solution(np.array([0.0, 1.0]), constraints)
@@ -235,7 +148,7 @@ def _one_constraint(
 
 
 def _generate(columns: _Columns, constraints: Constraints, penalty: float | None) -> np.ndarray:
-    """Add rankings until none is better at the prices of the programme; give the weights.
+    """Add rankings until none is better at the prices of the program; return the weights.
 
     ``penalty=None`` minimises the sum of the violations, infinity forbids them.
     """
@@ -243,8 +156,8 @@ def _generate(columns: _Columns, constraints: Constraints, penalty: float | None
         weights, prices, level = _master(columns, constraints, penalty)
         utility = np.zeros_like(columns.utility) if penalty is None else columns.utility
         found = columns.price(utility + prices @ constraints.rows)
-        worth = (0.0 if penalty is None else found[1]) + prices @ found[2]
-        if worth <= level + TOLERANCE * max(1.0, abs(level)):
+        value = (0.0 if penalty is None else found[1]) + prices @ found[2]
+        if value <= level + TOLERANCE * max(1.0, abs(level)):
             break
         columns.add(found)
     return _polished(columns, constraints, weights)
@@ -253,7 +166,7 @@ def _generate(columns: _Columns, constraints: Constraints, penalty: float | None
 def _master(
     columns: _Columns, constraints: Constraints, penalty: float | None
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Solve the programme over the columns: weights, price of each constraint, best level."""
+    """Return weights, price of each constraint and optimal level of the program over columns."""
     count, m = len(columns.gains), len(constraints.low)
     hard = penalty is not None and np.isinf(penalty)
     slack = 1.0 if penalty is None else (0.0 if hard else penalty)
@@ -272,13 +185,13 @@ def _master(
     exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     solved = linprog(cost, A_eq=table, b_eq=right, bounds=bounds, method="highs-ds", options=exact)
     if solved.x is None:
-        raise RuntimeError(f"the linear programme over rankings failed: {solved.message}")
+        raise RuntimeError(f"the linear program over rankings failed: {solved.message}")
     marginals = solved.eqlin.marginals
     return solved.x[:count], marginals[:m], -float(marginals[m])
 
 
 def _polished(columns: _Columns, constraints: Constraints, weights: np.ndarray) -> np.ndarray:
-    """Solve the constraints that bind for the weights, free of the solver's tolerance."""
+    """Return weights that solve the binding constraints, without the solver's tolerance."""
     kept = np.flatnonzero(weights > 1e-11)
     values = np.array(columns.values)[kept]
     value = weights[kept] @ values
@@ -311,19 +224,21 @@ def group_constraints(
     upper: Mapping[Any, float],
     query: Any,
 ) -> Constraints:
-    """Compare every group of a list with every other one, and bound the groups that have bounds.
+    """Return the constraints of a list: differences between groups, and bounds on groups.
 
     ``parity`` compares the mean exposure, ``treatment`` the mean exposure per merit, ``impact``
-    the mean exposure times utility per merit; merit is the utility, relative to the list's mean, so
-    that all three speak in units of exposure.
+    the mean exposure times utility per merit. Merit is the utility relative to the mean of the
+    list, so that all three are in units of exposure.
     """
     present = np.unique(codes)
     rows, low, high, names = [], [], [], []
-    drawn = {} if kind is None else _drawn(kind, utility, codes, present, categories, query)
+    per_group = (
+        {} if kind is None else _coefficients(kind, utility, codes, present, categories, query)
+    )
     for at, group in enumerate(present[1:], 1):
         others = present[:at] if slack > 0.0 else present[at - 1 : at]
         for other in others if kind is not None else ():
-            rows.append(drawn[group] - drawn[other])
+            rows.append(per_group[group] - per_group[other])
             low.append(-slack)
             high.append(slack)
             names.append(f"{kind} of {categories[group]!r} and {categories[other]!r}")
@@ -339,7 +254,7 @@ def group_constraints(
     return Constraints(table, np.array(low), np.array(high), tuple(names))
 
 
-def _drawn(
+def _coefficients(
     kind: str,
     utility: np.ndarray,
     codes: np.ndarray,
@@ -347,7 +262,7 @@ def _drawn(
     categories: tuple[Any, ...],
     query: Any,
 ) -> dict[int, np.ndarray]:
-    """Return each group's coefficients: what it draws, per merit where merit counts."""
+    """Return the coefficients of each group: mean exposure, divided by merit if it counts."""
     result = {}
     for group in present:
         inside = codes == group
@@ -356,7 +271,7 @@ def _drawn(
             merit = float(utility[inside].mean())
             if merit <= 0.0:
                 raise DataError(
-                    f"utility must give every group some merit for constraint {kind!r}, and that "
+                    f"utility must be positive in every group for constraint {kind!r}, and that "
                     f"of {categories[group]!r} in query {query!r} is 0"
                 )
             share = share / merit
@@ -365,12 +280,12 @@ def _drawn(
     return result
 
 
-def linear_programme(
+def linear_program(
     utility: np.ndarray, attention: np.ndarray, constraints: Constraints
 ) -> Solution | None:
-    """Find the best doubly stochastic matrix and decompose it; None where there is none.
+    """Return the decomposed best doubly stochastic matrix; None if there is none.
 
-    n^2 variables: a reference for lists of up to 60 items or so.
+    It has n^2 variables and serves as a reference for lists of up to about 60 items.
     """
     n = len(utility)
     ones, identity = csr_array(np.ones((1, n))), csr_array(np.eye(n))
@@ -391,6 +306,91 @@ def linear_programme(
     )
     if solved.x is None:
         return None
-    weights, places = birkhoff_decomposition(solved.x.reshape(n, n))
-    value = constraints.rows @ (weights @ attention[places])
-    return Solution(weights, places, value, constraints.violation(value))
+    weights, positions = birkhoff_decomposition(solved.x.reshape(n, n))
+    value = constraints.rows @ (weights @ attention[positions])
+    return Solution(weights, positions, value, constraints.violation(value))
+
+
+def birkhoff_decomposition(P: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Decompose a doubly stochastic matrix into a weighted sum of permutations.
+
+    ``P = sum_t w_t Pi_t``. Each step subtracts a perfect matching on the positive entries whose
+    smallest entry is as large as possible; at least one entry vanishes, so there are at most
+    ``(n - 1)^2 + 1`` permutations. Ties between matchings are broken arbitrarily; an empty matrix
+    is an error.
+
+    Parameters
+    ----------
+    P : array-like of shape (n, n)
+        ``P[i, j]`` is the probability of item i at position j; rows and columns sum to 1 within
+        1e-6.
+
+    Returns
+    -------
+    weights : ndarray of shape (n_permutations,)
+        Positive, with sum 1.
+    permutations : ndarray of int of shape (n_permutations, n)
+        ``permutations[t][i]`` is the 0-based position of item i.
+
+    References
+    ----------
+    Birkhoff, Tres observaciones sobre el algebra lineal, 1946.
+
+    Examples
+    --------
+    >>> from equirank.rerankers.exposure_program import birkhoff_decomposition
+    >>> weights, permutations = birkhoff_decomposition([[0.25, 0.75], [0.75, 0.25]])
+    >>> weights
+    array([0.75, 0.25])
+    >>> permutations
+    array([[1, 0],
+           [0, 1]])
+    """
+    left = _checked(P)
+    n = len(left)
+    weights, permutations = [], []
+    while True:
+        mass = float(left.sum()) / n
+        if mass <= 1e-13:
+            break
+        position = _widest_matching(left)
+        if position is None:
+            break  # the remainder is rounding
+        weight = float(left[np.arange(n), position].min())
+        left[np.arange(n), position] -= weight
+        left[left < 1e-15] = 0.0
+        weights.append(weight)
+        permutations.append(position)
+    share = np.array(weights)
+    return share / share.sum(), np.array(permutations, dtype=np.int64)
+
+
+def _checked(P: Any) -> np.ndarray:
+    table = np.array(P, dtype=np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or table.size == 0:
+        raise DataError(f"P must be a square matrix, got shape {table.shape}")
+    if not np.isfinite(table).all() or (table < -1e-9).any():
+        row, column = np.argwhere(~np.isfinite(table) | (table < -1e-9))[0]
+        value = table[row, column]
+        raise DataError(f"P must hold numbers >= 0, got {value} in row {row}, column {column}")
+    for axis, word in ((1, "row"), (0, "column")):
+        sums = table.sum(axis=axis)
+        if np.abs(sums - 1.0).max() > 1e-6:
+            at = int(np.argmax(np.abs(sums - 1.0)))
+            raise DataError(f"P must be doubly stochastic: {word} {at} sums to {sums[at]:.6g}")
+    return np.maximum(table, 0.0)
+
+
+def _widest_matching(left: np.ndarray) -> np.ndarray | None:
+    """Find a perfect matching whose smallest entry is as large as possible, by bisection."""
+    values = np.unique(left[left > 0.0])
+    low, high, best = 0, len(values) - 1, None
+    while low <= high:
+        middle = (low + high) // 2
+        allowed = csr_array((left >= values[middle]).astype(np.int8))
+        position = maximum_bipartite_matching(allowed, perm_type="column")
+        if (position >= 0).all():
+            best, low = position, middle + 1
+        else:
+            high = middle - 1
+    return best

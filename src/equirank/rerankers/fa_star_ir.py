@@ -1,22 +1,20 @@
-"""FA*IR: the best next, unless a prefix would hold too few of the protected."""
+"""FA*IR: the best next item, unless a prefix would hold too few protected items."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..core.environment import progress
-from ..core.params import AnyOf, Choice, Constraint, Flag, Optional
+from ..core.params import AnyOf, Choice, Flag, Optional
 from ..core.ranking import Ranking
-from .fa_star_ir_table import OPEN
+from .fa_star_ir_tables import OPEN, stored_region
 from .group_bounds import TableBounds
 from .guaranteed import (
-    COMMON,
+    LABELS,
+    OPEN_SHARES,
     Guaranteed,
-    Labels,
     Missed,
-    OpenShares,
     Pool,
     candidates,
     protected_shares,
@@ -28,7 +26,7 @@ __all__ = ["FAStarIR", "RegionBounds", "merge_lists"]
 
 @dataclass(frozen=True, eq=False)
 class RegionBounds:
-    """Regions of passing counts that lists may share.
+    """Regions of passing counts, which several lists may share.
 
     Attributes
     ----------
@@ -48,7 +46,7 @@ class RegionBounds:
     protected: np.ndarray
 
     def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
-        """Return the least count of each group, the counts of the others being what they are."""
+        """Return the least count of each group, given the counts of all other groups."""
         if self.which[query] < 0:
             return None
         need = self.needs[self.which[query]]
@@ -66,10 +64,10 @@ class RegionBounds:
         return least
 
     def upper(self, query: int, counts: np.ndarray) -> None:
-        """Bind nothing."""
+        """Return None: there is no upper bound."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list, given the group of each place, whether all its prefixes pass."""
+        """Return for each list whether all prefixes pass, given the group at each position."""
         holds = np.ones(len(self.which), dtype=bool)
         for query in np.flatnonzero(self.which >= 0).tolist():
             need = self.needs[self.which[query]]
@@ -80,47 +78,40 @@ class RegionBounds:
         return holds
 
 
-ADVICE = "lower p or alpha, take a smaller k"
+ADVICE = "lower p or alpha, choose a smaller k"
 
 
 class FAStarIR(Guaranteed):
-    """Re-rank so that every prefix holds as many of the protected as chance would give it.
+    """Re-rank so that every prefix holds as many protected items as chance would select.
 
-    A prefix of j places gets at least m(j) items of the protected group, the smallest m with
-    ``F(m; j, p) > alpha'``, F the binomial distribution function; alpha' is lowered until the exact
-    chance that a fair list fails in any prefix is at most alpha (`fa_star_ir_table`). Place j goes
-    to the best protected item where m(j) asks for one, else to the best item. With several
-    protected groups F is the distribution function of all their counts at once, so that one group's
-    count can make up for another's; place j then goes to the best item after which all later
-    prefixes can still pass.
+    The first j positions hold at least m(j) protected items, the smallest m with
+    ``F(m; j, p) > alpha'``, where F is the binomial distribution function. The level alpha' is
+    lowered until the exact probability that a fair list fails in any prefix is at most alpha
+    (`fa_star_ir_table`). Position j goes to the best protected item if m(j) requires one, else to
+    the best item. With several protected groups F is the joint distribution function of their
+    counts, so that one group's count can compensate for another's; position j then goes to the best
+    item after which all later prefixes can still pass.
 
-    The order inside groups stays, ties stand in the caller's order, and only the order of scores
-    counts. Rows behind the cutoff are not shown; rows not shown before stay so, and count in the
-    pool's share. A list without protected items and without a given ``p`` stays as it is.
+    The order within groups is kept, ties are taken in input order, and only the order of scores is
+    used. Rows that were not shown stay so, but count in the share of the list. A list without
+    protected items keeps its order if ``p`` is None.
 
     Parameters
     ----------
     p : float or mapping of group to float, optional
-        Chance of the protected group at every place of a fair list; a mapping for several. None
-        takes the share of each list. In a mapping that names every group and sums to 1, the group
-        with the largest share is not protected.
+        Probability of the protected group at every position of a fair list; a mapping for several
+        groups. None takes the share of each list. If a mapping names every group and sums to 1, the
+        group with the largest share is not protected.
     alpha : float
-        Chance at most that a fair list fails the test.
+        Largest probability that a fair list fails the test.
     protected : label or sequence of labels, optional
-        The protected group or groups. None takes those that ``p`` names; without a mapping all but
-        the largest group of the data, and of two equally large ones the one that stands lower.
-    k : int, optional
-        Cutoff; None ranks whole lists.
+        The protected group or groups. None takes those that ``p`` names; without a mapping all
+        groups except the largest, in a tie except the one ranked higher.
     law : {"binomial", "pool"}
-        A fair list draws at every place with chance p, or draws the list's own items without
-        replacement (then p counts as the nearest number of items).
+        A fair list draws each position with probability p, or draws the items of the list without
+        replacement (p is then rounded to a whole number of items).
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few protected items: an error that names the list and the
-        prefix, or the closest ranking with a warning.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
 
     References
     ----------
@@ -141,39 +132,20 @@ class FAStarIR(Guaranteed):
     (True, 0.5)
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "p": Optional(AnyOf(OPEN, OpenShares())),
-        "alpha": OPEN,
-        "protected": Optional(Labels()),
-        "law": Choice("binomial", "pool"),
-        "adjusted": Flag(),
-        **COMMON,
-    }
-    guarantee: ClassVar[str] = (
-        "every prefix passes the FA*IR test: a fair list fails at most at alpha"
-    )
-    needs_text: ClassVar[str] = "groups, and who is protected; the chance p, or the pool's share"
-    cost: ClassVar[str] = "little score: it only rules out what chance would hardly give"
+    positional = ("p", "alpha", "protected", "k", "law", "adjusted", "by", "on_infeasible")
+    p: Annotated[Any, Optional(AnyOf(OPEN, OPEN_SHARES))] = None
+    alpha: Annotated[float, OPEN] = 0.1
+    protected: Annotated[Any, Optional(LABELS)] = None
+    law: Annotated[Literal["binomial", "pool"], Choice("binomial", "pool")] = "binomial"
+    adjusted: Annotated[bool, Flag()] = True
 
-    def __init__(
-        self,
-        p: Any = None,
-        alpha: float = 0.1,
-        protected: Any = None,
-        k: int | None = None,
-        law: str = "binomial",
-        adjusted: bool = True,
-        by: Any = None,
-        on_infeasible: str = "error",
-    ) -> None:
-        self.p = p
-        self.alpha = alpha
-        self.protected = protected
-        self.k = k
-        self.law = law
-        self.adjusted = adjusted
-        self.by = by
-        self.on_infeasible = on_infeasible
+    guarantee: ClassVar[str] = (
+        "every prefix passes the FA*IR test, which a fair list fails with probability <= alpha"
+    )
+    needs_text: ClassVar[str] = (
+        "groups and the protected ones; the probability p, or the share of the list"
+    )
+    cost: ClassVar[str] = "little score: it only excludes lists that chance would rarely produce"
 
     def _rerank(self, ranking: Ranking) -> Reranking:
         pool = self._pool(ranking)
@@ -190,7 +162,7 @@ class FAStarIR(Guaranteed):
         return f"every prefix passes the FA*IR test for {names} ({level}, {self.law} law)"
 
     def _kinds(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the distinct (limit, items in the pool, shares or sizes), and each list's."""
+        """Return the distinct (limit, pool size, shares or sizes), and the index of each list."""
         n = np.diff(pool.offsets) if self.law == "pool" else np.zeros(len(pool.limit))
         values = np.round(shares * n[:, None]) if self.law == "pool" else shares
         rows = np.column_stack([pool.limit, n, values])
@@ -235,7 +207,7 @@ class FAStarIR(Guaranteed):
     def _check_supply(
         self, pool: Pool, code: int, tables: list[np.ndarray], kind: np.ndarray
     ) -> None:
-        """Report the first prefix of a list that asks for more protected items than there are."""
+        """Report the first prefix of a list that needs more protected items than there are."""
         there = candidates(pool)[:, code]
         last = np.array([table[-1] if len(table) else 0 for table in tables])
         prefix = np.zeros(len(there), dtype=np.int64)
@@ -255,8 +227,6 @@ class FAStarIR(Guaranteed):
     def _several(
         self, pool: Pool, codes: list[int], shares: np.ndarray
     ) -> tuple[np.ndarray, RegionBounds]:
-        from .fa_star_ir_table import stored_region
-
         kinds, kind = self._kinds(pool, shares)
         needs: list[np.ndarray] = []
         which = np.full(len(kinds), -1)
@@ -273,10 +243,10 @@ class FAStarIR(Guaranteed):
 
 
 def merge_lists(pool: Pool, bounds: RegionBounds) -> tuple[np.ndarray, Missed, np.ndarray]:
-    """Return the slots in their new order, where a list could not pass, and the count it needed.
+    """Return the slots in their new order, where a list cannot pass, and the count it needs.
 
-    Where a group runs out on the way, the list is merged again with its supply in mind, so that a
-    list is given up only if no order of it passes.
+    If a group is exhausted on the way, the list is merged again under its group sizes, so that a
+    list fails only if no order of it passes.
     """
     from ..kernels.fa_star_ir_regions import reachable
     from ..kernels.group_queues import merge_in_region
@@ -312,7 +282,7 @@ def merge_lists(pool: Pool, bounds: RegionBounds) -> tuple[np.ndarray, Missed, n
 
 
 def _first_short(need: np.ndarray, there: np.ndarray, missed: int) -> tuple[int, int, int]:
-    """Find the first prefix that even all the protected there are do not pass, and who is short."""
+    """Find the first prefix that all protected items together do not pass, and the short group."""
     for j in range(len(need)):
         have = np.minimum(there, j + 1)
         if need[(j, *have[1:])] > have[0]:

@@ -1,8 +1,8 @@
-"""The gain in true utility from re-ranking scores that are held down by bias, by simulation."""
+"""Re-rankers with a minimum of protected items, and their gain in utility under implicit bias."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from ..core.random import RandomState, as_seed, generator
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 from .bounded_lists import arrange_lists
-from .group_bounds import ROUNDING, Bounds, TableBounds
-from .guaranteed import COMMON, Guaranteed, Labels, Pool, protected_shares
+from .group_bounds import ROUNDING, Bounds, OverlappingBounds, TableBounds
+from .guaranteed import LABELS, Guaranteed, Pool, protected_shares
 from .reranking import Reranking
-from .reranking_kinds import OverlappingBounds
 
 __all__ = [
     "FloorReranker",
@@ -39,17 +38,17 @@ PARAMS: dict[str, Constraint] = {
 
 @dataclass(frozen=True)
 class ImplicitBiasGain:
-    """What a re-ranking of biased scores brings, in means over simulated lists.
+    """Gain of a re-ranking of biased scores, as means over simulated lists.
 
     Attributes
     ----------
     biased, reranked, best : float
         True utility of the first k by biased score, after re-ranking, and by true utility.
     gain : float
-        ``reranked / biased``: above 1 the re-ranking repays.
+        ``reranked / biased``; above 1 the re-ranking increases utility.
     recovered : float
-        Share of the loss to bias that is won back, ``(reranked - biased) / (best - biased)``; NaN
-        where bias costs nothing.
+        Share of the loss that is recovered, ``(reranked - biased) / (best - biased)``; NaN if bias
+        causes no loss.
     error : float
         Standard error of ``reranked - biased``, over lists.
 
@@ -71,7 +70,7 @@ class ImplicitBiasGain:
 
     @property
     def recovered(self) -> float:
-        """The share of the loss that is won back."""
+        """The share of the loss that is recovered."""
         lost = self.best - self.biased
         return (self.reranked - self.biased) / lost if lost > 0 else float("nan")
 
@@ -88,37 +87,40 @@ def implicit_bias_gain(
     utility: str = "sum",
     random_state: RandomState = None,
 ) -> ImplicitBiasGain:
-    """Simulate what a re-ranker wins back where scores of the protected are held down.
+    """Simulate how much utility a re-ranker recovers if protected items have biased scores.
 
-    True utility u follows a power law, ``P(u > t) = t**-(1 + delta)`` for t >= 1, the same for all.
-    Of ``n_items``, ``round(share * n_items)`` (at least 1) are of the group "protected"; their
-    score is ``beta * u``, that of the "others" is u. The re-ranker sees scores and groups; the true
-    utility of its first k places is held against that of the biased order and of the true one.
+    True utility u follows a power law, ``P(u > t) = t**-(1 + delta)`` for t >= 1, in both groups.
+    Of ``n_items``, ``round(share * n_items)`` (at least 1) belong to the group "protected" with
+    score ``beta * u``; all "others" have score u. The re-ranker receives scores and groups. The
+    true utility of its first k positions is compared with that of the biased and the true order.
 
     Parameters
     ----------
     reranker : Reranker
-        Such as ``ImplicitBiasFloor(0.3, "protected", k=10)``; what it does not show counts 0.
+        Such as ``ImplicitBiasFloor(0.3, "protected", k=10)``; items not shown count 0.
     n_items : int
         Length of each list.
     share : float
-        Share of the protected.
+        Share of protected items.
     beta : float
         The bias, in (0, 1]; 1 is none.
     delta : float
-        Above 0; the smaller, the more the best stand out.
+        Exponent of the power law, above 0; a smaller one gives a heavier tail.
     k : int
-        How many places count, at most ``n_items``.
+        Number of positions that count, at most ``n_items``.
     n_lists : int
-        How many lists are simulated.
+        Number of simulated lists.
     utility : {"sum", "discounted"}
-        Whether places count alike, or as ``1 / log2(1 + j)``.
+        Weigh positions equally, or by ``1 / log2(1 + j)``.
     random_state : int, Generator, RandomState or None
         Seed; the same seed draws the same lists for every re-ranker.
 
     Returns
     -------
     ImplicitBiasGain
+        ``biased``, ``reranked`` and ``best`` are the mean true utilities of the biased order, the
+        re-ranking and the true order; ``gain`` is ``reranked / biased``, ``recovered`` the share of
+        the loss to bias that is recovered, ``error`` the standard error of the difference.
 
     References
     ----------
@@ -143,9 +145,9 @@ def implicit_bias_gain(
     }
     given |= {"n_lists": n_lists, "utility": utility}
     check_params("implicit_bias_gain", given, PARAMS | {"k": Integer(1, n_items)})
-    worth = generator(as_seed(random_state)).pareto(1.0 + delta, size=(n_lists, n_items)) + 1.0
+    true = generator(as_seed(random_state)).pareto(1.0 + delta, size=(n_lists, n_items)) + 1.0
     groups = np.where(np.arange(n_items) < max(1, round(share * n_items)), "protected", "others")
-    score = np.where(groups == "protected", beta, 1.0) * worth
+    score = np.where(groups == "protected", beta, 1.0) * true
     result = reranker.rerank(
         score.ravel(),
         sensitive_features=np.tile(groups, n_lists),
@@ -153,31 +155,35 @@ def implicit_bias_gain(
     )
     weight = 1.0 / np.log2(np.arange(2.0, k + 2.0)) if utility == "discounted" else np.ones(k)
     counted = np.concatenate([weight, np.zeros(n_items - k)])
-    exposure = result.expect(lambda place: counted[np.asarray(place) - 1])
-    after = (exposure.reshape(n_lists, n_items) * worth).sum(axis=1)
-    before = _top(worth, score, counted)
-    best = _top(worth, worth, counted)
+    exposure = result.expect(lambda position: counted[np.asarray(position) - 1])
+    after = (exposure.reshape(n_lists, n_items) * true).sum(axis=1)
+    before = _utility_by(score, true, counted)
+    best = _utility_by(true, true, counted)
     error = float((after - before).std(ddof=1) / np.sqrt(n_lists))
     return ImplicitBiasGain(float(before.mean()), float(after.mean()), float(best.mean()), error)
 
 
-def _top(worth: np.ndarray, key: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Return the utility of each list ordered by a key."""
+def _utility_by(key: np.ndarray, true: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Return the true utility of each list ordered by a key."""
     order = np.argsort(-key, axis=1, kind="stable")
-    return np.take_along_axis(worth, order, axis=1) @ counted
+    return np.take_along_axis(true, order, axis=1) @ counted
 
 
 class FloorReranker(Guaranteed):
-    """Base of the re-rankers that ask for so many of the protected, taken together.
+    """Base of the re-rankers with a minimum number of protected items.
 
-    A subclass writes ``_floors(pool, shares)``: floors one below the other, and the row at which
-    each list begins.
+    A subclass writes ``_floors(pool, shares)``, which returns the minimums of all lists,
+    concatenated, and the row at which each list begins.
+
+    Parameters
+    ----------
+    protected : label or sequence of labels, optional
+        The protected group; several count as one. None takes all groups except the largest.
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {"protected": Optional(Labels()), **COMMON}
-    #: Chances are none of its parameters; whoever finds the protected asks.
+    protected: Annotated[Any, Optional(LABELS)] = None
+    #: `protected_shares` reads it; these re-rankers have no parameter p.
     p: ClassVar[None] = None
-    protected: Any = None
 
     def _rerank(self, ranking: Ranking) -> Reranking:
         pool = self._pool(ranking)
@@ -206,7 +212,7 @@ class FloorReranker(Guaranteed):
         least: np.ndarray,
         start: np.ndarray,
     ) -> Bounds:
-        """Return the bounds by the groups of the data, so that reasons can name them."""
+        """Return the bounds by the groups of the data, so that explanations can name them."""
         words = type(self).guarantee
         if len(codes) == 1:
             wide = np.zeros((len(least), pool.n_groups), dtype=np.int64)
@@ -217,30 +223,20 @@ class FloorReranker(Guaranteed):
 
 
 class ImplicitBiasFloor(FloorReranker):
-    """Give the protected at least ``ceil(phi j)`` of the first j places, for every j.
+    """Require at least ``ceil(phi j)`` protected items in the first j positions, for every j.
 
-    Where the scores of the protected are held down by a factor, this floor, blind to the factor,
-    brings back true utility that the biased order loses; `implicit_bias_gain` says how much. Of the
-    lists that keep the floor, the one with the highest scores in every prefix is given.
+    If bias lowers the scores of protected items by a factor, this minimum recovers true utility
+    that the biased order loses, without knowing the factor; `implicit_bias_gain` measures how much.
+    Of the lists that keep the minimum, the result has the highest scores in every prefix.
 
-    The order inside the protected and inside the others stays; ties stand in the caller's order,
-    and only the order of scores counts. Rows behind the cutoff are not shown; rows not shown before
-    stay so. A list with too few protected is reported as infeasible; one without any keeps its
-    order where ``phi`` is None.
+    The order among protected items and among all others is kept, ties are taken in input order, and
+    only the order of scores is used. Rows that were not shown stay so. A list with too few
+    protected items is infeasible; one without any keeps its order if ``phi`` is None.
 
     Parameters
     ----------
     phi : float, optional
         Share of every prefix, in [0, 1]; None takes the share of each list.
-    protected : label or sequence of labels, optional
-        The protected group; several count as one. None takes all but the largest group.
-    k : int, optional
-        Cutoff; None ranks whole lists.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of the protected: an error that names the list and
-        the prefix, or the closest ranking with a warning.
 
     References
     ----------
@@ -256,31 +252,16 @@ class ImplicitBiasFloor(FloorReranker):
     array([4, 0, 1, 5])
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "phi": Optional(Number(0.0, 1.0)),
-        **FloorReranker.params,
-    }
-    test_params: ClassVar[Mapping[str, Any]] = {"phi": 0.2, "protected": "a"}
-    guarantee: ClassVar[str] = "every prefix j holds at least ceil(phi j) of the protected"
-    needs_text: ClassVar[str] = "groups, and who is protected; the share phi, or the pool's"
-    cost: ClassVar[str] = "score, from the first place on; repays where scores are biased"
+    positional = ("phi", "protected", "k", "by", "on_infeasible")
+    phi: Annotated[float | None, Optional(Number(0.0, 1.0))] = None
 
-    def __init__(
-        self,
-        phi: float | None = None,
-        protected: Any = None,
-        k: int | None = None,
-        by: Any = None,
-        on_infeasible: str = "error",
-    ) -> None:
-        self.phi = phi
-        self.protected = protected
-        self.k = k
-        self.by = by
-        self.on_infeasible = on_infeasible
+    test_params: ClassVar[Mapping[str, Any]] = {"phi": 0.2, "protected": "a"}
+    guarantee: ClassVar[str] = "every prefix j holds at least ceil(phi j) protected items"
+    needs_text: ClassVar[str] = "groups and the protected one; the share phi, or that of the list"
+    cost: ClassVar[str] = "score, from the first position on; gains utility if scores are biased"
 
     def _floors(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``ceil(phi j)``: one table for all lists, or one for each length and share."""
+        """Return ``ceil(phi j)``, once for all lists or once for each length and share."""
         if self.phi is not None:
             return _ceilings(int(pool.limit.max()), float(self.phi)), np.zeros(
                 len(pool.limit), dtype=np.int64
@@ -296,26 +277,19 @@ def _ceilings(size: int, share: float) -> np.ndarray:
 
 
 class RooneyRule(FloorReranker):
-    """Put at least one of the protected (or ``count``) on the short list of the first k.
+    """Require at least one protected item (or ``count``) on the short list of the first k.
 
-    Where the first k hold too few, the best of the protected behind them take the last places. The
-    order stays otherwise, and ties stand in the caller's order. Only the order of scores counts.
-    Rows behind the cutoff are not shown; rows not shown before stay so. A list with too few
-    protected is reported as infeasible. Without a cutoff the short list is the whole list.
+    If the first k hold too few, the best protected items behind them take the last positions.
+    Otherwise the order is kept, with ties in input order; only the order of scores is used. Rows
+    that were not shown stay so. A list with too few protected items is infeasible. Without a cutoff
+    the short list is the whole list.
 
     Parameters
     ----------
-    protected : label or sequence of labels, optional
-        The protected group; several count as one. None takes all but the largest group.
     k : int, optional
         Length of the short list.
     count : int
-        How many of the protected it holds at least.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of the protected: an error that names the list, or
-        the closest short list with a warning.
+        Minimum number of protected items on it.
 
     References
     ----------
@@ -329,28 +303,16 @@ class RooneyRule(FloorReranker):
     array([0, 1, 4])
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {**FloorReranker.params, "count": Integer(1)}
-    test_params: ClassVar[Mapping[str, Any]] = {"protected": "a", "k": 5}
-    guarantee: ClassVar[str] = "the short list holds at least one (or so many) of the protected"
-    needs_text: ClassVar[str] = "groups, and who is protected; the length of the short list"
-    cost: ClassVar[str] = "at most the last places of the short list"
+    positional = ("protected", "k", "count", "by", "on_infeasible")
+    count: Annotated[int, Integer(1)] = 1
 
-    def __init__(
-        self,
-        protected: Any = None,
-        k: int | None = None,
-        count: int = 1,
-        by: Any = None,
-        on_infeasible: str = "error",
-    ) -> None:
-        self.protected = protected
-        self.k = k
-        self.count = count
-        self.by = by
-        self.on_infeasible = on_infeasible
+    test_params: ClassVar[Mapping[str, Any]] = {"protected": "a", "k": 5}
+    guarantee: ClassVar[str] = "the short list holds at least one (or count) protected items"
+    needs_text: ClassVar[str] = "groups and the protected one; the length of the short list"
+    cost: ClassVar[str] = "at most the last positions of the short list"
 
     def _floors(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the floors of the longest list; a shorter list reads its end."""
+        """Return the minimums of the longest list; a shorter list uses the last rows."""
         longest = int(pool.limit.max())
         floors = np.zeros(longest, dtype=np.int64)
         floors[-1:] = self.count

@@ -1,6 +1,6 @@
-"""Bounds on groups as callers give them: of one attribute or of several, as shares or as counts."""
+"""Bounds on the counts of groups: as given by callers, and as checked by results."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Protocol
@@ -9,73 +9,47 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
-from ..core.params import Label, Number, Vector
+from ..core.params import Check, Label, Number, Vector
 
 __all__ = [
+    "POSITION_BOUNDS",
+    "PREFIX_BOUNDS",
     "Bounds",
     "GroupBound",
     "NoBounds",
-    "PlaceBounds",
-    "PrefixBounds",
+    "OverlappingBounds",
     "ShareBounds",
     "TableBounds",
     "find_bounds",
-    "places_of",
+    "position_counts",
     "prefix_rows",
 ]
 
 
-#: A share times a length that misses a whole number by less is that number.
+#: A share times a length that is this close to a whole number is that number.
 ROUNDING = 1e-9
 
 
-class _Mapping:
-    """A mapping of group to a value, a mapping of attribute to such mappings, or None."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if value is None:
-            return True
-        if not isinstance(value, Mapping):
-            return False
-        known = all(Label().accepts(label) for label in value)
-        return known and all(self._part(part) for part in value.values())
-
-    def _part(self, value: Any) -> bool:
-        return self.accepts(value) if isinstance(value, Mapping) else self.value(value)
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value of one group is allowed."""
-        raise TypeError(f"{type(self).__name__} must define value")
+def _are_bounds(value: Any, allowed: Callable[[Any], bool]) -> bool:
+    """Return whether the value is a mapping of groups (by attribute) to allowed values, or None."""
+    if value is None:
+        return True
+    if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
+        return False
+    return all(
+        _are_bounds(part, allowed) if isinstance(part, Mapping) else allowed(part)
+        for part in value.values()
+    )
 
 
-class PrefixBounds(_Mapping):
-    """A mapping of group to its share, or to its count in the first 1, 2, ... places, or None."""
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value is a share, or whole numbers >= 0."""
-        if Number(0.0, 1.0).accepts(value):
-            return True
-        return Vector(0.0).accepts(value) and _whole(value)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return (
-            "a mapping of group to a share in [0, 1] or to the counts of its first 1, 2, ... "
-            "places, or None"
-        )
+def _is_prefix_bound(value: Any) -> bool:
+    """Return whether the value is a share, or integers >= 0."""
+    return Number(0.0, 1.0).accepts(value) or (Vector(0.0).accepts(value) and _whole(value))
 
 
-class PlaceBounds(_Mapping):
-    """A mapping of group to a number of places, or to a share of them below 1, or None."""
-
-    def value(self, value: Any) -> bool:
-        """Return whether the value is a share below 1, or a whole number >= 0."""
-        return Number(0.0).accepts(value) and (value < 1 or _whole(value))
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of group to a number of places or to a share of them below 1, or None"
+def _is_position_bound(value: Any) -> bool:
+    """Return whether the value is a share below 1, or an integer >= 0."""
+    return Number(0.0).accepts(value) and (value < 1 or _whole(value))
 
 
 def _whole(value: Any) -> bool:
@@ -83,9 +57,22 @@ def _whole(value: Any) -> bool:
     return bool((array == np.floor(array)).all())
 
 
+#: Bounds on the counts of groups in every prefix.
+PREFIX_BOUNDS = Check(
+    lambda value: _are_bounds(value, _is_prefix_bound),
+    "a mapping of group to a share in [0, 1] or to the counts of its first 1, 2, ... positions, "
+    "or None",
+)
+#: Bounds on the counts of groups among all selected items.
+POSITION_BOUNDS = Check(
+    lambda value: _are_bounds(value, _is_position_bound),
+    "a mapping of group to a number of positions or to a share of them below 1, or None",
+)
+
+
 @dataclass(frozen=True)
 class GroupBound:
-    """What is asked of one group: the attribute's name, the group's code and label, the value."""
+    """The bound on one group: the name of the attribute, code and label of the group, the value."""
 
     attribute: Any
     code: int
@@ -96,7 +83,7 @@ class GroupBound:
 def find_bounds(
     owner: str, name: str, given: Mapping[Any, Any] | None, data: RankingData, by: Any
 ) -> list[GroupBound]:
-    """Find the groups of a mapping in the data.
+    """Return the bounds of a mapping, with the codes of their groups in the data.
 
     Parameters
     ----------
@@ -105,9 +92,9 @@ def find_bounds(
     given : mapping or None
         Group to value, or attribute to such a mapping.
     data : RankingData
-        Where the attributes are.
+        Data with the attributes.
     by : str, sequence of str or None
-        The attribute meant; None: the one there is, or whichever has the group.
+        The attribute; None for the only one, or the one that has the group.
     """
     found: list[GroupBound] = []
     for label, value in (given or {}).items():
@@ -130,7 +117,7 @@ def find_bounds(
 
 
 def _only(owner: str, name: str, label: Any, data: RankingData) -> str:
-    """Return the one attribute that has a group."""
+    """Return the only attribute that has a group."""
     if len(data.sensitive) == 1:
         return next(iter(data.sensitive))
     having = [key for key, known in data.sensitive.items() if _has(known, label)]
@@ -138,7 +125,7 @@ def _only(owner: str, name: str, label: Any, data: RankingData) -> str:
         return having[0]
     if having:
         raise DataError(
-            f"{name} of {owner} must say of which attribute the group {label!r} is, since "
+            f"{name} of {owner} must name the attribute of the group {label!r}, since "
             f"{' and '.join(having)} have it: write {{{having[0]!r}: {{{label!r}: ...}}}}"
         )
     groups = ", ".join(
@@ -152,10 +139,10 @@ def _has(attribute: Attribute, label: Any) -> bool:
 
 
 def prefix_rows(value: Any, size: int, lower: bool) -> np.ndarray:
-    """Return a bound's counts of the first 1, 2, ..., ``size`` places.
+    """Return the counts that bound the first 1, 2, ..., ``size`` positions.
 
-    A share p stands for ``floor(j p)`` as a lower and ``ceil(j p)`` as an upper bound. Behind the
-    end of given counts nothing is bound.
+    A share p means ``floor(j p)`` as a lower and ``ceil(j p)`` as an upper bound. Prefixes longer
+    than the given counts are not bounded.
     """
     if np.ndim(value) == 0:
         exact = np.arange(1, size + 1) * float(value)
@@ -167,8 +154,8 @@ def prefix_rows(value: Any, size: int, lower: bool) -> np.ndarray:
     return rows
 
 
-def places_of(value: Any, k: np.ndarray, lower: bool) -> np.ndarray:
-    """Return how many of ``k`` places a number or a share below 1 stands for."""
+def position_counts(value: Any, k: np.ndarray, lower: bool) -> np.ndarray:
+    """Return the number of ``k`` positions that a number or a share below 1 means."""
     if isinstance(value, Integral) or value >= 1:
         return np.full(len(k), int(value), dtype=np.int64)
     exact = k * float(value)
@@ -177,11 +164,31 @@ def places_of(value: Any, k: np.ndarray, lower: bool) -> np.ndarray:
 
 
 class Bounds(Protocol):
-    """What a re-ranker hands to its result, so that it can say whether and why.
+    """The guarantee of a re-ranker, from which its result derives ``holds`` and ``explain``.
 
     Prefix j of a list must hold at least ``lower(query, counts)[j - 1, g]`` and at most
     ``upper(query, counts)[j - 1, g]`` items of the group with code g; None is no bound. ``counts``
-    is what the prefixes hold (prefix x group): a bound on one group may depend on the others.
+    are the counts of the prefixes (prefix x group): a bound may depend on other groups.
+
+    Examples
+    --------
+    At least one item of the group with code 1 in the first two positions:
+
+    >>> import numpy as np
+    >>> from equirank.rerankers import Bounds
+    >>> class OneInTwo(Bounds):
+    ...     words = "the first two positions hold an item of group 1"
+    ...
+    ...     def lower(self, query, counts):
+    ...         return np.array([[0, 0], [0, 1]])[: len(counts)]
+    ...
+    ...     def upper(self, query, counts):
+    ...         return None
+    ...
+    ...     def holds(self, codes, offsets):
+    ...         return np.array([1 in codes[at : at + 2] for at in offsets[:-1]])
+    >>> OneInTwo().holds(np.array([0, 1, 0, 0, 0, 1]), np.array([0, 3, 6]))
+    array([ True, False])
     """
 
     @property
@@ -195,40 +202,51 @@ class Bounds(Protocol):
         """Return the largest counts of a list (prefix x group), or None."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list, given the group of each place, whether the guarantee holds."""
+        """Return for each list whether the guarantee holds, given the group at each position."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoBounds:
-    """A re-ranking without a prefix guarantee: nothing binds."""
+    """No guarantee about prefixes."""
 
     words: str = "no prefix is bound"
 
     def lower(self, query: int, counts: np.ndarray) -> None:
-        """Bind nothing."""
+        """Return None: there is no bound."""
 
     def upper(self, query: int, counts: np.ndarray) -> None:
-        """Bind nothing."""
+        """Return None: there is no bound."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Hold always."""
+        """Return True for each list."""
         return np.ones(len(offsets) - 1, dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
 class TableBounds:
-    """Bounds in tables that lists may share.
+    """Bounds in tables, which several lists may share.
 
     Attributes
     ----------
     words : str
         The guarantee in one sentence.
     least, most : ndarray of int or None
-        Tables one below the other (row x group).
+        The tables of all lists, concatenated (row x group).
     start : ndarray of int64
-        The row at which each list's table begins.
+        First row of the table of each list.
     lengths : ndarray of int64
-        How many rows each list's table has.
+        Number of rows of the table of each list.
+
+    Examples
+    --------
+    At least one item of group 1 in the first two positions of a list:
+
+    >>> import numpy as np
+    >>> from equirank.rerankers import TableBounds
+    >>> least = np.array([[0, 0], [0, 1]])
+    >>> bounds = TableBounds("one of group 1", least, None, np.array([0]), np.array([2]))
+    >>> bounds.holds(np.array([0, 0, 1]), np.array([0, 3]))
+    array([False])
     """
 
     words: str
@@ -250,7 +268,7 @@ class TableBounds:
         return table[begin : begin + min(length, int(self.lengths[query]))]
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list, given the group of each place, whether the bounds are kept."""
+        """Return for each list whether the bounds hold, given the group at each position."""
         from ..kernels.prefix_lists import tables_hold
 
         none = np.zeros((0, 0), dtype=np.int32)
@@ -261,9 +279,9 @@ class TableBounds:
 
 @dataclass(frozen=True, eq=False)
 class ShareBounds:
-    """Bounds that follow from shares: prefix j holds ``floor(j p)`` to ``ceil(j p)`` of a group.
+    """Bounds by shares: prefix j holds ``floor(j p)`` to ``ceil(j p)`` items of a group.
 
-    The lower bound is the guarantee; the upper one says who may come next.
+    The lower bound is the guarantee; the upper bound limits which group may come next.
     """
 
     words: str
@@ -271,20 +289,46 @@ class ShareBounds:
 
     def lower(self, query: int, counts: np.ndarray) -> np.ndarray:
         """Return ``floor(j p)`` (prefix x group)."""
-        from ..kernels.prefix_lists import ROUNDING
-
-        place = np.arange(1, len(counts) + 1)[:, None]
-        return np.floor(place * self.shares[query] + ROUNDING).astype(np.int64)
+        j = np.arange(1, len(counts) + 1)[:, None]
+        return np.floor(j * self.shares[query] + ROUNDING).astype(np.int64)
 
     def upper(self, query: int, counts: np.ndarray) -> np.ndarray:
         """Return ``ceil(j p)`` (prefix x group)."""
-        from ..kernels.prefix_lists import ROUNDING
-
-        place = np.arange(1, len(counts) + 1)[:, None]
-        return np.ceil(place * self.shares[query] - ROUNDING).astype(np.int64)
+        j = np.arange(1, len(counts) + 1)[:, None]
+        return np.ceil(j * self.shares[query] - ROUNDING).astype(np.int64)
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Say for each list whether every prefix holds ``floor(j p)`` of every group."""
+        """Return for each list whether every prefix holds ``floor(j p)`` of every group."""
         from ..kernels.prefix_lists import shares_hold
 
         return shares_hold(codes, offsets, np.ascontiguousarray(self.shares, dtype=np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class OverlappingBounds:
+    """Bounds on the groups of several attributes; an item belongs to one group of each.
+
+    Attributes
+    ----------
+    words : str
+        The guarantee in one sentence.
+    parts : dict of str to TableBounds
+        The bounds of each attribute.
+    members : dict of str to ndarray
+        For each attribute, the group that each crossed group belongs to.
+    """
+
+    words: str
+    parts: dict[Any, TableBounds]
+    members: dict[Any, np.ndarray]
+
+    def lower(self, query: int, counts: np.ndarray) -> None:
+        """Return None: no crossed group is bounded by itself."""
+
+    def upper(self, query: int, counts: np.ndarray) -> None:
+        """Return None: no crossed group is bounded by itself."""
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether all bounds hold, given the crossed groups in order."""
+        kept = [part.holds(self.members[key][codes], offsets) for key, part in self.parts.items()]
+        return np.logical_and.reduce(kept)

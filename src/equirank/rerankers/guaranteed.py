@@ -1,41 +1,33 @@
-"""What re-rankers with a guarantee share: the pool they choose from, and what to do if it fails."""
+"""Guaranteed: the base of re-rankers with a guarantee about groups, and their shared steps."""
 
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..core.data import Attribute
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
-from ..core.params import Choice, Constraint, Integer, Label, Number, Optional
+from ..core.params import Check, Choice, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 
 __all__ = [
-    "COMMON",
+    "LABELS",
+    "OPEN_SHARES",
+    "SHARES",
     "Guaranteed",
-    "Labels",
+    "ListedReranker",
     "Missed",
-    "OpenShares",
     "Pool",
-    "Shares",
     "candidates",
     "first_missing",
     "group_values",
     "protected_shares",
     "target_shares",
 ]
-
-
-#: Parameters that most re-rankers with a guarantee have.
-COMMON: dict[str, Constraint] = {
-    "k": Optional(Integer(1)),
-    "by": Optional(Label(many=True)),
-    "on_infeasible": Choice("error", "best"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +37,19 @@ class Pool:
     Attributes
     ----------
     ranking : Ranking
-        Where they come from.
+        The ranking that the items come from.
     order : ndarray
-        Stored rows, best first, list after list; rows not shown stand last in their list.
+        Stored rows, best first, list after list; rows that are not shown come last in their list.
     offsets : ndarray
         Where each list begins in ``order``.
     shown : ndarray
-        How many items of each list are candidates: those the ranking shows.
+        Number of candidates of each list: the items that the ranking shows.
     limit : ndarray
-        How many places each list has to fill: the candidates, or the cutoff.
+        Number of positions to fill in each list: the candidates, at most the cutoff.
     groups : Attribute
-        The attribute that is looked at.
+        The sensitive attribute.
     codes : ndarray
-        The group of each slot.
+        The group of each element of ``order``.
     """
 
     ranking: Ranking
@@ -75,7 +67,7 @@ class Pool:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """Items of each group in each list (query x group), rows not shown among them."""
+        """Items of each group in each list (query x group), including rows that are not shown."""
         n_queries = len(self.offsets) - 1
         cell = np.repeat(np.arange(n_queries) * self.n_groups, np.diff(self.offsets))
         flat = np.bincount(cell + self.codes, minlength=n_queries * self.n_groups)
@@ -94,39 +86,111 @@ class Pool:
 
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Where a guarantee could not be kept: per query the first prefix (0: none) and its group."""
+    """Where a guarantee cannot hold: per query the first prefix (0 for none) and its group."""
 
     prefix: np.ndarray
     group: np.ndarray
 
 
-class Guaranteed(Reranker):
-    """Base of the re-rankers with a stated guarantee.
+class ListedReranker(Reranker):
+    """Base of the re-rankers that ``equirank rerank --list`` lists; see `Guaranteed`.
 
-    Attributes
+    Parameters
     ----------
-    guarantee, needs_text, cost : str
-        What it guarantees, what it needs and what it costs, for the chooser of methods.
-    keeps_order : bool
-        Whether the order inside every group stays.
-    reads_order : bool
-        Whether it reads the order of the items only, not the scores behind it.
+    k : int, optional
+        Cutoff; rows behind it are not shown. None ranks whole lists.
+    on_infeasible : {"error", "best"}
+        What to do if the guarantee cannot hold in a list: raise an error that names the list and
+        the prefix, or return the closest ranking with a warning.
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    on_infeasible: Annotated[Literal["error", "best"], Choice("error", "best")] = "error"
+
     guarantee: ClassVar[str] = ""
     needs_text: ClassVar[str] = ""
     cost: ClassVar[str] = ""
     keeps_order: ClassVar[bool] = True
     reads_order: ClassVar[bool] = True
 
-    def _pool(self, ranking: Ranking, by: Any = None) -> Pool:
-        """Read a ranking: candidates best first, ties in the caller's order.
+    def _limit(self, ranking: Ranking, shown: np.ndarray) -> np.ndarray:
+        """Return the number of positions to fill in each list."""
+        k = self.k
+        if k is None:
+            return shown
+        short = np.flatnonzero(shown < k)
+        if len(short) and self.on_infeasible == "error":
+            query = ranking.data.qids[short[:1]].tolist()[0]
+            raise DataError(
+                f"k of {type(self).__name__} must be at most the length of every list, got {k}, "
+                f"and query {query!r} has {int(shown[short[0]])} items to rank: choose a smaller "
+                "k, omit it to rank whole lists, or pass on_infeasible='best'"
+            )
+        return np.minimum(shown, k)
 
-        The groups are those of ``by``, else of the re-ranker's own.
+
+class Guaranteed(ListedReranker):
+    """Base of the re-rankers with a guarantee about groups.
+
+    A subclass writes ``_rerank(ranking)``. ``self._pool(ranking)`` returns the candidates of every
+    list best first, with their groups; ``self._report`` raises or warns if the guarantee cannot
+    hold. The result is a `Reranking` with the `Bounds` that it guarantees.
+
+    Parameters
+    ----------
+    by : str or sequence of str, optional
+        The sensitive attribute, if there are several; several names are crossed.
+
+    Attributes
+    ----------
+    guarantee, needs_text, cost : str
+        What the re-ranker guarantees, needs and costs, in a few words each.
+    keeps_order : bool
+        Whether the order within every group is kept.
+    reads_order : bool
+        Whether only the order of the items is used, not their scores.
+
+    Examples
+    --------
+    A re-ranker that moves the best item of a group to the first position:
+
+    >>> import numpy as np
+    >>> from equirank.rerankers import Guaranteed, Reranking, TableBounds
+    >>> class FirstOf(Guaranteed):
+    ...     group: str = "f"
+    ...     guarantee = "the first position goes to the group"
+    ...
+    ...     def _rerank(self, ranking):
+    ...         pool = self._pool(ranking)
+    ...         code = pool.groups.code(self.group)
+    ...         order = []
+    ...         for begin, size in zip(pool.offsets, pool.limit):
+    ...             slots = np.arange(begin, begin + size)
+    ...             best = slots[pool.codes[slots] == code][:1]
+    ...             order += [*best, *np.setdiff1d(slots, best)]
+    ...         least = np.zeros((1, pool.n_groups), dtype=np.int64)
+    ...         least[0, code] = 1
+    ...         start = np.zeros(len(pool.limit), dtype=np.int64)
+    ...         bounds = TableBounds(self.guarantee, least, None, start, start + 1)
+    ...         return Reranking.from_order(
+    ...             ranking, pool.order[order], pool.out_offsets, bounds=bounds, reranker=self
+    ...         )
+    >>> result = FirstOf(group="f").rerank([4, 3, 2], sensitive_features=list("mmf"))
+    >>> result.order(), result.holds
+    (array([2, 0, 1]), True)
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+
+    by: Annotated[Any, Optional(Label(many=True))] = None
+
+    def _pool(self, ranking: Ranking, by: Any = None) -> Pool:
+        """Return the candidates of a ranking best first, ties in input order.
+
+        The groups are those of ``by``, else those of the parameter ``by``.
         """
         slots = ranking.slots()
-        groups = ranking.data.attribute(getattr(self, "by", None) if by is None else by)
+        groups = ranking.data.attribute(self.by if by is None else by)
         shown = slots.sizes if slots.shown is None else slots.shown
         return Pool(
             ranking,
@@ -138,33 +202,19 @@ class Guaranteed(Reranker):
             groups.codes[slots.order],
         )
 
-    def _limit(self, ranking: Ranking, shown: np.ndarray) -> np.ndarray:
-        k = getattr(self, "k", None)
-        if k is None:
-            return shown
-        short = np.flatnonzero(shown < k)
-        if len(short) and getattr(self, "on_infeasible", "error") == "error":
-            query = ranking.data.qids[short[:1]].tolist()[0]
-            raise DataError(
-                f"k of {type(self).__name__} must be at most the length of every list, got {k}, "
-                f"and query {query!r} has {int(shown[short[0]])} items to rank: take a smaller k, "
-                "leave it out to rank whole lists, or say on_infeasible='best'"
-            )
-        return np.minimum(shown, k)
-
     def _report(self, pool: Pool, missed: Missed, needed: Any, advice: str) -> None:
-        """Raise for a guarantee that cannot be kept, or warn, as ``on_infeasible`` says.
+        """Raise or warn, depending on ``on_infeasible``, if the guarantee cannot hold in a list.
 
         Parameters
         ----------
         pool : Pool
-            What was chosen from.
+            The candidates.
         missed : Missed
-            Where it failed.
+            Where the guarantee fails.
         needed : callable
-            Gives the count a group needs: ``needed(query, prefix, group)``.
+            Returns the count that a group needs: ``needed(query, prefix, group)``.
         advice : str
-            What the caller can do, beside ``on_infeasible``.
+            What the caller can do, apart from ``on_infeasible``.
         """
         failed = np.flatnonzero(missed.prefix)
         if len(failed) == 0:
@@ -174,35 +224,34 @@ class Guaranteed(Reranker):
         label = pool.groups.categories[group]
         query = pool.ranking.data.qids[at : at + 1].tolist()[0]
         there = pool.codes[pool.offsets[at] : pool.offsets[at] + pool.shown[at]] == group
-        places = f"first {prefix} places" if prefix > 1 else "first place"
+        top = f"first {prefix} positions" if prefix > 1 else "first position"
         message = (
-            f"{type(self).__name__} cannot keep its guarantee in query {query!r}: the {places} "
+            f"{type(self).__name__} cannot keep its guarantee in query {query!r}: the {top} "
             f"need {needed(at, prefix, group)} of group {label!r}, and the list has "
             f"{int(there.sum())}"
         )
-        if getattr(self, "on_infeasible", "error") == "error":
+        if self.on_infeasible == "error":
             raise InfeasibleError(
-                f"{message}; {advice}, or say on_infeasible='best' for the closest ranking"
+                f"{message}; {advice}, or pass on_infeasible='best' for the closest ranking"
             )
         more = f" (and in {len(failed) - 1} more queries)" if len(failed) > 1 else ""
-        warnings.warn(f"{message}{more}; the closest ranking is given", EquirankWarning, 4)
+        warnings.warn(f"{message}{more}; the closest ranking is returned", EquirankWarning, 4)
 
 
-class Shares:
-    """A mapping of group to share that sums to 1, or None."""
+def _are_shares(value: Any) -> bool:
+    if value is None:
+        return True
+    if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
+        return False
+    known = all(Number(0.0, 1.0).accepts(share) for share in value.values())
+    return known and abs(float(sum(value.values())) - 1.0) < 1e-9
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if value is None:
-            return True
-        if not isinstance(value, Mapping) or not all(Label().accepts(label) for label in value):
-            return False
-        known = all(Number(0.0, 1.0).accepts(share) for share in value.values())
-        return known and abs(float(sum(value.values())) - 1.0) < 1e-9
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of every group to its share, summing to 1, or None for the pool's shares"
+#: Target shares of all groups, or None.
+SHARES = Check(
+    _are_shares,
+    "a mapping of every group to its share, summing to 1, or None for the pool's shares",
+)
 
 
 def group_values(owner: str, name: str, given: Mapping[Any, Any], pool: Pool) -> dict[int, Any]:
@@ -234,7 +283,7 @@ def target_shares(owner: str, proportions: Mapping[Any, float] | None, pool: Poo
 
 
 def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
-    """Find the first prefix j that asks for more of a group, ``floor(j p)``, than the list has."""
+    """Find the first prefix j that needs more of a group, ``floor(j p)``, than the list has."""
     from ..kernels.prefix_lists import ROUNDING
 
     there = candidates(pool)
@@ -248,49 +297,43 @@ def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
 
 
 def candidates(pool: Pool) -> np.ndarray:
-    """Count the candidates of each group in each list (query x group): those that are shown."""
+    """Return the number of candidates of each group in each list (query x group)."""
     if (pool.shown == np.diff(pool.offsets)).all():
         return pool.sizes
     n_queries = len(pool.shown)
     query = np.repeat(np.arange(n_queries), np.diff(pool.offsets))
-    place = np.arange(len(query)) - pool.offsets[:-1][query]
-    cell = (query * pool.n_groups + pool.codes)[place < pool.shown[query]]
+    rank = np.arange(len(query)) - pool.offsets[:-1][query]
+    cell = (query * pool.n_groups + pool.codes)[rank < pool.shown[query]]
     flat = np.bincount(cell, minlength=n_queries * pool.n_groups)
     return flat.reshape(n_queries, pool.n_groups)
 
 
-class Labels:
-    """The name of a group, or a list of names."""
-
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value can be such a name or list."""
-        names = value if isinstance(value, (tuple, list)) else [value]
-        return len(names) > 0 and all(Label().accepts(name) for name in names)
-
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a group's name or a list of names"
+def _are_labels(value: Any) -> bool:
+    names = value if isinstance(value, (tuple, list)) else [value]
+    return len(names) > 0 and all(Label().accepts(name) for name in names)
 
 
-class OpenShares:
-    """A mapping of groups to chances in (0, 1) that sum to at most 1."""
+#: One group or several.
+LABELS = Check(_are_labels, "a group's name or a list of names")
 
-    def accepts(self, value: Any) -> bool:
-        """Return whether the value is such a mapping."""
-        if not isinstance(value, Mapping) or not value:
-            return False
-        inside = Number(0, 1, open_low=True, open_high=True)
-        good = all(Label().accepts(name) for name in value)
-        good = good and all(inside.accepts(share) for share in value.values())
-        return good and sum(float(share) for share in value.values()) < 1.0 + 1e-9
 
-    def __str__(self) -> str:
-        """Finish the sentence 'must be ...'."""
-        return "a mapping of groups to numbers in (0, 1) that sum to at most 1"
+def _are_open_shares(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    inside = Number(0, 1, open_low=True, open_high=True)
+    good = all(Label().accepts(name) for name in value)
+    good = good and all(inside.accepts(share) for share in value.values())
+    return good and sum(float(share) for share in value.values()) < 1.0 + 1e-9
+
+
+#: Probabilities of groups.
+OPEN_SHARES = Check(
+    _are_open_shares, "a mapping of groups to numbers in (0, 1) that sum to at most 1"
+)
 
 
 def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:
-    """Return the codes of the protected groups and their chances (query x protected group)."""
+    """Return the codes of the protected groups and their probabilities (query x group)."""
     name, p, named = type(reranker).__name__, reranker.p, reranker.protected
     given = group_values(name, "p", p, pool) if isinstance(p, Mapping) else None
     if named is not None:
@@ -301,14 +344,14 @@ def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:
     elif given is not None:
         codes = _without_largest(given, pool)
     else:
-        codes = _usual(pool)
+        codes = _all_but_largest(pool)
     if given is not None:
         return codes, _given_shares(name, given, codes, pool)
     if p is None:
         return codes, pool.shares[:, codes]
     if len(codes) > 1:
         raise DataError(
-            f"p of {name} must be a mapping of the protected groups to their chances, since there "
+            f"p of {name} must be a mapping of the protected groups to probabilities, since there "
             f"are {len(codes)} of them ({_names(pool, codes)}), or protected must name one; got {p}"
         )
     return codes, np.full((len(pool.limit), 1), float(p))
@@ -323,14 +366,15 @@ def _given_shares(name: str, given: dict[int, float], codes: list[int], pool: Po
     shares = np.array([float(given[code]) for code in codes])
     if len(codes) > 1 and shares.sum() >= 1.0 - 1e-9:
         raise DataError(
-            f"p of {name} must leave a chance to others than the protected groups, and those of "
-            f"{_names(pool, codes)} sum to 1: leave one out, or name the others in protected"
+            f"p of {name} must sum to less than 1 over the protected groups, and those of "
+            f"{_names(pool, codes)} sum to 1: leave one out, or name the protected groups in "
+            "protected"
         )
     return np.broadcast_to(shares, (len(pool.limit), len(codes)))
 
 
 def _without_largest(given: dict[int, float], pool: Pool) -> list[int]:
-    """Take the groups named; of all groups, those without the one that has the largest share."""
+    """Return the named groups; if all groups are named, all but the one with the largest share."""
     codes = list(given)
     whole = sum(float(share) for share in given.values()) >= 1.0 - 1e-9
     if whole and len(codes) == pool.n_groups and len(codes) > 1:
@@ -338,14 +382,14 @@ def _without_largest(given: dict[int, float], pool: Pool) -> list[int]:
     return codes
 
 
-def _usual(pool: Pool) -> list[int]:
-    """Take all groups that occur but the largest; of two equally large, the one that is lower."""
+def _all_but_largest(pool: Pool) -> list[int]:
+    """Return all groups that occur except the largest, in a tie the one ranked higher."""
     sizes = pool.sizes.sum(axis=0)
     there = np.flatnonzero(sizes).tolist()
     if len(there) < 2:
         return there
-    place = np.arange(len(pool.codes)) - np.repeat(pool.offsets[:-1], np.diff(pool.offsets))
-    depth = np.bincount(pool.codes, weights=place, minlength=pool.n_groups) / np.maximum(sizes, 1)
+    rank = np.arange(len(pool.codes)) - np.repeat(pool.offsets[:-1], np.diff(pool.offsets))
+    depth = np.bincount(pool.codes, weights=rank, minlength=pool.n_groups) / np.maximum(sizes, 1)
     largest = max(there, key=lambda code: (sizes[code], -depth[code]))
     return [code for code in there if code != largest]
 

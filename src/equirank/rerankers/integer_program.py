@@ -1,4 +1,4 @@
-"""Linear programs with whole numbers, written row by row and solved by HiGHS in bounded time."""
+"""Integer programs, written row by row and solved by HiGHS within a time limit."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +10,9 @@ __all__ = ["Program", "Solution"]
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a program gave: the values (None if there are none), the gap, whether it is infeasible.
+    """Result of a program: the values (None if there are none), the gap, whether it is infeasible.
 
-    ``gap`` is the relative distance of what was found from what may be possible; 0 is the best.
+    ``gap`` bounds the relative distance of the objective from its optimum; 0 is optimal.
     """
 
     x: np.ndarray | None
@@ -21,7 +21,7 @@ class Solution:
 
 
 class Program:
-    """A program under construction: variables in [0, top], rows ``low <= a x <= high``.
+    """An integer program: variables in [0, top], rows ``low <= a x <= high``.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Program:
         self._high: list[float] = []
 
     def variables(self, count: int, *, whole: bool = False, top: float = 1.0) -> np.ndarray:
-        """Add variables and give their numbers."""
+        """Add variables and return their indices."""
         self._top.append(np.full(count, top))
         self._whole.append(np.full(count, whole))
         self._size += count
@@ -71,9 +71,9 @@ class Program:
             ),
             shape=(len(lengths), self._size),
         )
-        matrix.sum_duplicates()  # HiGHS refuses a column that is twice in a row
+        matrix.sum_duplicates()  # HiGHS refuses a column that occurs twice in a row
         options = {"time_limit": float(time_limit), "mip_rel_gap": 1e-9}
-        for presolve in (True, False):  # its presolve fails once in some hundred programs
+        for presolve in (True, False):  # its presolve fails in rare programs
             found = milp(
                 cost,
                 integrality=np.concatenate(self._whole).astype(int),

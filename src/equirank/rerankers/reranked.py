@@ -1,7 +1,6 @@
 """Reranked: a ranker and a re-ranker as one estimator."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -11,7 +10,7 @@ from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.explain_pair import Scored, explain_pair, two_rows
 from ..core.pair_explanation import PairExplanation
-from ..core.params import Constraint
+from ..core.params import Check, Instance
 from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
@@ -20,25 +19,13 @@ from .reranking import Reranking
 __all__ = ["Reranked"]
 
 
-class _AnEstimator:
-    def accepts(self, value: Any) -> bool:
-        words = ("fit", "predict", "get_params")
-        return not isinstance(value, type) and all(hasattr(value, word) for word in words)
-
-    def __str__(self) -> str:
-        return "a ranker, or another estimator whose predictions are scores"
-
-
-class _AReranker:
-    def accepts(self, value: Any) -> bool:
-        return isinstance(value, Reranker)
-
-    def __str__(self) -> str:
-        return "a re-ranker"
+def _is_estimator(value: Any) -> bool:
+    names = ("fit", "predict", "get_params")
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
 
 
 class _Needs:
-    """What the parts of one object need; of the class, what they may."""
+    """The needs of one instance, derived from its parts; those of the class as a fallback."""
 
     def __init__(self, when: str, of_class: frozenset[str]) -> None:
         self.when = when
@@ -53,7 +40,7 @@ class _Needs:
             return inner
         if self.when == "fit_needs":
             return _fit_needs(last) | {"qid"}
-        groups = {"sensitive_features"} if "sensitive" in model.reranker._needs() else set()
+        groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
         return inner | {"qid"} | groups
 
 
@@ -62,35 +49,34 @@ def _last(estimator: Any) -> Any:
 
 
 def _fit_needs(last: Any) -> frozenset[str]:
-    """Return what this very estimator needs to fit, its pair cost's needs among it."""
+    """Return what an estimator needs to fit, including the needs of its pair cost."""
     if isinstance(last, Ranker):
-        return last._needs()
+        return last.current_needs()
     needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
     return needs
 
 
 class Reranked(Ranker):
-    """A ranker whose rankings go through a re-ranker, as one estimator.
+    """A ranker whose rankings are re-ranked, as one estimator.
 
-    ``fit`` fits the estimator, ``rank`` ranks with it and re-ranks. ``predict`` gives scores in
-    that order: the estimator's own scores of the list, handed out anew where items moved (nudged
-    apart where they were tied), so that a list that is left alone keeps its scores. Items that a
-    cutoff leaves out come behind all others there; of several draws the mean place counts. Groups
-    must be given to ``predict`` and ``rank`` where the re-ranker needs them, and with
-    scikit-learn's metadata routing they are asked for; the estimator still sees only what its own
-    class declares.
+    ``fit`` fits the estimator; ``rank`` ranks with it and re-ranks. ``predict`` returns scores in
+    the new order: the estimator's scores of the list, reassigned where items moved (and separated
+    minimally where they were tied), so that an unchanged list keeps its scores. Items that a cutoff
+    leaves out get the lowest scores; with several draws the mean position counts. Groups must be
+    passed to ``predict`` and ``rank`` if the re-ranker needs them; metadata routing requests them.
+    The estimator receives only what its own class declares.
 
     Parameters
     ----------
     estimator : Ranker, pipeline or other estimator
-        What gives the scores; it is cloned.
+        Estimator whose predictions are scores; it is cloned.
     reranker : Reranker
-        What re-ranks.
+        The re-ranker.
 
     Attributes
     ----------
     estimator_ : estimator
-        The fitted one.
+        The fitted estimator.
 
     Examples
     --------
@@ -104,14 +90,11 @@ class Reranked(Ranker):
     fit_needs = _Needs("fit_needs", frozenset({"qid"}))
     fit_takes = _Needs("fit_takes", frozenset())
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": _AnEstimator(),
-        "reranker": _AReranker(),
-    }
-
-    def __init__(self, estimator: Any, reranker: Any) -> None:
-        self.estimator = estimator
-        self.reranker = reranker
+    positional = ("estimator", "reranker")
+    estimator: Annotated[
+        Any, Check(_is_estimator, "a ranker, or another estimator whose predictions are scores")
+    ]
+    reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
     def rank(
         self,
@@ -127,23 +110,19 @@ class Reranked(Ranker):
 
         Parameters
         ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
-        y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`.
-        n_draws : None
-            A re-ranker takes one draw.
-        random_state : None
-            Not used.
+        X, y, qid, sensitive_features
+            As in `Ranker.rank`.
+        n_draws, random_state
+            Must be None and is not used: a re-ranker uses one draw.
 
         Returns
         -------
         Reranking
         """
         if n_draws is not None:
-            raise DataError(f"n_draws must be None: {type(self).__name__} ranks in one draw")
+            raise DataError(f"n_draws of {type(self).__name__}.rank must be None, got {n_draws!r}")
         data = self._prediction_data(X, y, qid, sensitive_features)
-        scores = self._given_scores(self._blind(data))
+        scores = self._given_scores(self.visible(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 
     def explain_pair(
@@ -157,16 +136,16 @@ class Reranked(Ranker):
         n_draws: int = 100,
         random_state: Any = 0,
     ) -> PairExplanation:
-        """Say why row a stands above (or below) row b: by the estimator, and by the re-ranker.
+        """Explain why row a is ranked above (or below) row b: by the estimator and the re-ranker.
 
-        The features contribute to the difference of the estimator's scores; what the re-ranker
-        changed in the scores `predict` gives is a row of its own, ``(re-ranker)``. Its reasons for
-        both rows (`Reranking.explain`) are in ``reasons`` and in the words.
+        Features contribute to the difference of the estimator's scores; the change by the re-ranker
+        in the scores of `predict` is a separate row, ``(re-ranker)``. Its explanations of both rows
+        (`Reranking.explain`) are in ``reasons`` and in the text.
 
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features of all rows: the re-ranker needs those of the whole list.
+            Features of all rows of the list.
         a, b : int
             Row numbers in X, of two rows of one list.
         qid, sensitive_features : array-like, optional
@@ -184,8 +163,8 @@ class Reranked(Ranker):
                 type(_last(self.estimator_)).__name__, self._feature_names(data), self._given_scores
             )
             explanation = explain_pair(model, data, a, b, **drawn)
-        before, after = self._both(self._blind(data))  # all lists: who draws, draws by list
-        score_a, score_b = _handed_out(before, after)[list(stored)].tolist()
+        before, after = self._both(self.visible(data))  # all lists, since draws depend on the list
+        score_a, score_b = _reassigned(before, after)[list(stored)].tolist()
         reasons = []
         if isinstance(after, Reranking):
             query, keys = data.place(stored[0])[0], [data.place(row)[1] for row in stored]
@@ -194,7 +173,7 @@ class Reranked(Ranker):
         return explanation.reranked(score_a, score_b, type(self).__name__, reasons)
 
     def get_metadata_routing(self) -> Any:
-        """State what to pass on: what the estimator fits with, and groups for the re-ranker."""
+        """Return the routing: the metadata of the estimator, and groups for the re-ranker."""
         request = super().get_metadata_routing()
         for name in METADATA:
             request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
@@ -222,40 +201,39 @@ class Reranked(Ranker):
         )
 
     def _scores(self, data: RankingData) -> np.ndarray:
-        return _handed_out(*self._both(data))
+        return _reassigned(*self._both(data))
 
     def _both(self, data: RankingData) -> tuple[Ranking, Ranking]:
-        """Return the ranking by the estimator's scores, and what the re-ranker makes of it."""
+        """Return the ranking by the estimator's scores, and its re-ranking."""
         before = Ranking.from_scores(data, data.to_original(self._given_scores(data)))
         return before, self.reranker(before)
 
     def _given_scores(self, data: RankingData) -> np.ndarray:
-        """Return the estimator's own scores per stored row."""
+        """Return the estimator's scores per stored row."""
         if isinstance(self.estimator_, Ranker):
             found = self.estimator_.predict(data)
             return found if data.rows is None else found[data.caller_rank]
         return np.asarray(self.estimator_.predict(data.X), dtype=np.float64).reshape(data.n_rows)
 
     def __sklearn_tags__(self) -> Any:
-        """Allow the input that the estimator allows."""
+        """Return the tags of the estimator's input."""
         tags = super().__sklearn_tags__()
         if self.params["estimator"].accepts(self.estimator):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
 
-def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
-    """Return scores whose order is the new one: those of the list, in their order, to new owners.
-    """
+def _reassigned(before: Ranking, after: Ranking) -> np.ndarray:
+    """Return the scores of each list, reassigned so that they sort into the new order."""
     scores = np.asarray(before.data.score, dtype=np.float64)
-    place = _mean_places(after)
+    position = _mean_positions(after)
     result = scores.copy()
     for query in range(before.data.n_queries):
         begin, end = before.data.offsets[query : query + 2].tolist()
         old = np.argsort(-scores[begin:end], kind="stable")
-        behind = np.empty(end - begin, dtype=np.int64)
-        behind[old] = np.arange(end - begin)
-        new = np.lexsort((behind, place[begin:end]))
+        rank = np.empty(end - begin, dtype=np.int64)
+        rank[old] = np.arange(end - begin)
+        new = np.lexsort((rank, position[begin:end]))
         if np.array_equal(old, new):
             continue
         values = scores[begin:end][old]
@@ -266,12 +244,12 @@ def _handed_out(before: Ranking, after: Ranking) -> np.ndarray:
     return result
 
 
-def _mean_places(ranking: Ranking) -> np.ndarray:
-    """Return the mean place of each row over the draws; one that is not shown stands behind all."""
+def _mean_positions(ranking: Ranking) -> np.ndarray:
+    """Return the mean position of each row over the draws; rows not shown count as last."""
     data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, -1)
     query = data.query_of_rows()
     behind = np.diff(data.offsets)[query] + 1
-    place = np.where(position > 0, position, behind[:, None])
+    position = np.where(position > 0, position, behind[:, None])
     if ranking.weights is None:
-        return np.asarray(place.mean(axis=1))
-    return np.asarray((place * ranking.weights[query]).sum(axis=1))
+        return np.asarray(position.mean(axis=1))
+    return np.asarray((position * ranking.weights[query]).sum(axis=1))

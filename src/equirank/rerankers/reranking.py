@@ -1,18 +1,20 @@
-"""Reranking: a ranking that knows what it was made from, what it guarantees and what it cost."""
+"""Reranking: the result of a re-ranker, with its moves, price, guarantee and explanations."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..core import inputs as door
+from ..core import inputs
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..core.table import Table
+from ..kernels.resampling import weighted_means
 from ..kernels.segments import segment_sum, sort_within
 from ..metrics.fairness.exposure import ExposureGap
 from ..metrics.fairness.prefix_divergence import RND
@@ -23,23 +25,29 @@ if TYPE_CHECKING:
     from ..core.reranker import Reranker
     from .explanation import Explanation
 
-__all__ = ["Price", "Reranking", "before_after", "price_of"]
+__all__ = ["Price", "Reranking", "price_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reranking(Ranking):
-    """What a re-ranker gives back: a Ranking with its moves, price, guarantee and reasons.
+    """Result of a re-ranker: a Ranking with its moves, price, guarantee and explanations.
 
-    Everything beside the positions is worked out when it is asked for.
+    Everything except the positions is computed on first use. With several draws ``moves`` and
+    ``price`` are (weighted) means over the draws, and the guarantee must hold in every draw.
 
     Attributes
     ----------
     before : Ranking
-        What was re-ranked. Rows that share a place in it stand in the caller's order.
+        The ranking that was re-ranked. Tied rows are taken in input order.
     bounds : Bounds
-        What the re-ranker guarantees.
+        The guarantee of the re-ranker.
     reranker : Reranker or None
-        What made it.
+        The re-ranker.
+    gap : ndarray or None
+        Per query, how far the list may be from the optimum, as a share; 0 if it is proven to be
+        optimal. None if the re-ranker does not optimise.
+    names : tuple of str or None
+        The sensitive attributes of the bounds, if they differ from the re-ranker's ``by``.
 
     Examples
     --------
@@ -58,113 +66,169 @@ class Reranking(Ranking):
     before: Ranking | None = None
     bounds: Bounds = field(default_factory=NoBounds)
     reranker: "Reranker | None" = None
+    gap: np.ndarray | None = None
+    names: tuple[Any, ...] | None = None
 
     @classmethod
     def from_order(
-        cls,
-        before: Ranking,
-        order: np.ndarray,
-        offsets: np.ndarray,
-        *,
-        bounds: Bounds | None = None,
-        reranker: "Reranker | None" = None,
-    ) -> "Reranking":
-        """Make it of the stored rows of each list, best first; rows left out are not shown.
+        cls, before: Ranking, order: np.ndarray, offsets: np.ndarray, **fields: Any
+    ) -> Self:
+        """Make a result from the stored rows of each list, best first; other rows are not shown.
 
         Parameters
         ----------
         before : Ranking
-            What was re-ranked.
+            The ranking that was re-ranked.
         order : ndarray of int
             Stored rows, list after list.
         offsets : ndarray of int
             Where each list begins in ``order``.
-        bounds, reranker : optional
-            As the attributes.
+        **fields
+            The other attributes: ``bounds``, ``reranker``, ...
         """
         data = before.data
         position = np.zeros(data.n_rows, dtype=np.int32)
         start = np.repeat(offsets[:-1], np.diff(offsets))
         position[order] = np.arange(1, len(order) + 1) - start
-        result = cls(
-            data,
-            door.frozen(position),
-            before=before,
-            bounds=bounds or NoBounds(),
-            reranker=reranker,
-        )
+        result = cls(data, inputs.frozen(position), before=before, **fields)
         if len(order) == data.n_rows:
             result.__dict__["_slots"] = Slots(data, order, data.offsets)
         return result
 
+    @classmethod
+    def from_draws(
+        cls,
+        before: Ranking,
+        position: np.ndarray,
+        *,
+        weights: np.ndarray | None = None,
+        **fields: Any,
+    ) -> Self:
+        """Make a result from positions (stored row x draw) and weights (query x draw).
+
+        Parameters
+        ----------
+        position : ndarray of int
+            Positions, 0 = not shown.
+        weights : ndarray, optional
+            Probability of each draw in each query; equal by default.
+        before, **fields
+            As in `from_order`.
+        """
+        if position.shape[1] == 1:
+            position, weights = np.ascontiguousarray(position[:, 0]), None
+        return cls(before.data, inputs.frozen(position), None, weights, before=before, **fields)
+
     def __repr__(self) -> str:
-        """Say what was re-ranked, and by what."""
+        """Show the size of the data and the name of the re-ranker."""
         made = "" if self.reranker is None else f", by {type(self.reranker).__name__}"
         return f"{type(self).__name__}{super().__repr__().removeprefix('Ranking')[:-1]}{made})"
 
     @property
     def k(self) -> int | None:
-        """The cutoff the re-ranker was asked for."""
+        """The cutoff of the re-ranker."""
         return getattr(self.reranker, "k", None)
 
     @property
     def by(self) -> Any:
-        """The name of the attribute the re-ranker looked at; several in a tuple, None: the one."""
+        """The sensitive attribute of the re-ranker; a tuple of several, None for the only one."""
+        if self.names:
+            return self.names[0] if len(self.names) == 1 else self.names
         by = getattr(self.reranker, "by", None)
         return tuple(by) if isinstance(by, list) else by
 
     @cached_property
     def groups(self) -> Attribute:
-        """The attribute the re-ranker looked at."""
+        """The sensitive attribute of the re-ranker, with its groups."""
         return self.data.attribute(self.by)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether the attribute of the re-ranker is known: it is named, or there is only one."""
+        return len(self.data.sensitive) == 1 or (self.by is not None and bool(self.data.sensitive))
 
     @cached_property
     def places_before(self) -> np.ndarray:
-        """Each stored row's place before, ties in the caller's order; 0 = not shown."""
-        return _places(self._made_from)
+        """Position of each stored row before, ties in input order; 0 = not shown."""
+        return _positions(self._made_from)
 
     @cached_property
     def places(self) -> np.ndarray:
-        """Each stored row's place now, ties in the caller's order; 0 = not shown."""
-        return _places(self)
+        """Position of each stored row now, ties in input order; 0 = not shown."""
+        return _positions(self)
+
+    @cached_property
+    def shown_share(self) -> np.ndarray:
+        """Share of draws that show each stored row."""
+        shown = self._by_draw > 0
+        if self.weights is None:
+            return shown.mean(axis=1)
+        return np.asarray((shown * self.weights[self.data.query_of_rows()]).sum(axis=1))
+
+    @cached_property
+    def mean_places(self) -> np.ndarray:
+        """Mean position of each stored row over the draws that show it; 0 = in none."""
+        position = self._by_draw
+        if self.weights is None:
+            times = (position > 0).sum(axis=1)
+            return position.sum(axis=1) / np.maximum(times, 1)
+        total = (position * self.weights[self.data.query_of_rows()]).sum(axis=1)
+        return total / np.where(self.shown_share > 0, self.shown_share, 1.0)
 
     @cached_property
     def moves(self) -> Table:
-        """Who moved: query, row, id (if known), group, from, to, by query and new place.
+        """The rows that moved: query, row, id (if known), group, from, to, by query and position.
 
-        0 is not shown. With a cutoff, rows that were behind it and stay so have not moved.
+        0 is not shown. With a cutoff, rows that were behind it and stay there have not moved. With
+        several draws, ``to`` is the mean position and ``shown`` the share of draws with the row.
         """
-        was, now = self.places_before, self.places
-        moved = was != now
+        was, several = self.places_before, self.n_draws > 1
+        now = self.mean_places if several else self.places
+        moved = (self.position != was[:, None]).any(axis=1) if several else was != now
         if self.k is not None:
             moved &= (was <= self.k) & (was > 0) | (now > 0)
-        hidden = now == 0
-        behind = np.where(hidden, self.data.n_rows + was, now).astype(np.float64)
-        order = sort_within(-behind, self.data.offsets) if hidden.any() else self.slots().order
-        rows = order[moved[order]]
         query = self.data.query_of_rows()
+        if several:
+            rows = np.flatnonzero(moved)
+            last = np.where(now[rows] == 0, np.inf, now[rows])
+            rows = rows[np.lexsort((was[rows], last, query[rows]))]
+        else:
+            hidden = now == 0
+            behind = np.where(hidden, self.data.n_rows + was, now).astype(np.float64)
+            order = sort_within(-behind, self.data.offsets) if hidden.any() else self.slots().order
+            rows = order[moved[order]]
         columns: dict[str, Any] = {
             "query": self.data.qids[query[rows]],
             "row": rows if self.data.rows is None else self.data.rows[rows],
         }
         if self.data.ids is not None:
             columns["id"] = self.data.ids[rows]
-        if self.data.sensitive:
+        if self.has_groups:
             names = np.empty(len(self.groups.categories), dtype=object)
             names[:] = self.groups.categories
             columns["group"] = names[self.groups.codes[rows]]
         columns |= {"from": was[rows], "to": now[rows]}
+        if several:
+            columns["shown"] = self.shown_share[rows]
         return Table(columns, self.data.backend)
 
     @cached_property
     def price(self) -> "Price":
-        """What it cost: NDCG and score before and after, per query and in the mean."""
-        return price_of(self._made_from, self, self.k)
+        """The loss in NDCG and score, per query and in the mean; see `Price`.
+
+        Its attributes are ``gain``, ``ndcg_before``, ``ndcg``, ``score_loss``, ``worst_inversion``
+        and ``per_query``.
+        """
+        if self.n_draws == 1:
+            return price_of(self._made_from, self, self.k)
+        return _mean_price(self)
 
     @cached_property
     def holds_per_query(self) -> np.ndarray:
-        """Whether the guarantee holds in each query, in the order of ``data.qids``."""
-        if not self.data.sensitive:
+        """Whether the guarantee holds in each query (in every draw), by ``data.qids``."""
+        if self.n_draws > 1:
+            return np.logical_and.reduce([draw.holds_per_query for draw in self.each_draw()])
+        if not self.has_groups:
             return self.bounds.holds(np.zeros(0, dtype=np.int32), self.data.offsets)
         head = self.slots().head()
         return self.bounds.holds(self.groups.codes[head.order], head.offsets)
@@ -174,8 +238,27 @@ class Reranking(Ranking):
         """Whether the guarantee holds in every query."""
         return bool(self.holds_per_query.all())
 
+    def each_draw(self) -> "Iterator[Reranking]":
+        """Iterate over the draws, each as a Reranking."""
+        if self.n_draws == 1:
+            yield self
+            return
+        for _, draw in self.draws():
+            yield Reranking(
+                self.data,
+                draw.position,
+                draw.last,
+                before=self.before,
+                bounds=self.bounds,
+                reranker=self.reranker,
+                names=self.names,
+            )
+
     def summary(self) -> Table:
-        """Return measures before and after: the guarantee, NDCG, score, shares in front, gaps.
+        """Return measures before and after: guarantee, NDCG, score, shares in the top, gaps.
+
+        Measures that the data do not allow are left out. Values are means over the lists where the
+        measure is defined, and over the draws.
 
         Examples
         --------
@@ -184,22 +267,36 @@ class Reranking(Ranking):
         >>> result.summary()["measure"][:2].tolist()
         ['lists that keep the guarantee', 'NDCG (score)']
         """
-        return before_after(self)
+        values: dict[str, list[tuple[Any, Any]]] = {}
+        for draw, weight in zip(self.each_draw(), self._draw_weights(), strict=True):
+            for name, first, last, mean in _measures(draw):
+                if weight is None:
+                    pair = (mean(first), mean(last))
+                else:  # the sum over draws of these, below, is the mean over lists and draws
+                    pair = (mean(weight * first), mean(weight * last))
+                values.setdefault(name, []).append(pair)
+        join = np.mean if self.weights is None else np.sum
+        means = np.array([join(pairs, axis=0) for pairs in values.values()]).reshape(-1, 2)
+        return Table({"measure": list(values), "before": means[:, 0], "after": means[:, 1]})
 
     def explain(self, item: Any, query: Any = None) -> "Explanation":
-        """Say why an item stands where it stands.
+        """Explain the position of an item.
+
+        With several draws the reasons are those of the first draw; with bounds on several
+        attributes, those of the first attribute whose bound binds.
 
         Parameters
         ----------
         item : label
-            The item's id where the data has ids, else the caller's row number.
+            The item's id if the data have ids, else the row number in the input.
         query : label, optional
-            Which query, where the id occurs in several.
+            The query, if the id occurs in several.
 
         Returns
         -------
         Explanation
-            ``str()`` gives plain sentences, ``facts`` a dict.
+            ``str()`` returns sentences, ``sentences`` is a tuple of them, ``facts`` a dict of
+            numbers and names, and ``to_dict()`` joins both.
 
         Examples
         --------
@@ -212,123 +309,131 @@ class Reranking(Ranking):
 
         return explain(self, item, query)
 
+    def _draw_weights(self) -> list[np.ndarray | None]:
+        return [None] * self.n_draws if self.weights is None else list(self.weights.T)
+
+    @property
+    def _by_draw(self) -> np.ndarray:
+        return self.position.reshape(self.data.n_rows, -1)
+
     @property
     def _made_from(self) -> Ranking:
         if self.before is None:
-            raise DataError("this Reranking must know what it was made from, and before is None")
+            raise DataError("before of a Reranking must be the ranking it was made from, got None")
         return self.before
 
 
-def _places(ranking: Ranking) -> np.ndarray:
+def _positions(ranking: Ranking) -> np.ndarray:
     slots = ranking.slots()
-    place = np.empty(len(slots.order), dtype=np.int64)
-    place[slots.order] = slots.position
-    place[ranking.position == 0] = 0
-    return place
+    position = np.empty(len(slots.order), dtype=np.int64)
+    position[slots.order] = slots.position
+    position[ranking.position == 0] = 0
+    return position
 
 
-#: Places looked at where the re-ranker has no cutoff.
-USUAL = 10
+#: Length of the prefix whose group shares are reported if the re-ranker has no cutoff.
+USUAL_CUTOFF = 10
+
+#: Name, values per query before and after, and their mean over queries.
+Measure = tuple[str, np.ndarray, np.ndarray, Callable[[np.ndarray], float]]
 
 
-def before_after(result: "Reranking") -> Table:
-    """Return each measure before and after: guarantee, NDCG, score, shares in front, fairness gaps.
-
-    Measures that the data does not allow are left out; means over the lists where they are defined.
-    """
-    rows: list[tuple[str, float, float]] = []
-    before = result._made_from
-    rows += _guarantee(result, before)
-    price = result.price
-    at = "" if result.k is None else f"@{result.k}"
+def _measures(result: Reranking) -> list[Measure]:
+    """Return the measures of one draw that the data allow."""
+    before, price = result._made_from, result.price
+    rows = _guarantee(result, before)
     if price.gain is not None:
-        rows.append((f"NDCG{at} ({price.gain})", price.ndcg_before, price.ndcg))
+        at = "" if result.k is None else f"@{result.k}"
+        table = price.per_query
+        rows.append((f"NDCG{at} ({price.gain})", table["ndcg_before"], table["ndcg"], _mean))
     rows += _mean_scores(result, before)
-    if result.data.sensitive:
-        rows += _shares(result, before)
-        rows += _gaps(result, before)
-    names, first, last = zip(*rows, strict=True) if rows else ((), (), ())
-    return Table({"measure": list(names), "before": np.array(first), "after": np.array(last)})
+    if result.has_groups:
+        rows += _group_shares(result, before)
+        rows += _fairness_gaps(result, before)
+    return rows
 
 
-def _heads(result: "Reranking", before: Ranking) -> tuple[Slots, Slots, np.ndarray]:
-    """Return both lists, and how many places of each list are shown now."""
+def _heads(result: Reranking, before: Ranking) -> tuple[Slots, Slots, np.ndarray]:
+    """Return both lists, and the number of positions of each list that are shown now."""
     old, new = before.slots(), result.slots()
     return old, new, new.sizes if new.shown is None else new.shown
 
 
-def _guarantee(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
-    if isinstance(result.bounds, NoBounds) or not result.data.sensitive:
+def _guarantee(result: Reranking, before: Ranking) -> list[Measure]:
+    if isinstance(result.bounds, NoBounds) or not result.has_groups:
         return []
     old, _, shown = _heads(result, before)
-    front = old.position <= np.repeat(shown, old.sizes)
-    codes = result.groups.codes[old.order[front]]
+    top = old.position <= np.repeat(shown, old.sizes)
+    codes = result.groups.codes[old.order[top]]
     offsets = np.concatenate([[0], np.cumsum(shown)])
-    kept = result.bounds.holds(codes, offsets)
-    return [
-        ("lists that keep the guarantee", float(kept.mean()), float(result.holds_per_query.mean()))
-    ]
+    first, last = result.bounds.holds(codes, offsets), result.holds_per_query
+    return [("lists that keep the guarantee", first.astype(float), last.astype(float), _mean)]
 
 
-def _mean_scores(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+def _mean_scores(result: Reranking, before: Ranking) -> list[Measure]:
     score = before.data.score
     if score is None:
         return []
     old, new, shown = _heads(result, before)
-    first, last = (_mean_in_front(score[slots.order], slots, shown) for slots in (old, new))
-    word = "mean score" if result.k is None else f"mean score of the first {result.k}"
-    return [(word, first, last)]
+    first, last = (_means_in_top(score[slots.order], slots, shown) for slots in (old, new))
+    name = "mean score" if result.k is None else f"mean score of the first {result.k}"
+    return [(name, first, last, _mean)]
 
 
-def _mean_in_front(values: np.ndarray, slots: Slots, places: np.ndarray) -> float:
-    front = slots.position <= np.repeat(places, slots.sizes)
-    sums = segment_sum(np.where(front, values, 0.0).astype(np.float64), slots.offsets)
-    return float((sums[places > 0] / places[places > 0]).mean()) if (places > 0).any() else np.nan
+def _means_in_top(values: np.ndarray, slots: Slots, sizes: np.ndarray) -> np.ndarray:
+    """Return the mean value in the top of each list; NaN for an empty top."""
+    top = slots.position <= np.repeat(sizes, slots.sizes)
+    sums = segment_sum(np.where(top, values, 0.0).astype(np.float64), slots.offsets)
+    return np.where(sizes > 0, sums / np.maximum(sizes, 1), np.nan)
 
 
-def _shares(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
+def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
     old, new, shown = _heads(result, before)
-    k = USUAL if result.k is None else result.k
-    places = np.minimum(shown, k)
-    codes, rows = result.groups.codes, []
+    k = USUAL_CUTOFF if result.k is None else result.k
+    sizes = np.minimum(shown, k)
+    codes = result.groups.codes
+    rows: list[Measure] = []
     for code, name in enumerate(result.groups.categories):
-        pair = [
-            _mean_in_front((codes[slots.order] == code).astype(float), slots, places)
+        first, last = (
+            _means_in_top((codes[slots.order] == code).astype(float), slots, sizes)
             for slots in (old, new)
-        ]
-        rows.append((f"share of {name} in the first {k}", pair[0], pair[1]))
+        )
+        rows.append((f"share of {name} in the first {k}", first, last, _mean))
     return rows
 
 
-def _gaps(result: "Reranking", before: Ranking) -> list[tuple[str, float, float]]:
-    rows = []
+def _fairness_gaps(result: Reranking, before: Ranking) -> list[Measure]:
+    def mean(values: np.ndarray) -> float:
+        return float(weighted_means(values[:, None])[0])
+
+    rows: list[Measure] = []
     by, k = result.by, result.k
     metrics: list[Metric] = [ExposureGap(by=by, k=k), RND(by=by, k=k)]
     for metric in metrics:
-        pair = [float(metric.summarize(metric.per_query(one))[0]) for one in (before, result)]
-        if not np.isnan(pair).all():
-            rows.append((str(metric), pair[0], pair[1]))
+        first, last = (np.asarray(metric.per_query(one).value) for one in (before, result))
+        if not (np.isnan(first).all() and np.isnan(last).all()):
+            rows.append((str(metric), first, last, mean))
     return rows
 
 
 @dataclass(frozen=True, eq=False)
 class Price:
-    """What a re-ranking cost, in the mean over queries and per query.
+    """Loss of a re-ranking in NDCG and score, per query and in the mean over queries.
 
     Attributes
     ----------
     gain : {"relevance", "score"} or None
-        What NDCG counts: relevance where it is known (``2**y - 1``), else the score above the
-        lowest of its list; None where neither is known.
+        The gain of NDCG: relevance if it is known (``2**y - 1``), else the score above the lowest
+        of its list; None if neither is known.
     ndcg_before, ndcg : float
         NDCG (at the cutoff) before and after, means over the queries where it is defined.
     score_loss : float
-        How much lower the mean score of the shown is; 0 where everyone is shown.
+        Decrease of the mean score of the shown items; 0 if all are shown.
     worst_inversion : float
-        The largest amount by which somebody behind, or left out, outscores somebody in front; the
-        largest of all queries. Rows left out stand behind all others.
+        Largest amount, over all queries, by which an item outscores one ranked above it. Items
+        that are left out count as ranked last.
     per_query : Table
-        The same per query.
+        The same values per query.
 
     Examples
     --------
@@ -352,7 +457,7 @@ class Price:
 
 
 def price_of(before: Ranking, after: Ranking, k: int | None) -> Price:
-    """Compare two rankings of the same rows; NaN where neither relevance nor score is known."""
+    """Return the price of a second ranking of the same rows; NaN where it is undefined."""
     data = before.data
     none = np.full(data.n_queries, np.nan)
     gain = "relevance" if data.y is not None else "score" if data.score is not None else None
@@ -370,6 +475,31 @@ def price_of(before: Ranking, after: Ranking, k: int | None) -> Price:
     )
     largest = float(worst.max()) if data.score is not None else np.nan
     return Price(gain, _mean(first), _mean(last), _mean(loss), largest, table)
+
+
+def _mean_price(result: Reranking) -> Price:
+    """Return the price of several draws: means over them, and the largest inversion of any."""
+    parts = [price_of(result._made_from, draw, result.k) for _, draw in result.draws()]
+    tables = [part.per_query.to_dict() for part in parts]
+    names = ("ndcg_before", "ndcg", "score_loss")
+    columns: dict[str, Any] = {"query": result.data.qids}
+    if result.weights is None:
+        for name in names:
+            columns[name] = np.mean([table[name] for table in tables], axis=0)
+        means = {name: float(np.mean([getattr(part, name) for part in parts])) for name in names}
+    else:
+        weights = result.weights.T
+        for name in names:
+            columns[name] = (weights * [table[name] for table in tables]).sum(axis=0)
+        means = {name: _mean(columns[name]) for name in names}
+    worst = np.array([table["worst_inversion"] for table in tables], dtype=float)
+    columns["worst_inversion"] = worst.max(axis=0)
+    return Price(
+        parts[0].gain,
+        **means,
+        worst_inversion=float(worst.max()),
+        per_query=Table(columns, result.data.backend),
+    )
 
 
 def _mean(values: np.ndarray) -> float:
@@ -399,7 +529,7 @@ def _above_lowest(data: RankingData) -> np.ndarray:
 
 
 def _scores(before: Ranking, after: Ranking) -> tuple[np.ndarray, np.ndarray]:
-    """Return the loss of mean score among the shown, and the worst inversion."""
+    """Return per query the loss of mean score among the shown, and the worst inversion."""
     from ..kernels.prefix_lists import worst_drops
 
     score = np.asarray(before.data.score, dtype=np.float64)
@@ -407,8 +537,8 @@ def _scores(before: Ranking, after: Ranking) -> tuple[np.ndarray, np.ndarray]:
     shown = new.sizes if new.shown is None else new.shown
     means = []
     for slots in (old, new):
-        here = np.where(slots.position <= np.repeat(shown, slots.sizes), score[slots.order], 0.0)
-        means.append(segment_sum(here, slots.offsets) / np.maximum(shown, 1))
+        top = np.where(slots.position <= np.repeat(shown, slots.sizes), score[slots.order], 0.0)
+        means.append(segment_sum(top, slots.offsets) / np.maximum(shown, 1))
     offered = np.where(before.position > 0, score, -np.inf)
     worst = worst_drops(offered[new.order], new.offsets, shown)
     return means[0] - means[1], worst

@@ -1,23 +1,22 @@
-"""DetCons: the group whose ceiling comes due first, unless a group would fall below its share."""
+"""Re-rankers that fill every prefix by target shares: the four Det algorithms."""
 
 import warnings
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from ..core.errors import EquirankWarning
-from ..core.params import Constraint
 from ..core.ranking import Ranking
 from .group_bounds import ShareBounds
-from .guaranteed import COMMON, Guaranteed, Pool, Shares, first_missing, target_shares
+from .guaranteed import SHARES, Guaranteed, Pool, first_missing, target_shares
 from .reranking import Reranking
 
 __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker", "fill"]
 
 
 def fill(reranker: Any, pool: Pool, shares: np.ndarray, mode: int) -> np.ndarray:
-    """Return the slots in their new order; warn where a floor was missed that could be kept."""
+    """Return the slots in their new order; warn if a share is missed that could be kept."""
     from ..kernels.group_queues import det_greedy
 
     chosen, missed = det_greedy(pool.codes, pool.offsets, pool.shown, pool.limit, shares, mode)
@@ -26,8 +25,8 @@ def fill(reranker: Any, pool: Pool, shares: np.ndarray, mode: int) -> np.ndarray
         query = pool.ranking.data.qids[late[:1]].tolist()[0]
         more = f" (and in {len(late) - 1} more)" if len(late) > 1 else ""
         warnings.warn(
-            f"{type(reranker).__name__} misses a share at place {int(missed[late[0]])} of query "
-            f"{query!r}{more}: with 4 or more groups its rule can; DetConstSort keeps them all",
+            f"{type(reranker).__name__} misses a share at position {int(missed[late[0]])} of query "
+            f"{query!r}{more}, which can happen with 4 or more groups; DetConstSort keeps them all",
             EquirankWarning,
             5,
         )
@@ -37,24 +36,19 @@ def fill(reranker: Any, pool: Pool, shares: np.ndarray, mode: int) -> np.ndarray
 class ShareReranker(Guaranteed):
     """Base of the re-rankers that fill prefixes by target shares.
 
-    A subclass writes ``_chosen(pool, shares)``: the slots in their new order.
+    A subclass writes ``_chosen(pool, shares)``, which returns the slots in their new order.
+
+    Parameters
+    ----------
+    proportions : mapping of group to share, optional
+        Target shares of all groups, summing to 1; None takes the shares of each list.
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {"proportions": Shares(), **COMMON}
-    test_params: ClassVar[Mapping[str, Any]] = {}
-    needs_text: ClassVar[str] = "groups; target shares, or the pool's"
+    positional = ("proportions", "k", "by", "on_infeasible")
+    proportions: Annotated[Mapping[Any, float] | None, SHARES] = None
 
-    def __init__(
-        self,
-        proportions: Mapping[Any, float] | None = None,
-        k: int | None = None,
-        by: Any = None,
-        on_infeasible: str = "error",
-    ) -> None:
-        self.proportions = proportions
-        self.k = k
-        self.by = by
-        self.on_infeasible = on_infeasible
+    test_params: ClassVar[Mapping[str, Any]] = {}
+    needs_text: ClassVar[str] = "groups; target shares, or those of the list"
 
     def _rerank(self, ranking: Ranking) -> Reranking:
         pool = self._pool(ranking)
@@ -63,7 +57,7 @@ class ShareReranker(Guaranteed):
             pool,
             first_missing(pool, shares),
             lambda query, prefix, group: int(np.floor(prefix * shares[query, group] + 1e-9)),
-            "lower its share, take a smaller k",
+            "lower its share, choose a smaller k",
         )
         chosen = self._chosen(pool, shares)
         words = "prefix j holds at least floor(j p) of every group"
@@ -80,28 +74,17 @@ class ShareReranker(Guaranteed):
 
 
 class DetCons(ShareReranker):
-    """Fill each place for the group that falls short of its share, else for the one due first.
+    """Fill each position from a group below its share, else from the group that is due first.
 
-    Place j goes to the best item of the groups with fewer than ``floor(j p)`` places; where there
-    is none, to the group with the smallest ``ceil(j p) / p`` among those with fewer than ``ceil(j
-    p)``, of equal ones to the best item; where there is none (groups have run out), to the best
-    item that is left. That is the rule of the earliest deadline, so every prefix holds at least
-    ``floor(j p)`` of every group, for any number of groups. The order inside groups stays, ties
-    stand in the caller's order, and only the order of scores counts. Rows behind the cutoff are not
-    shown; rows not shown before stay so. An empty group needs a share of 0, or is reported as
+    Position j goes to the best item of the groups with fewer than ``floor(j p)`` items. If there is
+    none, it goes to the group with the smallest ``ceil(j p) / p`` among those with fewer than
+    ``ceil(j p)``, in a tie to the best item; if groups are exhausted, to the best remaining item.
+    This is the earliest-deadline rule, so every prefix holds at least ``floor(j p)`` of every
+    group, for any number of groups.
+
+    The order within groups is kept, ties are taken in input order, and only the order of scores is
+    used. Rows that were not shown stay so. An empty group needs a share of 0, else it is
     infeasible.
-
-    Parameters
-    ----------
-    proportions : mapping of group to share, optional
-        Target shares of all groups, summing to 1; None takes those of each list.
-    k : int, optional
-        Cutoff; None ranks whole lists.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of a group: an error that names the list and the
-        prefix, or the closest ranking with a warning.
 
     References
     ----------
@@ -127,33 +110,19 @@ class DetCons(ShareReranker):
 
 
 class DetConstSort(ShareReranker):
-    """Place items when the floor of their group rises, then sort by score within the deadlines.
+    """Add items when the minimum of their group rises, then sort by score within the deadlines.
 
-    Counts j upwards. Where ``floor(j p)`` of groups rises, their next items join the end of the
-    list, the best first, each with j as its deadline; each climbs past worse items as long as those
-    still meet theirs. Every prefix then holds at least ``floor(j p)`` of every group, for any
-    number of groups. An item may move to place j only if its deadline is at least j: read with
-    places from 0 the published condition is late by one and breaks the guarantee. The order inside
-    groups stays, ties stand in the caller's order, and only the order of scores counts. Groups
-    without a share come last. Rows behind the cutoff are not shown; rows not shown before stay so.
-    An empty group needs a share of 0, or is reported as infeasible.
+    For j = 1, 2, ... the groups whose ``floor(j p)`` rises add their next item to the end of the
+    list, the best first, with j as its deadline. Each item moves up past worse items as long as
+    those still meet their deadlines. Every prefix then holds at least ``floor(j p)`` of every
+    group, for any number of groups. An item may move to position j only if its deadline is at least
+    j; with positions from 0 the published condition is late by one and breaks the guarantee.
 
-    Parameters
-    ----------
-    proportions : mapping of group to share, optional
-        Target shares of all groups, summing to 1; None takes those of each list.
-    k : int, optional
-        Cutoff; None ranks whole lists.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of a group: an error that names the list and the
-        prefix, or the closest ranking with a warning.
+    Groups without a share come last; otherwise details are those of `DetCons`.
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 3.
+    As `DetCons`, algorithm 3.
 
     Examples
     --------
@@ -173,32 +142,17 @@ class DetConstSort(ShareReranker):
 
 
 class DetGreedy(ShareReranker):
-    """Fill each place with the best item among the groups that fall short of their share.
+    """Fill each position with the best item of the groups below their share.
 
-    Place j goes to the best item of the groups with fewer than ``floor(j p)`` places; where there
-    is none, to the best of those with fewer than ``ceil(j p)``; where there is none (groups have
-    run out), to the best that is left. Every prefix then holds at least ``floor(j p)`` of every
-    group for up to three groups; with four or more it may miss one, which a warning and ``holds``
-    say (`DetConstSort` never does). The order inside groups stays, ties stand in the caller's
-    order, and only the order of scores counts. Rows behind the cutoff are not shown; rows not shown
-    before stay so. An empty group needs a share of 0, or is reported as infeasible.
-
-    Parameters
-    ----------
-    proportions : mapping of group to share, optional
-        Target shares of all groups, summing to 1; None takes those of each list.
-    k : int, optional
-        Cutoff; None ranks whole lists.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of a group: an error that names the list and the
-        prefix, or the closest ranking with a warning.
+    Position j goes to the best item of the groups with fewer than ``floor(j p)`` items. If there is
+    none, it goes to the best item of those with fewer than ``ceil(j p)``; if groups are exhausted,
+    to the best remaining item. Every prefix then holds at least ``floor(j p)`` of every group for
+    up to three groups. With four or more it may miss one; a warning and ``holds`` report that
+    (`DetConstSort` never misses one). Details are those of `DetCons`.
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 1.
+    As `DetCons`, algorithm 1.
 
     Examples
     --------
@@ -217,33 +171,17 @@ class DetGreedy(ShareReranker):
 
 
 class DetRelaxed(ShareReranker):
-    """Fill each place for the group that falls short of its share, else from those due first.
+    """Fill each position from a group below its share, else from the groups that are due first.
 
-    Place j goes to the best item of the groups with fewer than ``floor(j p)`` places; where there
-    is none, to the best item of the groups with the smallest ``ceil(ceil(j p) / p)`` among those
-    with fewer than ``ceil(j p)``; where there is none (groups have run out), to the best item that
-    is left. That is the rule of the earliest deadline, deadlines being places, so every prefix
-    holds at least ``floor(j p)`` of every group, for any number of groups. The order inside groups
-    stays, ties stand in the caller's order, and only the order of scores counts. Rows behind the
-    cutoff are not shown; rows not shown before stay so. An empty group needs a share of 0, or is
-    reported as infeasible.
-
-    Parameters
-    ----------
-    proportions : mapping of group to share, optional
-        Target shares of all groups, summing to 1; None takes those of each list.
-    k : int, optional
-        Cutoff; None ranks whole lists.
-    by : str or sequence of str, optional
-        The attribute, where there are several; several are crossed.
-    on_infeasible : {"error", "best"}
-        What happens where a list has too few of a group: an error that names the list and the
-        prefix, or the closest ranking with a warning.
+    Position j goes to the best item of the groups with fewer than ``floor(j p)`` items. If there is
+    none, it goes to the best item of the groups with the smallest ``ceil(ceil(j p) / p)`` among
+    those with fewer than ``ceil(j p)``; if groups are exhausted, to the best remaining item. This
+    is the earliest-deadline rule with positions as deadlines, so every prefix holds at least
+    ``floor(j p)`` of every group, for any number of groups. Details are those of `DetCons`.
 
     References
     ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019, algorithm 2.
+    As `DetCons`, algorithm 2.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from ..core.params import Choice, Constraint, Integer, Number, check_params
 from ..core.random import as_seed, generator
 from ..core.splits import QueryKFold
 from ..core.table import Table
-from ..preprocess.representation_leakage import representation_leakage
+from ..preprocess.leakage import representation_leakage
 from ..rankers.early_stopping import metric_value
 from .tradeoff_scorer import two_metrics
 

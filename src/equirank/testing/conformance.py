@@ -1,27 +1,28 @@
-"""Conformance: the metrics of this library against the vectors that any library can be held to."""
+"""Conformance: comparison of the library with vectors of exact values for each metric."""
 
 import json
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
-from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from ..core.errors import DataError, EquirankWarning
-from ..core.registry import suggest
+from .. import allocation, metrics, preprocess
+from ..core.errors import DataError, EquirankWarning, suggest
 from ..core.table import Table
 
 __all__ = ["load_vectors", "run_conformance", "vector_names"]
 
 
-#: The weights of pairs of places that vectors name.
+#: The packages whose functions have vectors.
+PACKAGES = (metrics, allocation, preprocess)
+#: The weights of pairs of positions that vectors name.
 WEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
     "reciprocal_product": lambda i, j: 1.0 / (i * j),
     "distance": lambda i, j: abs(i - j),
 }
-#: What functions with two parts give beside the number.
+#: Fields of a test result that are compared besides its p-value.
 PARTS = ("passed", "first_failing_prefix", "minimum")
 
 
@@ -40,7 +41,7 @@ def vector_names() -> list[str]:
 
 
 def load_vectors(metric: str) -> dict[str, Any]:
-    """Read the vectors of one metric, as they stand in its file.
+    """Read the vectors of one metric.
 
     Examples
     --------
@@ -57,25 +58,25 @@ def load_vectors(metric: str) -> dict[str, Any]:
 
 
 def run_conformance(metrics: str | Iterable[str] | None = None) -> Table:
-    """Compute every case of the vectors with this library and compare.
+    """Compute every case of the vectors with this library and compare the results.
 
-    A number may differ by the tolerance of the file, relative to the expected value where that is
-    above 1; what is undefined must be NaN, and bad input must raise `DataError`.
+    A number may differ by the tolerance of the file, relative to the expected value if that is
+    above 1. Undefined values must be NaN, and bad input must raise `DataError`.
 
     Parameters
     ----------
     metrics : str or iterable of str, optional
-        Names of metric functions; all that have vectors without it.
+        Names of metric functions; None selects all that have vectors.
 
     Returns
     -------
     Table
-        For each metric the number of ``cases``, how many of them ``passed``, the largest
-        ``deviation`` of any number and the ``first failure`` in words, empty where there is none.
+        One row per metric: the number of ``cases``, how many of them ``passed``, the largest
+        ``deviation`` of any number, and the ``first failure``, empty if there is none.
 
     Examples
     --------
-    >>> from equirank.metrics.conformance import run_conformance
+    >>> from equirank.testing.conformance import run_conformance
     >>> table = run_conformance("recall")
     >>> bool(table["passed"] == table["cases"])
     True
@@ -89,10 +90,10 @@ def run_conformance(metrics: str | Iterable[str] | None = None) -> Table:
 def _check(vectors: dict[str, Any]) -> tuple[str, int, int, float, str]:
     """Compare all cases of one metric."""
     name, cases = vectors["metric"], vectors["cases"]
-    room = import_module("equirank.metrics")
-    if name not in room.__all__:
+    home = next((package for package in PACKAGES if name in package.__all__), None)
+    if home is None:
         return name, len(cases), 0, math.nan, "there is no such function"
-    function = getattr(room, name)
+    function = getattr(home, name)
     passed, worst, first = 0, 0.0, ""
     for case in cases:
         failure = ""
@@ -107,7 +108,7 @@ def _check(vectors: dict[str, Any]) -> tuple[str, int, int, float, str]:
 
 
 def _outcomes(function: Callable[..., Any], case: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    """Call the function and give each part of the result beside what is expected of it."""
+    """Call the function and yield each part of its result: name, expected value, value found."""
     expected = case["expected"]
     arguments = {**_arguments(case["inputs"]), **case["options"]}
     if "weight" in arguments:
@@ -162,7 +163,7 @@ def _plain(value: Any) -> Any:
 
 
 def _side_by_side(word: str, expected: list[Any], got: Any) -> Iterator[tuple[str, Any, Any]]:
-    """Return the elements of two lists, or both lists where their lengths differ."""
+    """Yield the elements of two lists in pairs, or both lists if their lengths differ."""
     found = _plain(got)
     if not isinstance(found, list) or len(found) != len(expected):
         yield f"each {word}", expected, found
@@ -172,7 +173,7 @@ def _side_by_side(word: str, expected: list[Any], got: Any) -> Iterator[tuple[st
 
 
 def _deviation(expected: Any, got: Any) -> float:
-    """Say how far a result is from what is expected: 0 for equal, infinite for another kind."""
+    """Return the deviation of a result: 0 if equal, infinite if it is of another kind."""
     if isinstance(got, str):
         return 0.0 if got.startswith("DataError") and isinstance(expected, str) else math.inf
     if isinstance(expected, str) and isinstance(got, (int, float)):

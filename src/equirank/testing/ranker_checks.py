@@ -20,11 +20,11 @@ __all__ = ["check_ranker", "check_reranker", "with_groups"]
 
 
 def with_groups(estimator: Any) -> Any:
-    """Return a ranker that derives its groups from the first column of X, for scikit-learn's checks.
+    """Return a ranker with groups derived from the first column of X, for scikit-learn's checks.
 
-    Those call ``fit(X, y)``; a ranker that needs ``sensitive_features`` would fail most of them. At
-    prediction all rows are of one group: the checks want each row's score to depend on that row
-    only, and whoever looks at groups there looks at the whole list.
+    These checks call ``fit(X, y)``, and a ranker that needs ``sensitive_features`` would fail most
+    of them. At prediction all rows belong to one group, because the checks require that the score
+    of a row depends on that row only.
 
     Parameters
     ----------

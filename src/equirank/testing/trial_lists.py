@@ -34,7 +34,7 @@ class Rows:
         return Rows(qid, score, y, people, cost, X)
 
     def data(self, **without: None) -> RankingData:
-        """Go through the door, leaving out what is named."""
+        """Return the data without the named parts."""
         columns: dict[str, Any] = {
             "X": self.X,
             "y": self.y,

@@ -1,4 +1,4 @@
-"""Theory: what can be promised of a ranker beyond the data it was fitted on."""
+"""Generalization bounds of rankers, margins, and regret of preferences."""
 
 import lazy_loader as _lazy
 

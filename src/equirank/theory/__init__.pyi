@@ -1,4 +1,4 @@
-"""The public list of this room."""
+"""Public names of equirank.theory."""
 
 from .bounds import kernel_bound as kernel_bound
 from .bounds import margin_bound as margin_bound

@@ -41,16 +41,16 @@ DECLARED: Mapping[str, Constraint] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """An upper bound on the share of pairs ranked wrongly, as a sum of three parts.
+    """An upper bound on the share of misranked pairs, as a sum of three parts.
 
     Attributes
     ----------
     empirical : float
-        What was seen on the sample: a margin loss, a mean slack, an error.
+        The value on the sample: a margin loss, a mean slack, an error.
     complexity : float
-        The price of having chosen among many rankers; infinite where the formula does not apply.
+        The complexity term; infinite if the formula does not apply.
     confidence : float
-        The price of certainty, from the sample size and delta.
+        The confidence term, from the sample size and delta.
 
     Examples
     --------
@@ -68,12 +68,12 @@ class Bound:
 
     @property
     def value(self) -> float:
-        """The bound itself: the sum of the parts; may exceed 1, and is then vacuous."""
+        """The bound: the sum of the parts, vacuous from 1 on."""
         return self.empirical + self.complexity + self.confidence
 
     @property
     def vacuous(self) -> bool:
-        """Whether the bound says nothing: an error is never above 1 anyway."""
+        """Whether the bound is at least 1, which every error satisfies."""
         return self.value >= 1.0
 
     def __float__(self) -> float:
@@ -81,19 +81,19 @@ class Bound:
         return self.value
 
     def __repr__(self) -> str:
-        """Show the sum, and whether it says anything."""
+        """Show the sum, and whether it is vacuous."""
         parts = f"{self.empirical:.4g} + {self.complexity:.4g} + {self.confidence:.4g}"
         return f"Bound({self.value:.4g} = {parts}{', vacuous' if self.vacuous else ''})"
 
     def __post_init__(self) -> None:
-        """Refuse parts that are not numbers: a bound is never NaN."""
+        """Raise if a part is NaN."""
         for name in ("empirical", "complexity", "confidence"):
             if math.isnan(getattr(self, name)):
                 raise ValueError(f"{name} of a bound must be a number, got nan")
 
 
 def check_bound(owner: str, given: Mapping[str, Any]) -> None:
-    """Check the arguments of a bound by their names."""
+    """Check the arguments of a bound."""
     check_params(owner, given, DECLARED)
 
 
@@ -111,19 +111,19 @@ def margin_bound(
 
     ``R <= loss + (2 / rho) complexity + sqrt(ln(1/delta) / 2m)``; with a complexity measured on the
     sample (``data_dependent``) the last term is ``3 sqrt(ln(2/delta) / 2m)``. With ``uniform`` the
-    bound holds for all rho in (0, 1] at once, so rho may be chosen on the sample: 4 in place of 2,
-    delta halved, and ``sqrt(ln log2(2/rho) / m)`` added.
+    bound holds for all rho in (0, 1] at once, so rho may be chosen on the sample: the factor is 4,
+    delta is halved, and ``sqrt(ln log2(2/rho) / m)`` is added.
 
-    Assumes that the pairs are drawn independently, that the scorers form a class fixed before the
-    data was seen, and for ``uniform`` that rho is at most 1. The pairs of one list share items and
-    are not independent: see `generalization_bounds`, which takes disjoint ones. For ensembles the
-    score is divided by the L1 norm of the weights, and the complexity is that of one weak ranker.
+    The bound assumes independent pairs, a class of scorers fixed before the data, and for
+    ``uniform`` rho at most 1. The pairs of one list share items and are not independent;
+    `generalization_bounds` uses disjoint ones. For ensembles the score is divided by the L1 norm of
+    the weights, and the complexity is that of one weak ranker.
 
     Parameters
     ----------
     loss : float
-        The share of pairs whose margin (better score - worse score) is below rho; or any average
-        of a loss that lies between that and the error, such as ``min(1, max(0, 1 - margin/rho))``.
+        The share of pairs whose margin (better score - worse score) is below rho; or the mean of a
+        loss between that and the error, such as ``min(1, max(0, 1 - margin/rho))``.
     complexity : float
         Rad1 + Rad2, the Rademacher complexities over the better and over the worse items.
     n_pairs : int
@@ -135,12 +135,13 @@ def margin_bound(
     data_dependent : bool
         Whether the complexity is the empirical one.
     uniform : bool
-        Whether the bound is to hold for all rho in (0, 1] at once.
+        Whether the bound holds for all rho in (0, 1] at once.
 
     Returns
     -------
     Bound
-        Flagged vacuous from 1 on; never NaN.
+        The sum ``value`` of ``empirical``, ``complexity`` and ``confidence``, never NaN;
+        ``vacuous`` if it is 1 or more.
 
     References
     ----------
@@ -160,7 +161,7 @@ def margin_bound(
     confidence = _confidence(n_pairs, delta, data_dependent, uniform)
     return Bound(
         float(loss),
-        factor / rho * complexity + _price_of_choice("margin_bound", rho, n_pairs, uniform),
+        factor / rho * complexity + _uniformity_term("margin_bound", rho, n_pairs, uniform),
         confidence,
     )
 
@@ -181,8 +182,8 @@ def kernel_bound(
     ``r^2 = sup K(x, x)``. (Lecture slides print r under the root.) With ``uniform`` the complexity
     term doubles, delta is halved and ``sqrt(ln log2(2/rho) / m)`` is added.
 
-    Assumes independent pairs, and L and r fixed before the data was seen; taken from the fit they
-    make the bound optimistic.
+    The bound assumes independent pairs, and L and r fixed before the data; values from the fit
+    make it optimistic.
 
     Parameters
     ----------
@@ -194,20 +195,13 @@ def kernel_bound(
         L, at least the norm of the weights.
     radius : float
         r, at least the norm of every item in the space of the kernel.
-    rho : float
-        The margin, > 0.
-    delta : float
-        The bound holds with probability 1 - delta.
-    uniform : bool
-        Whether the bound is to hold for all rho in (0, 1] at once.
+    rho, delta, uniform
+        As in `margin_bound`, which has the reference too.
 
     Returns
     -------
     Bound
-
-    References
-    ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+        As in `margin_bound`.
 
     Examples
     --------
@@ -223,7 +217,7 @@ def kernel_bound(
     complexity = (2.0 if uniform else 1.0) * 4.0 * radius * norm / (rho * math.sqrt(n_pairs))
     return Bound(
         float(loss),
-        complexity + _price_of_choice("kernel_bound", rho, n_pairs, uniform),
+        complexity + _uniformity_term("kernel_bound", rho, n_pairs, uniform),
         _confidence(n_pairs, delta, data_dependent=False, uniform=uniform),
     )
 
@@ -236,7 +230,7 @@ def rank_svm_bound(
     ``R <= mean slack + 4 sqrt(r^2 L^2 / m) + sqrt(ln(1/delta) / 2m)``: `kernel_bound` at rho = 1
     with the mean of ``max(0, 1 - margin)`` in place of the margin loss, which it exceeds.
 
-    Assumes what `kernel_bound` assumes.
+    The assumptions are those of `kernel_bound`.
 
     Parameters
     ----------
@@ -244,18 +238,13 @@ def rank_svm_bound(
         The mean slack over the pairs, >= 0.
     n_pairs : int
         m, the number of independent pairs.
-    norm, radius : float
-        L and r, as in `kernel_bound`.
-    delta : float
-        The bound holds with probability 1 - delta.
+    norm, radius, delta
+        As in `kernel_bound`.
 
     Returns
     -------
     Bound
-
-    References
-    ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+        As in `margin_bound`.
 
     Examples
     --------
@@ -271,8 +260,7 @@ def rank_svm_bound(
 def training_error_bound(normalizers: Any) -> Bound:
     """Bound the cost-weighted training error of RankBoost by the product of its normalisers.
 
-    ``R1 <= prod Z_t``, round by round and always: no assumption is made, and nothing is said about
-    unseen pairs. No rounds give 1.
+    ``R1 <= prod Z_t``, without assumptions, for training pairs only. The bound without rounds is 1.
 
     Parameters
     ----------
@@ -282,11 +270,11 @@ def training_error_bound(normalizers: Any) -> Bound:
     Returns
     -------
     Bound
+        As in `margin_bound`.
 
     References
     ----------
-    Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
-    JMLR 2003.
+    As `vc_bound`.
 
     Examples
     --------
@@ -308,7 +296,7 @@ def _confidence(n_pairs: int, delta: float, data_dependent: bool, uniform: bool)
     return 3.0 * root if data_dependent else root
 
 
-def _price_of_choice(owner: str, rho: float, n_pairs: int, uniform: bool) -> float:
+def _uniformity_term(owner: str, rho: float, n_pairs: int, uniform: bool) -> float:
     if not uniform:
         return 0.0
     check_params(owner, {"rho": rho}, {"rho": Number(0, 1, open_low=True)})
@@ -317,7 +305,7 @@ def _price_of_choice(owner: str, rho: float, n_pairs: int, uniform: bool) -> flo
 
 @dataclass(frozen=True)
 class EnsembleFacts:
-    """What the bounds need to know of an ensemble of weak rankers with values in [0, 1].
+    """Facts about an ensemble of weak rankers with values in [0, 1] that its bounds use.
 
     Attributes
     ----------
@@ -326,9 +314,9 @@ class EnsembleFacts:
     n_rounds : int
         The number of weak rankers.
     weak_ranker : {"stump", "feature"}
-        What they are.
+        Kind of the weak rankers.
     normalizers : ndarray or None
-        Z_t of each round, where the algorithm has them.
+        Z_t of each round, if the algorithm has them.
 
     Examples
     --------
@@ -345,14 +333,14 @@ class EnsembleFacts:
 
 @dataclass(frozen=True)
 class KernelFacts:
-    """What the bounds need to know of a linear scorer in the space of a kernel.
+    """Facts about a linear scorer in the space of a kernel that its bounds use.
 
     Attributes
     ----------
     norm : float
         The norm of the weights.
     radius : float
-        The largest norm of an item of the data asked about.
+        The largest norm of an item of the data.
 
     Examples
     --------

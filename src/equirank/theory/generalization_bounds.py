@@ -1,4 +1,4 @@
-"""GeneralizationBounds: what a fitted ranker can promise of pairs it has not seen."""
+"""GeneralizationBounds: bounds on the error of a fitted ranker on unseen pairs."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,18 @@ from .vc_bounds import vc_bound
 
 __all__ = ["MARGINS", "GeneralizationBounds", "SeenPairs", "disjoint_pairs", "margin_report"]
 
+if TYPE_CHECKING:
+    from ..core.ranker import Ranker as Base
+else:
+    Base = object
+
 
 def disjoint_pairs(data: RankingData, random_state: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Match the items of each list at random into pairs of unequal relevance, no item in two.
+    """Match the items of each list at random into disjoint pairs of unequal relevance.
 
-    A list of two grades gives as many pairs as the rarer grade has items; one of more grades is
-    paired blindly and pairs of equal relevance are dropped, so that every pair of unequal relevance
-    is equally likely.
+    A list of two grades yields as many pairs as the rarer grade has items. A list of more grades is
+    paired at random and pairs of equal relevance are dropped, so that every pair of unequal
+    relevance is equally likely.
 
     Returns
     -------
@@ -38,12 +43,12 @@ def disjoint_pairs(data: RankingData, random_state: Any = None) -> tuple[np.ndar
         Stored rows.
     """
     if data.y is None:
-        raise DataError("y must be given to form pairs")
+        raise DataError("y must be an array to form pairs, got None")
     query = data.query_of_rows()
     if not ((data.y[1:] != data.y[:-1]) & (query[1:] == query[:-1])).any():
-        raise DataError("y must differ within a list, and no list has two grades to compare")
+        raise DataError("y must have two different grades in a list, and has them in none")
     attempt = 0
-    while True:  # blind pairing of a few items may find nothing; the next attempt may
+    while True:  # random pairing of a few items may yield no pair
         pairs = [_match(data, data.y, at, random_state, attempt) for at in range(data.n_queries)]
         better, worse = np.concatenate(pairs, axis=1)
         if len(better):
@@ -54,7 +59,7 @@ def disjoint_pairs(data: RankingData, random_state: Any = None) -> tuple[np.ndar
 def _match(
     data: RankingData, y: np.ndarray, query: int, random_state: Any, attempt: int
 ) -> np.ndarray:
-    """Match one list at random: two rows of stored rows, the better above."""
+    """Return the pairs of one list: stored rows (2 x pairs), the better ones first."""
     begin, end = int(data.offsets[query]), int(data.offsets[query + 1])
     order = generator(random_state, query, attempt).permutation(end - begin) + begin
     high = y[order] == y[order].max()
@@ -69,7 +74,7 @@ def _match(
 
 @dataclass(frozen=True, eq=False)
 class SeenPairs:
-    """Disjoint pairs of a data set with their scores, and what is known of the scorer.
+    """Disjoint pairs of a data set with their scores, and facts about the scorer.
 
     Attributes
     ----------
@@ -117,21 +122,16 @@ class SeenPairs:
         )
 
 
-if TYPE_CHECKING:
-    from ..core.ranker import Ranker as Base
-else:
-    Base = object
-
-
-#: Margins tried; the bound is uniform over them, so the best may be picked.
+#: The margins tried; the bound is uniform over them, so the best may be chosen.
 MARGINS = tuple(float(2.0**-power) for power in np.arange(0, 8.5, 0.5))
 
 
 class GeneralizationBounds(Base):
-    """Gives a fitted ranker the method ``generalization_bounds``; stands before `Ranker`.
+    """Mixin with the method ``generalization_bounds``; it precedes `Ranker` in the bases.
 
-    A ranker writes ``_bound_facts(data)``, which gives `EnsembleFacts` (boosters) or `KernelFacts`
-    (RankSVM).
+    A ranker writes ``_bound_facts(data)``, which returns `EnsembleFacts` (``norm``, ``n_rounds``,
+    ``weak_ranker``, ``normalizers``) for boosters or `KernelFacts` (``norm``, ``radius``) for
+    kernels; both are in `equirank.theory.bounds`.
 
     Examples
     --------
@@ -167,24 +167,23 @@ class GeneralizationBounds(Base):
         n_draws: int = 50,
         random_state: Any = 0,
     ) -> Table:
-        """Bound the share of unseen pairs that this ranker gets wrong.
+        """Bound the share of unseen pairs that this ranker misranks.
 
-        The items of a list are taken as independent draws. Its pairs are not independent then, so
-        pairs are matched at random such that no item stands in two: each is a fair draw of a pair
-        of unequal relevance, and their number is the m of the bounds. A tied pair counts as wrong.
-        Every bound holds on its own with probability 1 - delta, for the data the ranker was fitted
-        on as well.
+        The items of a list are treated as independent draws. Its pairs are not independent, so
+        disjoint pairs are matched at random: each is a random pair of unequal relevance, and their
+        number is the m of the bounds. A tied pair counts as an error. Each bound alone holds with
+        probability 1 - delta, also for the training data.
 
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` brings everything else with it.
+            Features; a `RankingData` includes everything else.
         y : array-like
             Relevance, >= 0.
         qid : array-like, optional
-            The list each row belongs to; None makes all rows one list.
+            The query of each row; None: all rows are one list.
         delta : float
-            The probability that a bound does not hold.
+            Probability that a bound does not hold.
         n_draws : int
             Draws for the Rademacher complexity.
         random_state : int, Generator, RandomState or None
@@ -194,11 +193,10 @@ class GeneralizationBounds(Base):
         -------
         Table
             A row per bound: its name, ``value``, whether it is ``vacuous`` (1 or more), its parts
-            ``empirical``, ``complexity`` and ``confidence``, the margin ``rho`` it was best at (of
-            powers of sqrt(2); the bound is uniform in rho), the number of ``pairs`` and a ``note``
-            on what it assumes. ``margin`` and ``vc`` for ensembles, with ``training`` where the
-            algorithm has normalisers (it speaks of the training pairs only); ``kernel`` and
-            ``rank_svm`` for linear scorers.
+            ``empirical``, ``complexity`` and ``confidence``, the best margin ``rho`` (of powers of
+            sqrt(2); the bound is uniform in rho), the number of ``pairs`` and a ``note`` on its
+            assumptions. Ensembles have ``margin`` and ``vc``, and ``training`` (for training pairs
+            only) if the algorithm has normalisers; linear scorers ``kernel`` and ``rank_svm``.
         """
         check_params(
             "generalization_bounds",
@@ -219,8 +217,8 @@ class GeneralizationBounds(Base):
         """Score the data and match its items into disjoint pairs."""
         data = self._prediction_data(X, y, qid, None)
         if data.y is None:
-            raise DataError("y must be given to bound the error")
-        score = np.asarray(self._scores(self._blind(data)), dtype=np.float64)
+            raise DataError("y must be an array to bound the error, got None")
+        score = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         better, worse = disjoint_pairs(data, random_state)
         return SeenPairs(data, score, better, worse, self._bound_facts(data))
 
@@ -256,7 +254,7 @@ def _kernel_rows(
 def _vc(
     data: RankingData, score: np.ndarray, facts: EnsembleFacts, delta: float
 ) -> tuple[Bound, float, str]:
-    """Return the VC bound where it applies, else an infinite one that says why."""
+    """Return the VC bound if it applies, else an infinite one with the reason."""
     y = np.asarray(data.y)
     high = y == y.max()
     infinite = Bound(0.0, np.inf)
@@ -278,10 +276,10 @@ def _vc(
 
 
 def stump_dimension(n_features: int, missing: bool = False) -> int:
-    """Bound the VC dimension of threshold stumps: d points must have 2^d dichotomies.
+    """Return a bound on the VC dimension of threshold stumps: d points need 2^d dichotomies.
 
-    A feature cuts d ordered points in d - 1 places, and two cuts are trivial; a side for missing
-    values doubles the cuts.
+    A feature splits d ordered points at d - 1 thresholds, and two splits are trivial; a side for
+    missing values doubles the splits.
     """
     d = 1
     while 2 ** (d + 1) <= n_features * d * (2 if missing else 1) + 2:
@@ -326,41 +324,32 @@ def margin_report(
     n_draws: int = 50,
     random_state: Any = 0,
 ) -> Table:
-    """Report how many pairs a ranker separates by a margin, and what that promises, over margins.
+    """Report the share of pairs that a ranker separates by a margin, and the bound, over margins.
 
-    A wide margin is kept by fewer pairs, and promises more of unseen ones: the bound is lowest
-    somewhere between. It is uniform in rho, so all rows hold at once with probability 1 - delta,
-    and the best may be picked. Pairs are matched so that no item stands in two, as in
-    ``ranker.generalization_bounds``; a tied pair counts as wrong. Ensembles (the RankBoost family)
-    have the margins of a score divided by the L1 norm of its weights, at most 1; linear and kernel
-    rankers (`RankSVM`) have the scores' own, and a bound by norm and radius.
+    With a wider margin fewer pairs are separated but the other terms are smaller, so the bound is
+    lowest in between. It is uniform in rho: all rows hold at once with probability 1 - delta, and
+    the best may be chosen. Pairs are disjoint, as in ``ranker.generalization_bounds``; a tied pair
+    counts as an error. Margins of ensembles (the RankBoost family) are score differences divided by
+    the L1 norm of the weights, at most 1; those of linear and kernel rankers (`RankSVM`) are score
+    differences, with a bound by norm and radius.
 
     Parameters
     ----------
     ranker : Ranker
-        Fitted, with ``generalization_bounds``: a booster or `RankSVM`.
-    X : array-like, sparse array, data frame or RankingData
-        Features; a `RankingData` brings everything else with it.
-    y : array-like
-        Relevance, >= 0.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        A fitted ranker with ``generalization_bounds``: a booster or `RankSVM`.
+    X, y, qid, n_draws, random_state
+        As in ``ranker.generalization_bounds``.
     rho : array-like, optional
         The margins, in (0, 1]; powers of sqrt(2) from 1/256 to 1 by default.
     delta : float
-        The probability that the bounds do not hold.
-    n_draws : int
-        Draws for the Rademacher complexity.
-    random_state : int, Generator, RandomState or None
-        Seed of the matching and of the draws.
+        Probability that the bounds do not hold.
 
     Returns
     -------
     Table
-        A row per margin: ``rho``, ``error`` (the share of pairs ranked wrongly, the same in every
-        row), ``margin_loss``, ``complexity``, ``confidence``, their sum ``bound``, whether it is
-        ``vacuous`` (1 or more), and the number of ``pairs``. `equirank.plots.margin_bounds` draws
-        it.
+        A row per margin: ``rho``, ``error`` (the share of misranked pairs, the same in every row),
+        ``margin_loss``, ``complexity``, ``confidence``, their sum ``bound``, whether it is
+        ``vacuous`` (1 or more), and the number of ``pairs``; see `equirank.plots.margin_bounds`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The margin loss of scored pairs, for preferences of either sign or none."""
+"""Margin loss of scored pairs, and Rademacher complexity of weak rankers."""
 
 from typing import Any, Literal
 
@@ -15,28 +15,28 @@ __all__ = ["margin_loss", "rademacher_complexity"]
 def margin_loss(
     gap: Any, preference: Any = None, *, rho: float = 1.0, form: Literal["step", "ramp"] = "step"
 ) -> float:
-    """Return the share of pairs whose score gap does not reach the margin on the preferred side.
+    """Compute the share of pairs whose score gap does not reach the margin.
 
     ``1/m sum 1[y_i != 0] phi(y_i gap_i)`` over all m pairs, with ``phi(t) = 1[t < rho]`` (step) or
-    ``min(1, max(0, 1 - t / rho))`` (ramp). A pair without preference (y = 0) counts in m and is
-    never wrong. With rho = 0 both are the ranking error, ``1[t <= 0]``: a tied pair is wrong. No
-    pair is an error.
+    ``min(1, max(0, 1 - t / rho))`` (ramp). A pair without preference (y = 0) counts in m and has
+    loss 0. With rho = 0 both are the ranking error, ``1[t <= 0]``, with ties as errors. Empty input
+    raises an error.
 
     Parameters
     ----------
     gap : array-like
-        Score of the first less score of the second item of each pair.
+        Score of the first item minus score of the second item of each pair.
     preference : array-like, optional
         Per pair 1 (the first is preferred), -1 (the second) or 0 (neither); all 1 by default.
     rho : float
         The margin, >= 0.
     form : {"step", "ramp"}
-        What a gap between 0 and rho costs: 1, or less the wider it is.
+        Loss of a gap between 0 and rho: 1, or decreasing with the gap.
 
     Returns
     -------
     float
-        In [0, 1], and no less than the error for any rho.
+        In [0, 1], and at least the error for any rho.
 
     References
     ----------
@@ -54,7 +54,7 @@ def margin_loss(
     choose("form", form, ("step", "ramp"))
     gaps = numbers("gap", gap)
     if gaps is None or len(gaps) == 0:
-        raise DataError("gap must hold at least one pair")
+        raise DataError("gap must hold at least one pair, got none")
     side = np.ones(len(gaps)) if preference is None else numbers("preference", preference)
     if side is None or len(side) != len(gaps):
         raise DataError(f"preference must have one value per pair ({len(gaps)})")
@@ -72,8 +72,8 @@ def margin_loss(
     return float(np.where(side == 0, 0.0, loss).mean())
 
 
-#: Coins held at once: draws x rows.
-COINS = 1 << 22
+#: Number of signs in memory at once: draws x rows.
+MOST_SIGNS = 1 << 22
 
 
 def rademacher_complexity(
@@ -85,11 +85,11 @@ def rademacher_complexity(
 ) -> tuple[float, float]:
     """Estimate the empirical Rademacher complexity of signed threshold stumps by Monte Carlo.
 
-    ``E sup_h |1/m sum_i s_i h(x_i)|`` over fair coins s_i = +-1 and all stumps
-    ``h = 1[x_f > theta]``, thresholds being any real numbers. The absolute value stands for the
-    sign of a weight, so that this is also the complexity of all weighted ensembles whose weights
-    have L1 norm 1. Rows with equal values are never told apart; a missing value may lie on either
-    side, as in `RankBoost`. Zero rows are refused.
+    ``E sup_h |1/m sum_i s_i h(x_i)|`` over random signs s_i = +-1 and all stumps
+    ``h = 1[x_f > theta]`` with real thresholds. The absolute value accounts for the sign of a
+    weight, so this is also the complexity of weighted ensembles whose weights have L1 norm 1. Rows
+    with equal values are not separated; a missing value may be on either side, as in `RankBoost`.
+    Zero rows are an error.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ def rademacher_complexity(
     weak_ranker : {"stump", "feature"}
         Stumps, or the features themselves scaled to [0, 1] (missing ones count 1/2).
     n_draws : int
-        How often the coins are thrown.
+        Number of draws of the signs.
     random_state : int, Generator, RandomState or None
-        Seed of the coins.
+        Seed of the signs.
 
     Returns
     -------
@@ -129,12 +129,12 @@ def rademacher_complexity(
             f"got shape {table.shape}"
         )
     rows = len(table)
-    coins = generator(random_state)
-    batch = max(1, min(n_draws, COINS // rows))
+    rng = generator(random_state)
+    batch = max(1, min(n_draws, MOST_SIGNS // rows))
     best = []
     for begin in range(0, n_draws, batch):
         size = min(batch, n_draws - begin)
-        sign = coins.integers(0, 2, size=(size, rows), dtype=np.int8) * np.int8(2) - np.int8(1)
+        sign = rng.integers(0, 2, size=(size, rows), dtype=np.int8) * np.int8(2) - np.int8(1)
         if weak_ranker == "feature":
             best.append(np.abs(sign @ _scaled(table)).max(axis=1))
             continue
@@ -147,14 +147,14 @@ def rademacher_complexity(
 
 
 def _largest_sum(column: np.ndarray, sign: np.ndarray) -> np.ndarray:
-    """Return , per draw, the largest absolute sum of coins above a threshold of one feature."""
+    """Return per draw the largest absolute sum of signs above a threshold of one feature."""
     order = np.argsort(-column, kind="stable")  # largest first, missing last
     known = int((~np.isnan(column)).sum())
     sums = np.cumsum(sign[:, order], axis=1, dtype=np.int32)
     values = column[order[:known]]
     ends = np.flatnonzero(np.append(values[1:] != values[:-1], known > 0)[:known])
     above = sums[:, ends]
-    # the missing rows on the other side, on this side, or alone
+    # missing rows on the other side, on this side, or alone
     missing = sums[:, -1:] - (sums[:, known - 1 : known] if known else 0)
     both = np.concatenate([above, above + missing, missing], axis=1)
     return np.abs(both).max(axis=1).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Weights of misordered places, and the three rules under which guarantees about them are known."""
+"""Weights of misordered pairs of positions, and the axioms under which guarantees are known."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,18 +12,18 @@ __all__ = ["WeightAxioms", "weight_axioms", "weight_matrix"]
 
 @dataclass(frozen=True)
 class WeightAxioms:
-    """Which rules a weight of pairs of places keeps, and where it first breaks one.
+    """The axioms that a weight of pairs of positions satisfies, and a first violation.
 
     Attributes
     ----------
     symmetric : bool
         ``w(i, j) = w(j, i)``.
     monotone : bool
-        ``w(i, j) <= w(i, k)`` where j lies between i and k: a larger mistake costs no less.
+        ``w(i, j) <= w(i, k)`` for j between i and k: a larger mistake costs no less.
     triangle : bool
         ``w(i, j) <= w(i, k) + w(k, j)``.
     example : tuple of int or None
-        The places (i, j), or (i, j, k) from 1, of the first rule that is broken.
+        The positions (i, j) or (i, j, k), from 1, of the first violation.
 
     Examples
     --------
@@ -39,25 +39,32 @@ class WeightAxioms:
 
     @property
     def hold(self) -> bool:
-        """Whether all three rules are kept."""
+        """Whether all three axioms hold."""
         return self.symmetric and self.monotone and self.triangle
 
 
 def weight_axioms(weight: Any, n: int | None = None, *, tol: float = 1e-12) -> WeightAxioms:
-    """Check a weight of pairs of true places against symmetry, monotonicity and the triangle rule.
+    """Check symmetry, monotonicity and the triangle inequality of a weight of pairs of positions.
 
-    Under these rules quicksort's expected weighted loss is at most twice that of the preferences.
+    Under these axioms the expected weighted loss of quicksort is at most twice that of the
+    preferences.
 
     Parameters
     ----------
     weight : callable or array-like of shape (n, n)
-        ``weight(i, j)`` of two arrays of places from 1, or the matrix of it; the diagonal is not
-        looked at. For two levels with m rows in the upper one, it is 1 where one place is at most m
-        and the other is not, else 0.
+        ``weight(i, j)`` of two arrays of true positions from 1, or its matrix; the diagonal is
+        ignored. For two levels with m rows in the upper one, it is 1 if exactly one position is at
+        most m, else 0.
     n : int, optional
-        The number of places, where the weight is a function.
+        The number of positions, if the weight is a function.
     tol : float
-        What rounding may break a rule by.
+        Tolerance for rounding.
+
+    Returns
+    -------
+    WeightAxioms
+        ``symmetric``, ``monotone`` and ``triangle`` state which axioms hold, ``hold`` whether all
+        do, and ``example`` has the positions of the first violation, or None.
 
     References
     ----------
@@ -82,15 +89,15 @@ def weight_axioms(weight: Any, n: int | None = None, *, tol: float = 1e-12) -> W
         "triangle": apart & (w[i, j] > w[i, k] + w[k, j] + tol),
     }
     found = [np.argwhere(bad)[0] + 1 for bad in broken.values() if bad.any()]
-    example = tuple(int(place) for place in found[0]) if found else None
+    example = tuple(int(position) for position in found[0]) if found else None
     return WeightAxioms(**{name: not bad.any() for name, bad in broken.items()}, example=example)
 
 
 def weight_matrix(weight: Any, n: int | None) -> np.ndarray:
-    """Return the weight of each pair of places as a matrix of numbers >= 0, 0 on the diagonal."""
+    """Return the weight of each pair of positions as a matrix >= 0 with a diagonal of 0."""
     if callable(weight):
         if n is None:
-            raise DataError("n must be given where weight is a function")
+            raise DataError("n must be an integer if weight is a function, got None")
         i, j = np.meshgrid(np.arange(1, n + 1), np.arange(1, n + 1), indexing="ij")
         w = np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), (n, n)).copy()
     else:
@@ -103,6 +110,6 @@ def weight_matrix(weight: Any, n: int | None) -> np.ndarray:
     if bad.any():
         i, j = np.argwhere(bad)[0].tolist()
         raise DataError(
-            f"weight must be finite and >= 0, got {w[i, j]} for places {i + 1}, {j + 1}"
+            f"weight must be finite and >= 0, got {w[i, j]} for positions {i + 1}, {j + 1}"
         )
     return w

@@ -1,8 +1,7 @@
-"""Loss and regret of preferences and of orders made with them, worked out exactly for small lists.
+"""Loss and regret of preferences and of orders made from them, exact for small lists."""
 
-With C[u, v] the expected cost of putting u before v, the loss of preferences h is the sum of
-h(u, v) C[u, v] over all pairs, and that of an order the same with 0 and 1 in place of h.
-"""
+# With C[u, v] the expected cost of putting u before v, the loss of preferences h is the sum of
+# h(u, v) C[u, v] over all pairs, and that of an order the same with 0 and 1 for h.
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -24,7 +23,7 @@ __all__ = [
 ]
 
 
-#: Rows up to which every way quicksort may go is followed.
+#: Largest number of rows for which all runs of quicksort are enumerated.
 MOST_ROWS = 12
 
 
@@ -33,29 +32,29 @@ def order_probabilities(
     order: Literal["quicksort", "degree"] = "quicksort",
     pivoting: Literal["probabilistic", "deterministic"] = "probabilistic",
 ) -> np.ndarray:
-    """Work out exactly how likely each row is to stand before each other row.
+    """Compute the exact probability that each row is ordered before each other row.
 
-    Every pivot and every split of quicksort is followed, with its probability. By degree it is 1,
-    0, or one half where two rows have equal sums of wins.
+    For quicksort all pivots and splits are enumerated. By degree the probability is 1, 0, or 1/2 if
+    two rows have equal sums of wins.
 
     Parameters
     ----------
     preference : array-like of shape (n, n)
-        ``preference[u, v]`` in [0, 1]: the chance that u is preferred to v; made consistent, see
-        `equirank.rankers.order_by_preference`. At most 12 rows for quicksort.
+        ``preference[u, v]`` in [0, 1]: the probability that u is preferred to v; made consistent,
+        see `equirank.rankers.order_by_preference`. At most 12 rows for quicksort.
     order : {"quicksort", "degree"}
-        How the list is ordered.
+        Method of ordering.
     pivoting : {"probabilistic", "deterministic"}
-        Whether a row goes before the pivot with probability h, or where h > 1/2.
+        Whether a row goes before the pivot with probability h, or if h > 1/2.
 
     Returns
     -------
     ndarray of shape (n, n)
-        ``P[u, v]``, the probability that u stands before v; 0 on the diagonal.
+        ``P[u, v]``, the probability that u is before v; 0 on the diagonal.
 
     Examples
     --------
-    A circle of three: each pair stands as preferred in two of the three orders.
+    A cycle of three: each pair is ordered as preferred in two of the three orders.
 
     >>> from equirank.theory import order_probabilities
     >>> order_probabilities([[0, 1, 0], [0, 0, 1], [1, 0, 0]]).round(3)
@@ -75,14 +74,14 @@ def order_probabilities(
         np.fill_diagonal(odds, 0.0)
         return odds
     if len(h) > MOST_ROWS:
-        raise DataError(f"preference must be of {MOST_ROWS} rows at most, got {len(h)}")
+        raise DataError(f"preference must have at most {MOST_ROWS} rows, got {len(h)}")
     if pivoting == "deterministic":
         h = (np.sign(h - 0.5) + 1.0) / 2.0
     return _quicksort_odds(h)
 
 
 def consistent_preference(preference: Any) -> np.ndarray:
-    """Check a matrix of preferences and make it consistent: h(u, v) + h(v, u) = 1, 0 on itself.
+    """Return a checked matrix of preferences with h(u, v) + h(v, u) = 1 and a diagonal of 0.
 
     Examples
     --------
@@ -107,15 +106,15 @@ def consistent_preference(preference: Any) -> np.ndarray:
 
 
 def _quicksort_odds(h: np.ndarray) -> np.ndarray:
-    """Go through all sets of rows, small before large, all pivots, and all splits by a pivot."""
+    """Enumerate all sets of rows, small before large, all pivots and all splits by a pivot."""
     n = len(h)
-    odds = np.zeros((1 << n, n, n))  # by the set of rows, a bit per row
+    odds = np.zeros((1 << n, n, n))  # indexed by the set of rows, one bit per row
     for whole in range(1, 1 << n):
         rows = [row for row in range(n) if whole >> row & 1]
         for pivot in rows:
             others = [row for row in rows if row != pivot]
             before, chance = np.zeros(1, dtype=np.int64), np.ones(1)
-            for row in others:  # each goes before the pivot, or behind it
+            for row in others:  # each goes before or behind the pivot
                 before = np.concatenate([before | 1 << row, before])
                 chance = np.concatenate([chance * h[row, pivot], chance * h[pivot, row]])
             behind = whole & ~(1 << pivot) & ~before
@@ -127,30 +126,30 @@ def _quicksort_odds(h: np.ndarray) -> np.ndarray:
 
 
 def _inside(n: int, rows: list[int]) -> np.ndarray:
-    """Mark the pairs of two different rows of a set."""
+    """Return a mask of the pairs of two different rows of a set."""
     mask = np.zeros((n, n))
     mask[np.ix_(rows, rows)] = 1.0
     np.fill_diagonal(mask, 0.0)
     return mask
 
 
-#: Rows up to which the best of all orders is searched for.
+#: Largest number of rows for which the best order is searched.
 MOST_TRUTH_ROWS = 16
 
 
 @dataclass(frozen=True)
 class Regret:
-    """What preferences and the order made with them lose, and what the best of each would.
+    """Loss of preferences and of the order made from them, with the smallest possible losses.
 
     Attributes
     ----------
     preference_loss, order_loss : float
-        Expected loss of the preferences, and of the order made with them.
+        Expected loss of the preferences, and of the order made from them.
     best_preference_loss, best_order_loss : float
-        The least that any preferences, any order could have.
+        The smallest loss of any preferences, and of any order.
     regret_factor, loss_factor : float or None
-        The order's regret is at most so many times that of the preferences; the order's loss at
-        most so many times theirs. None: nothing is known.
+        Known bounds on the regret of the order over that of the preferences, and on the ratio of
+        their losses. None: no bound is known.
 
     Examples
     --------
@@ -168,39 +167,39 @@ class Regret:
 
     @property
     def preference_regret(self) -> float:
-        """What better preferences could have saved."""
+        """Loss of the preferences minus the smallest possible one."""
         return self.preference_loss - self.best_preference_loss
 
     @property
     def order_regret(self) -> float:
-        """What a better order could have saved."""
+        """Loss of the order minus the smallest possible one."""
         return self.order_loss - self.best_order_loss
 
     @property
     def holds(self) -> bool:
-        """Whether what is known holds, but for rounding; also where nothing is."""
+        """Whether the known bounds hold, up to rounding; True without bounds."""
         regret, loss = self.regret_factor, self.loss_factor
         kept = regret is None or self.order_regret <= regret * self.preference_regret + 1e-9
         return kept and (loss is None or self.order_loss <= loss * self.preference_loss + 1e-9)
 
 
 def preference_loss(preference: Any, truth: Any, *, weight: Any = None) -> float:
-    """Return the share of truly ordered pairs that preferences, or an order, turn round.
+    """Compute the share of truly ordered pairs that preferences, or an order, reverse.
 
     ``L_w(h) = sum w(i_u, i_v) h(v, u) / sum w(i_u, i_v)`` over the pairs with u truly above v; i
-    are their true places.
+    are their true positions.
 
     Parameters
     ----------
     preference : array-like of shape (n, n) or (n,)
-        ``preference[u, v]``, the chance that u is preferred to v (made consistent); or a score per
-        row, higher first: the loss of that order, tied pairs counting half.
+        ``preference[u, v]``, the probability that u is preferred to v (made consistent); or a score
+        per row, higher first: the loss of that order, with tied pairs counting half.
     truth : array-like of shape (n,)
-        Grades, higher is better. Pairs of equal grades do not count; without any other pair there
-        is an error.
+        Grades, higher is better. Pairs of equal grades do not count; if there is no other pair, an
+        error is raised.
     weight : callable or array-like of shape (n, n), optional
-        ``weight(i, j)`` of true places from 1; then all grades must differ. None: 1 for each pair.
-        See `weight_axioms`.
+        ``weight(i, j)`` of true positions from 1; all grades must then differ. None: 1 for each
+        pair. See `weight_axioms`.
 
     References
     ----------
@@ -239,26 +238,33 @@ def ranking_regret(
     pivoting: Literal["probabilistic", "deterministic"] = "probabilistic",
     weight: Any = None,
 ) -> Regret:
-    """Return loss and regret of preferences and of the order made with them, by exact enumeration.
+    """Compute loss and regret of preferences and of the order made from them, by enumeration.
 
-    Known for truths of **two levels**: the regret of the order is at most that of the preferences
-    by probabilistic quicksort (expected), at most twice that by degree, and no order made without
-    chance does better than twice. With three levels the first fails: a circle of three gives
-    quicksort 4/3 of the preferences' loss. For any grades, and weights that keep `weight_axioms`,
-    quicksort's expected loss is at most twice that of the preferences.
+    For truths of **two levels** the expected regret of probabilistic quicksort is at most that of
+    the preferences, and the regret by degree at most twice that; no deterministic order has a
+    smaller factor than two. With three levels the first fails: on a cycle of three quicksort has
+    4/3 of the loss of the preferences. For any grades, and weights that satisfy `weight_axioms`,
+    the expected loss of quicksort is at most twice that of the preferences.
 
     Parameters
     ----------
     preference : array-like of shape (n, n)
-        The chance that u is preferred to v; at most 12 rows for quicksort, 16 by degree.
+        The probability that u is preferred to v; at most 12 rows for quicksort, 16 by degree.
     truths : array-like of shape (n,) or (n_truths, n)
-        Grades, higher is better: one truth, or those that may be true of the same list.
+        Grades, higher is better: one truth, or several possible ones of the same list.
     chances : array-like of shape (n_truths,), optional
-        The probability of each truth; None: all alike.
+        The probability of each truth; None: all equal.
     order, pivoting : str
         As in `order_probabilities`.
     weight : callable or array-like, optional
         As in `preference_loss`.
+
+    Returns
+    -------
+    Regret
+        ``preference_loss`` and ``order_loss`` with the smallest possible ones
+        (``best_preference_loss``, ``best_order_loss``), the differences ``preference_regret`` and
+        ``order_regret``, the known ``regret_factor`` and ``loss_factor``, and ``holds``.
 
     References
     ----------
@@ -299,20 +305,20 @@ def ranking_regret(
 
 
 def _cost(truth: Any, weight: Any) -> np.ndarray:
-    """Return C[u, v], what it costs to put u before v: the share of v above u in all true pairs."""
+    """Return C[u, v], the cost of putting u before v: the share of v above u in all true pairs."""
     grade = numbers("truth", truth)
     if grade is None or len(grade) == 0:
         raise DataError("truth must hold grades, got none")
     above = (grade[None, :] > grade[:, None]).astype(np.float64)
     if weight is not None:
         if len(np.unique(grade)) < len(grade):
-            raise DataError("truth must hold different grades where weight is given, got a tie")
-        place = np.empty(len(grade), dtype=np.int64)
-        place[np.argsort(-grade)] = np.arange(len(grade))
-        above *= weight_matrix(weight, len(grade))[np.ix_(place, place)].T
+            raise DataError("truth must hold different grades if weight is given, got a tie")
+        rank = np.empty(len(grade), dtype=np.int64)
+        rank[np.argsort(-grade)] = np.arange(len(grade))
+        above *= weight_matrix(weight, len(grade))[np.ix_(rank, rank)].T
     total = above.sum()
     if total == 0.0:
-        raise DataError("truth must order a pair of rows that weighs something, and orders none")
+        raise DataError("truth must order a pair of rows with a weight > 0, and orders none")
     return above / total
 
 
@@ -331,13 +337,13 @@ def _same_size(h: np.ndarray, cost: np.ndarray) -> None:
 
 
 def _best_order(cost: np.ndarray) -> float:
-    """Find the least loss of any order: the best order of each set of rows, small before large."""
+    """Return the smallest loss of any order, by dynamic programming over sets of rows."""
     n = len(cost)
     if n > MOST_TRUTH_ROWS:
-        raise DataError(f"truths must be of {MOST_TRUTH_ROWS} rows at most, got {n}")
+        raise DataError(f"truths must have at most {MOST_TRUTH_ROWS} rows, got {n}")
     sets = np.arange(1 << n)
     inside = (sets[:, None] >> np.arange(n) & 1).astype(np.float64)
-    behind = inside @ cost  # the cost of putting a row behind all rows of a set
+    behind = inside @ cost  # cost of putting a row behind all rows of a set
     best = np.zeros(1 << n)
     for size in range(1, n + 1):
         some = sets[inside.sum(axis=1) == size]

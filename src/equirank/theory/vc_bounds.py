@@ -1,4 +1,4 @@
-"""Bounds of bipartite ensembles by their number of rounds, with and without costs."""
+"""VC bounds of bipartite ensembles by their number of rounds, with and without costs."""
 
 import math
 from collections.abc import Sequence
@@ -28,18 +28,18 @@ def vc_bound(
     ``|err - emp| <= 2 sqrt((d'(ln(2m/d') + 1) + ln(18/delta)) / m)`` + the same in n, with
     ``d' = 2 (d + 1)(T + 1) log2(e (T + 1))``.
 
-    Assumes one list of two grades, m better and n worse items drawn independently of each other
-    from their two distributions, and binary weak rankers of VC dimension d fixed beforehand. It is
-    infinite, hence vacuous, where 2m or 2n is below d': the root may then be of a negative number.
+    The bound assumes one list of two grades, m better and n worse items drawn independently from
+    their two distributions, and binary weak rankers of VC dimension d fixed beforehand. It is
+    infinite if 2m or 2n is below d', since the root may then be of a negative number.
 
     Parameters
     ----------
     error : float
-        The share of pairs ranked wrongly on the sample.
+        The share of misranked pairs on the sample.
     n_better, n_worse : int
         m and n, the numbers of items of the two grades.
     vc_dimension : int
-        d, of the class of weak rankers.
+        d of the class of weak rankers.
     n_rounds : int
         T, the number of weak rankers in the ensemble.
     delta : float
@@ -48,6 +48,7 @@ def vc_bound(
     Returns
     -------
     Bound
+        As in `margin_bound`.
 
     References
     ----------
@@ -89,16 +90,16 @@ def cost_sensitive_vc_bound(
     """Bound the cost-weighted ranking error of a bipartite ensemble, cost class by cost class.
 
     The sum over cost classes q of ``w_q`` times the deviation of `vc_bound` with m_q, n_q and
-    delta_q, where w_q is the class's share of the normalised cost and the delta_q sum to delta. A
-    cost multiplies a deviation, not a VC dimension; ``form="printed"`` shows the form of the
-    thesis, which scales d' by the cost instead of weighting and is too small for costs above 1.
+    delta_q, where w_q is the share of the class in the normalised cost and the delta_q sum to
+    delta. A cost multiplies a deviation, not a VC dimension; ``form="printed"`` is the form of the
+    thesis, which scales d' by the cost instead and is too small for costs above 1.
 
-    Assumes what `vc_bound` assumes within every cost class, with the class shares taken as given.
+    The assumptions are those of `vc_bound` within every cost class, with given class shares.
 
     Parameters
     ----------
     error : float
-        The cost-weighted share of pairs ranked wrongly on the sample.
+        The cost-weighted share of misranked pairs on the sample.
     n_better, n_worse : sequence of int
         m_q and n_q of each cost class.
     cost : sequence of float
@@ -106,16 +107,17 @@ def cost_sensitive_vc_bound(
     vc_dimension, n_rounds : int
         d and T, as in `vc_bound`.
     delta : float or sequence of float
-        The bound holds with probability 1 - delta; a sequence gives each class its own part, a
-        number is split evenly.
+        The bound holds with probability 1 - delta; a sequence has one part per class, a number is
+        split evenly.
     share : sequence of float, optional
         w_q, scaled to sum 1; defaults to cost x n_better x n_worse.
     form : {"weighted", "printed"}
-        The right form, or the one of the thesis.
+        The correct form, or that of the thesis.
 
     Returns
     -------
     Bound
+        As in `margin_bound`.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def cost_sensitive_vc_bound(
     total = sum(
         f * (_deviation(m, d, part) + _deviation(n, d, part))
         for f, m, n, d, part in zip(factor, better, worse, scaled, deltas, strict=True)
-        if f > 0  # a class without cost adds nothing, however few its items
+        if f > 0  # a class without cost adds nothing, even if its deviation is infinite
     )
     return Bound(float(error), float(total))
 
@@ -161,7 +163,7 @@ def _deviation(size: float, dimension: float, delta: float) -> float:
 def _classes(
     n_better: Any, n_worse: Any, cost: Any, delta: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Check what is given per cost class, and split delta where one number is given."""
+    """Check the arguments per cost class, and split a single delta."""
     owner = "cost_sensitive_vc_bound"
     given = {"n_better": n_better, "n_worse": n_worse, "cost": cost}
     check_params(owner, given, {"n_better": Vector(1), "n_worse": Vector(1), "cost": Vector(0)})

@@ -1,9 +1,7 @@
 """Hand-made findings, so that each rule can be tried on numbers one can see."""
 
-from equirank.auditing.tables import gap_tables as comparison
-from equirank.auditing.tables import gap_tables as gaps
-from equirank.auditing.tables import group_tables as groups
-from equirank.auditing.tables import group_tables as selection
+from equirank.auditing.tables.gap_tables import COMPARISON_COLUMNS, GAP_COLUMNS
+from equirank.auditing.tables.group_tables import GROUP_COLUMNS, SELECTION_COLUMNS
 from equirank.auditing.verdict.findings import Findings
 from equirank.core.table import make_table
 
@@ -11,7 +9,7 @@ NAN = float("nan")
 
 
 def group_row(group, difference=0.0, low=NAN, high=NAN, p=NAN, **other):
-    row = dict.fromkeys((part.split(":")[1] for part in groups.COLUMNS.split()), NAN)
+    row = dict.fromkeys((part.split(":")[1] for part in GROUP_COLUMNS.split()), NAN)
     row |= {"attribute": "sex", "group": group, "protected": False, "focus": False}
     row |= {"size": 50, "share": 0.5, "n_queries": 10, "exposure": 0.5}
     row |= {"position_difference": difference, "p_value": p, "p_holm": p}
@@ -26,7 +24,7 @@ def selection_row(group, rate, ratio=1.0, low=NAN, high=NAN, **other):
 
 
 def gap_row(metric, p, **other):
-    row = dict.fromkeys((part.split(":")[1] for part in gaps.COLUMNS.split()), NAN)
+    row = dict.fromkeys((part.split(":")[1] for part in GAP_COLUMNS.split()), NAN)
     row |= {"attribute": "sex", "metric": metric, "name": metric, "group": "", "n_queries": 10}
     row |= {"n_skipped": 0, "direction": "lower", "summary": "", "p_value": p}
     return row | other
@@ -58,10 +56,10 @@ def findings(attributes=None, notes=(), tables=None, **facts):
     pairs = "o:attribute o:group o:other f:accuracy i:n_pairs i:n_queries o:kind"
     merit = "o:attribute o:group f:exposure_share f:merit_share f:ratio f:low f:high"
     columns = {
-        "groups": groups.COLUMNS,
-        "selection": selection.COLUMNS,
-        "gaps": gaps.COLUMNS,
-        "comparison": comparison.COLUMNS,
+        "groups": GROUP_COLUMNS,
+        "selection": SELECTION_COLUMNS,
+        "gaps": GAP_COLUMNS,
+        "comparison": COMPARISON_COLUMNS,
         "pairwise": pairs,
         "exposure_merit": merit,
         "checks": "o:attribute o:group o:check f:p_holm i:n_queries",

@@ -70,6 +70,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "a"])
@@ -77,6 +78,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_chances(awrf, AWRF(protected=protected, **options), twin, labels, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", ["difference", "js"])
 @pytest.mark.parametrize("protected", [None, "b"])
 def test_given_proportions_agree_with_twin(distance, protected):
@@ -131,6 +133,7 @@ def test_bad_options_are_refused():
             AWRF(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [AWRF(), AWRF(distance="js") @ 2, AWRF(discount="geometric")])
 def test_keeps_its_promises(metric):
     check_metric(metric)

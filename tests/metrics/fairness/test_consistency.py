@@ -48,6 +48,7 @@ def lists(n_lists, seed=0):
         yield score.astype(float), X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 3, 10])
 def test_agrees_with_twin(k):
     for d in (1, 2, 3):
@@ -63,6 +64,7 @@ def test_agrees_with_twin(k):
         same(got, [wanted[q] for q in first])
 
 
+@pytest.mark.slow
 def test_long_lists_with_many_equal_distances():
     rng = np.random.default_rng(1)
     X = np.array([(a, b) for a in range(14) for b in range(14)], dtype=float)
@@ -73,6 +75,7 @@ def test_long_lists_with_many_equal_distances():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [Consistency(), Consistency(n_neighbors=1)])
 def test_keeps_the_promises(metric):
     # it reads scores: neither a monotone transform nor other scores leave it as it is

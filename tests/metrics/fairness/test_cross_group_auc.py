@@ -12,6 +12,7 @@ from ..twins import worst
 from .pairwise_agreement import LABELS, agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [1, 2, 0.5])
 @pytest.mark.parametrize("labels", LABELS)
 def test_agrees_with_twin(labels, threshold):

@@ -35,6 +35,7 @@ def value(seen, wanted, part):
     return sum((e - t) ** 2 for e, t in zip(seen, wanted, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS + RBP, ids=str)
 def test_agrees_with_twin(options):
     known = {}
@@ -59,6 +60,7 @@ def test_agrees_with_twin(options):
             same(got, [value(*one, part) for one in both])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_keeps_the_promises(part):
     check_metric(ExpectedExposureLoss(part=part))
@@ -95,6 +97,7 @@ def test_the_published_target_of_a_geometric_browser():
     assert expected_exposure_loss(y, y, **call) == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, derandomize=True, database=None)
 @given(policies(max_items=10))
 def test_the_parts_add_up(ranking):
@@ -111,6 +114,7 @@ def test_the_parts_add_up(ranking):
     assert (loss >= 0).all()
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(rankings(max_items=10))
 def test_more_even_exposure_is_less_disparity(ranking):

@@ -28,6 +28,7 @@ def least(seen, groups, labels):
     return twins.worst(values, min), values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 def test_agrees_with_twin(options, labels):
@@ -59,6 +60,7 @@ def test_agrees_with_twin(options, labels):
             same(np.stack([groups[label] for label in labels], axis=1), [g for _, g in wanted])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 def test_policies_agree_with_twin(options, labels):

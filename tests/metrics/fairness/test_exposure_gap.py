@@ -16,6 +16,7 @@ def largest(seen, groups, labels):
     return twins.worst([twins.gap(seen, groups, label) for label in labels], max)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("ties", ["average", "stable"])
@@ -38,6 +39,7 @@ def test_agrees_with_twin(options, labels, ties):
         same(got, [twins.gap(some, case.groups, "b") for some, case in pairs])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 def test_policies_agree_with_twin(options, labels):

@@ -78,6 +78,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "a"])
@@ -85,6 +86,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_blocks(None, FAStarIRTest(protected=protected, **options), twin, labels, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("adjusted", [True, False])
 def test_a_given_share_agrees_with_twin(adjusted):
     options = {"p": 0.6, "alpha": 0.35, "adjusted": adjusted}
@@ -134,6 +136,7 @@ def test_p_value_by_listing_all_lists():
         assert result.p_value == pytest.approx(float(wanted))
 
 
+@pytest.mark.slow
 def test_adjusted_test_passes_where_the_p_value_lies_above_alpha():
     rng = np.random.default_rng(9)
     seen = set()
@@ -234,6 +237,7 @@ def test_bad_input_is_refused(call, words):
         call()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [FAStarIRTest(), FAStarIRTest(alpha=0.4, adjusted=False) @ 3])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})
@@ -252,6 +256,7 @@ def pool_values(member, k):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["mmmffmff", "mmmmffff", "ffmmmm", "mfmfmf", "mmmmmf"])
 @pytest.mark.parametrize("k", [None, 4])
 def test_the_law_of_a_pool_against_all_orders(text, k):
@@ -268,6 +273,7 @@ def test_the_law_of_a_pool_against_all_orders(text, k):
     assert metric.per_query(data.ranking()).value[0] == result.passed
 
 
+@pytest.mark.slow
 def test_a_given_share_of_a_pool_is_the_nearest_number_of_items():
     scores, groups = a_list("mmmmmmff")
     given = fa_star_ir_test(scores, groups, protected="f", p=0.3, law="pool")

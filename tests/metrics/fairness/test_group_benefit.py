@@ -13,6 +13,7 @@ from ..pair_lists import SHARES, all_lists
 from ..twins import worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", list(SHARES))
 def test_agrees_with_twin(labels):
     for lists in all_lists(labels, n=600):
@@ -81,6 +82,7 @@ def test_direction():
     assert GroupBenefit().needs == {"sensitive", "score"}
 
 
+@pytest.mark.slow
 def test_keeps_every_promise():
     check_metric(GroupBenefit())
     check_metric(GroupBenefit(protected="a"))

@@ -12,12 +12,14 @@ from .merit_twins import OPTIONS, excess
 V = [1 / log2(1 + place) for place in range(1, 7)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 def test_agrees_with_twin(options, labels):
     agree(group_disparity, GroupDisparity, excess, max, labels, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [GroupDisparity(), GroupDisparity(protected="f") @ 2])
 def test_keeps_the_promises(metric):
     check_metric(metric)

@@ -19,6 +19,7 @@ from ..twins import worst
 from .pairwise_agreement import LABELS, agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_agrees_with_twin(labels):
     def others(label):
@@ -42,6 +43,7 @@ def test_agrees_with_twin(labels):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_matrix_agrees_with_twin(labels):
     for lists in all_lists(labels, n=600)[:3]:
@@ -130,6 +132,7 @@ def test_direction():
     assert GroupPairwiseAccuracy().direction == "lower"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 3, 7])
 @pytest.mark.parametrize("n_grades", [2, 5, 12, 40, None])
 def test_every_way_of_counting(n_groups, n_grades):
@@ -152,6 +155,7 @@ def test_every_way_of_counting(n_groups, n_grades):
         same([table["accuracy"][at]], [np.mean(values) if values else np.nan])
 
 
+@pytest.mark.slow
 def test_keeps_every_promise():
     check_metric(GroupPairwiseAccuracy(), skip={"ties"})
     check_metric(GroupPairwiseAccuracy(protected="a"), skip={"ties"})

@@ -28,6 +28,7 @@ def twin(blocks, hidden, y, groups, labels, protected, *, k=None):
     return finish(found, y, labels, protected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -36,6 +37,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_blocks(igf_aggregated, metric, twin, labels, lift=1, **options)
 
 
+@pytest.mark.slow
 def test_lists_with_a_merit_of_zero_are_undefined():
     agree_on_blocks(None, IGFAggregated @ 3, twin, "ab", k=3)
 
@@ -78,6 +80,7 @@ def test_merit_must_be_above_zero():
         igf_aggregated([2, 1, 0], [3, 2, 1], list("abb"), k=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [IGFAggregated(), IGFAggregated @ 2])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})

@@ -50,6 +50,7 @@ def twin(blocks, hidden, y, groups, labels, protected, *, k=None):
 OPTIONS = [{}, {"k": 1}, {"k": 2}, {"k": 4}, {"k": 20}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -58,6 +59,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_blocks(igf_ratio, metric, twin, labels, lift=1, **options)
 
 
+@pytest.mark.slow
 def test_lists_with_a_merit_of_zero_are_undefined():
     agree_on_blocks(None, IGFRatio @ 3, twin, "ab", k=3)
 

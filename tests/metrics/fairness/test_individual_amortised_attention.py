@@ -28,6 +28,7 @@ def apart(seen, y):
     return sum(abs(x - z) for x, z in zip(a, r, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS + RBP, ids=str)
 def test_each_query_agrees_with_twin(options):
     for ties, batch, pairs in lists_of("ab"):
@@ -58,6 +59,7 @@ def amortised(lists, **options):
     return total / m if m else nan, {item: (seen[item] - worth[item]) / m for item in seen}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS + RBP, ids=str)
 def test_amortised_over_queries_agrees_with_twin(options):
     rng = np.random.default_rng(5)
@@ -88,6 +90,7 @@ def test_amortised_over_queries_agrees_with_twin(options):
             assert len(set(ids.tolist())) == len(ids)
 
 
+@pytest.mark.slow
 def test_a_sequence_agrees_with_twin():
     rng = np.random.default_rng(6)
     for _ in range(100):
@@ -188,7 +191,7 @@ def test_undefined_without_relevance_or_attention():
     with pytest.warns(EquirankWarning, match="no item is relevant"):
         assert isnan(individual_amortised_attention([0, 0], [2, 1]))
     hidden = Ranking.from_positions(as_ranking_data(y=[1, 0]), [0, 0])
-    with pytest.warns(EquirankWarning, match="none draws attention"):
+    with pytest.warns(EquirankWarning, match="none has exposure"):
         assert isnan(individual_amortised_attention(None, hidden))
 
 
@@ -208,6 +211,7 @@ def test_the_worst_case_reaches_the_bound():
     assert value == IndividualAmortisedAttention.bounds[1] == 2.0
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)
 @given(policies(max_items=10))
 def test_amortising_never_adds(ranking):

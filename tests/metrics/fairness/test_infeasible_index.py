@@ -45,6 +45,7 @@ def twin(
     return float(len(set().union(*short.values()))), found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"k": 3}, {"k": 20, "per_group": True}], ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -53,6 +54,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_blocks(infeasible_index, metric, twin, labels, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "proportions", [{"a": 0.3, "b": 0.3, "c": 0.4}, {"a": 0.7, "b": 0.3, "c": 0.0}], ids=str
 )
@@ -78,6 +80,7 @@ def test_prefixes_and_pairs_of_prefix_and_group():
     assert infeasible_index(scores, groups, k=4) == 1
 
 
+@pytest.mark.slow
 def test_shares_that_come_out_whole_are_not_rounded_away():
     n = 98  # 49 * (2 / 98) falls short of 1 in floating point
     for size in range(1, n):
@@ -94,6 +97,7 @@ def test_direction():
     assert values[0] < values[1] < values[2]
 
 
+@pytest.mark.slow
 def test_never_more_than_there_are_prefixes():
     rng = np.random.default_rng(6)
     for _ in range(50):
@@ -104,6 +108,7 @@ def test_never_more_than_there_are_prefixes():
         assert infeasible_index(rng.random(n), groups, per_group=True) <= 3 * n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [InfeasibleIndex(), InfeasibleIndex(per_group=True) @ 4])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})

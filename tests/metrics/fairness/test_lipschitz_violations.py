@@ -19,6 +19,7 @@ def twin(score, X, slope):
     return sum(broken) / len(pairs) if pairs else nan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.2, 0.5, 1.0, 3])
 def test_agrees_with_twin(slope):
     for d in (1, 2, 3):

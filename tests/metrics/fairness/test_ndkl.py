@@ -47,6 +47,7 @@ def twin(blocks, hidden, y, groups, labels, protected, *, k=None, proportions=No
     return mean(terms), alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"k": 1}, {"k": 3}, {"k": 20}], ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "a"])
@@ -54,6 +55,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_blocks(ndkl, NDKL(protected=protected, **options), twin, labels, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "proportions", [{"a": 0.5, "b": 0.3, "c": 0.2}, {"a": 0.5, "b": 0.5, "c": 0}], ids=str
 )
@@ -107,6 +109,7 @@ def test_one_group_or_nothing_is_undefined():
     assert values[2] == pytest.approx(log(2) / (1 + 1 / log2(3)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [NDKL(), NDKL @ 2])
 def test_keeps_its_promises(metric):
     check_metric(metric, skip={"ties"})

@@ -22,6 +22,7 @@ def brute(points, values, k):
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", [1, 100, 1 << 20])
 def test_agrees_with_all_distances(cells, monkeypatch):
     monkeypatch.setattr(neighbours, "CELLS", cells)

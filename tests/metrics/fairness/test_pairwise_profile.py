@@ -59,6 +59,7 @@ def slow_profile(metric, batch, window, step, ties):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS, ids=str)
 @pytest.mark.parametrize("ties", ["average", "stable"])
 @pytest.mark.parametrize(("window", "step"), [(2, 1), (4, 3)])
@@ -84,6 +85,7 @@ def test_agrees_with_cutting_by_hand(metric, ties, window, step):
         same(table[f"value of {label}"], [groups[at] for _, _, groups in wanted.values()])
 
 
+@pytest.mark.slow
 def test_blocks_of_queries_do_not_matter(monkeypatch):
     from equirank import RankingData
 

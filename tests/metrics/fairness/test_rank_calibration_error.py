@@ -15,6 +15,7 @@ from ..cases import same
 from .pairwise_agreement import LABELS, agree, over_labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denominator", ["all", "comparable"])
 @pytest.mark.parametrize("labels", LABELS)
 def test_agrees_with_twin(labels, denominator):
@@ -71,6 +72,7 @@ def test_direction():
     assert RankCalibrationError().direction == "lower"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("denominator", ["all", "comparable"])
 def test_keeps_every_promise(denominator):
     check_metric(RankCalibrationError(protected="a", denominator=denominator))

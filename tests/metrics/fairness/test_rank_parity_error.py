@@ -10,6 +10,7 @@ from ..cases import same
 from .pairwise_agreement import LABELS, agree, over_labels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_agrees_with_twin(labels):
     def twin(case, blocks, hidden, label):
@@ -56,7 +57,7 @@ def test_the_largest_of_many_groups_is_never_under_a_half():
 def test_undefined_for_one_group_only():
     values = rank_parity_error([2, 1, 2, 1], list("aaab"), qid=[1, 1, 2, 2], per_query=True)
     same(values, [np.nan, 1])
-    with pytest.raises(DataError, match="one group only"):
+    with pytest.raises(DataError, match="only one group"):
         rank_parity_error([2, 1], ["a", "a"], undefined="raise")
 
 

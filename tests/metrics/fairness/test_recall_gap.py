@@ -43,6 +43,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -106,6 +107,7 @@ def test_bad_options_are_refused():
             RecallGap(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [RecallGap() @ 2, RecallGap(rate="odds") @ 2])
 def test_keeps_its_promises(metric):
     check_metric(metric)

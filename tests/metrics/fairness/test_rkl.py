@@ -15,17 +15,20 @@ def one_group(blocks, hidden, groups, label, **options):
     return twins.prefix_metric("rkl", blocks, hidden, groups, label, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_agrees_with_twin(options):
     metric = RKL(protected="a", **options)
     agree(rkl, metric, one_group, ["groups", "a"], options, lists=longer_batches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS[:6], ids=str)
 def test_two_groups_at_once_agree_with_one_against_the_rest(options):
     agree(rkl, RKL(**options), one_group, ["groups", "a"], options, lists=longer_batches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS[:6], ids=str)
 def test_three_groups_at_once_agree_with_twin(options):
     args = ["groups", ("a", "b", "c")]

@@ -33,12 +33,14 @@ def worst_group(blocks, hidden, groups, labels, **options):
     return twins.worst(values, max)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_agrees_with_twin(options):
     metric = RND(protected="a", **options)
     agree(rnd, metric, one_group, ["groups", "a"], options, lists=longer_batches)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS[:4] + OPTIONS[6:8], ids=str)
 def test_worst_of_three_groups_agrees_with_twin(options):
     twin_args = ["groups", ("a", "b", "c")]

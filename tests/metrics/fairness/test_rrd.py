@@ -19,6 +19,7 @@ def one_group(blocks, hidden, groups, label, *, normalizer="exact", **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [*OPTIONS, {"step": 2, "normalizer": "extremes"}], ids=str)
 def test_agrees_with_twin(options):
     metric = RRD(protected="a", **options)

@@ -47,6 +47,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -54,6 +55,7 @@ def test_agrees_with_twin(options, labels, protected):
     agree_on_chances(skew, Skew(protected=protected, **options), twin, labels, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "proportions", [{"a": 0.5, "b": 0.25, "c": 0.25}, {"a": 0, "b": 1, "c": 0}]
 )
@@ -156,6 +158,7 @@ def test_bad_options_are_refused():
         Skew(smoothing=-1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [Skew() @ 2, Skew(extreme="max") @ 3, Skew(smoothing=1.0) @ 2])
 def test_keeps_its_promises(metric):
     check_metric(metric)

@@ -42,6 +42,7 @@ def agree(lists, pair_costs, cost_of, options, **call):
         same(csdcg(*rows, per_query=True, **call), wanted, tol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("word", COMBINED)
 def test_item_costs_agree_with_twin(word, options):
@@ -54,6 +55,7 @@ def test_item_costs_agree_with_twin(word, options):
         agree(lists, word, cost_of, options, cost=cost, combine=word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_given_costs_agree_with_twin(options):
     def called(a, b):
@@ -174,14 +176,14 @@ def test_what_is_not_shown_is_no_loophole():
 def test_undefined():
     one = csdcg([1, 1, 0], [1, 1, 2], qid=[1, 2, 2], cost=[1, 1, 1], per_query=True)
     assert np.isnan(one).tolist() == [True, False]
-    # equal items: every order is worth the same
+    # equal items: every order has the same value
     same(
         csdcg([1] * 7, [1, 2, 3, 4, 5, 6, 7], cost=[0.1] * 7, normalized=True, per_query=True),
         [np.nan],
     )
     same(csdcg([0, 0], [1, 2], cost=[1, 2], normalized=True, per_query=True), [np.nan])
     same(csdcg([0, 0], [1, 2], cost=[1, 2], per_query=True), [0])
-    with pytest.raises(DataError, match="every order is worth the same"):
+    with pytest.raises(DataError, match="every order has the same value"):
         csdcg([0, 0], [1, 2], cost=[1, 2], normalized=True, undefined="raise")
 
 
@@ -210,6 +212,7 @@ def test_the_object():
         assert parse_metric(repr(metric)) == metric
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("cost", [*COMBINED, None])
 def test_keeps_every_promise(cost, normalized):
@@ -217,6 +220,7 @@ def test_keeps_every_promise(cost, normalized):
     check_metric(CSDCG(cost=cost, normalized=normalized) @ 3)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 @given(
     policies(max_items=10),

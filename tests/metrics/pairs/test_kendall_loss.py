@@ -39,17 +39,20 @@ def agree(lists, weight, **call):
         same(got, wanted)
 
 
+@pytest.mark.slow
 def test_agrees_with_twin():
     for lists in all_lists(n=1500, most=5):
         agree(lists, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights_agree_with_twin(name):
     for lists in all_lists(n=600, most=5):
         agree(lists, WEIGHTS[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [1, 12, 40])
 def test_weights_asked_for_in_pieces(weights, monkeypatch):
     monkeypatch.setattr("equirank.metrics.pairs.kendall_loss.WEIGHTS", weights)
@@ -147,6 +150,7 @@ def test_direction_and_bounds():
     assert better < worse
 
 
+@pytest.mark.slow
 def test_keeps_every_promise():
     check_metric(KendallLoss())
     check_metric(KendallLoss(weight=lambda i, j: 1 / i + 1 / j), skip={"name"})
@@ -156,8 +160,8 @@ def test_keeps_every_promise():
     ("weight", "words"),
     [
         (3, r"weight of KendallLoss must be a callable.*or None, got 3"),
-        (lambda i, j: -1, r"weight must give finite numbers >= 0, got -1.0 for the positions 1"),
-        (lambda i, j: np.nan, r"weight must give finite numbers"),
+        (lambda i, j: -1, r"weight must return finite numbers >= 0, got -1.0 for the positions 1"),
+        (lambda i, j: np.nan, r"weight must return finite numbers"),
     ],
 )
 def test_bad_weights_are_refused(weight, words):

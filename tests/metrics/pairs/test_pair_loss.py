@@ -42,12 +42,14 @@ def agree(lists, kind, pair_costs, cost_of, **call):
         same(pair_loss(*rows, per_query=True, **call), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_twin(kind):
     for lists in all_lists(n=2400):
         agree(lists, kind, None, lambda *_: 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("word", COMBINED)
 def test_item_costs(kind, word):
@@ -60,6 +62,7 @@ def test_item_costs(kind, word):
         agree(lists, kind, word, cost_of, cost=cost, combine=word)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_table_by_grade(kind):
     for lists in all_lists():
@@ -69,6 +72,7 @@ def test_table_by_grade(kind):
         agree(lists, kind, table, lambda r, y, a, b, t=table: t[y[a], y[b]], cost=table)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_callable_on_rows(kind):
     def cost(a, b):
@@ -78,6 +82,7 @@ def test_callable_on_rows(kind):
         agree(lists, kind, cost, lambda r, y, a, b: cost(r[a], r[b]), cost=cost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", ["csr", "coo", "dict"])
 def test_listed_pairs(kind, form):
@@ -101,6 +106,7 @@ def test_listed_pairs(kind, form):
         agree(lists, kind, given, cost_of, cost=given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("pairs", [1, 7, 1000])
 def test_blocks_of_pairs_cover_all(kind, pairs, monkeypatch):
@@ -113,6 +119,7 @@ def test_blocks_of_pairs_cover_all(kind, pairs, monkeypatch):
     agree(lists, kind, cost, lambda r, y, a, b: r[a] + r[b] + 1, cost=cost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cost", [None, "product", "max"])
 def test_many_grades_count_as_few(kind, cost):
@@ -193,6 +200,7 @@ def test_better_order_loses_less():
         assert PairLoss(kind=kind).direction == "lower"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_scale_of_costs_cancels(kind):
     lists = all_lists()[0]
@@ -302,7 +310,7 @@ def test_undefined_without_a_pair(kind):
         ({"cost": [[1, 2], [-1, 1]]}, r"cost of PairLoss must be finite numbers >= 0, got -1"),
         ({"cost": {(0, 1): -2}}, r"cost of PairLoss must be finite numbers >= 0, got -2"),
         ({"cost": [[1]]}, r"cost of PairLoss.*every relevance grade.*0 to 0.*1.0"),
-        ({"cost": lambda a, b: -1}, r"cost must give finite numbers >= 0, got -1.0 for the rows"),
+        ({"cost": lambda a, b: -1}, r"cost must return finite numbers >= 0, got -1.0 for the rows"),
         ({"cost": [1, 1], "combine": "min"}, r"combine must be one of 'product'.*'min'"),
         ({"kind": "R3"}, r"kind of PairLoss must be one of 'R1', 'R2', 'E1', got 'R3'"),
         ({"cost": "product"}, r"needs costs"),
@@ -368,6 +376,7 @@ def test_declarations():
     assert PairLoss.bounds == (0.0, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cost", [None, *COMBINED, TABLE.tolist()], ids=str)
 def test_keeps_every_promise(cost):
     check_metric(PairLoss(kind="R2", cost=cost))

@@ -19,6 +19,7 @@ def test_ratio():
     assert 1 < found.low < found.ratio < found.high
 
 
+@pytest.mark.slow
 def test_interval_holds_the_truth_about_as_often_as_it_says():
     rng = np.random.default_rng(0)
     mask = np.arange(80) < 30

@@ -10,7 +10,9 @@ from equirank.core.metric import Values
 from equirank.core.registry import metric_names
 from equirank.metrics import NDCG, RND, ExposureGap
 from equirank.metrics.properties import bench, scenario_names
-from equirank.metrics.properties.property_bench import CHECKS, CheckMetric, _tested, true_places
+from equirank.metrics.properties.property_bench import CHECKS, CheckMetric, _tested, true_positions
+
+pytestmark = pytest.mark.slow
 
 CROSSED = 'ExposureGap(by=("group", "part"))'
 SHOWN = [
@@ -183,5 +185,5 @@ def test_checks_are_metrics_by_place_and_merit():
 
 
 def test_tied_relevance_shares_its_mean_place():
-    assert true_places(np.array([0.0, 1.0, 2.0, 1.0])).tolist() == [4.0, 2.5, 1.0, 2.5]
-    assert true_places(np.array([1.0, 1.0, 1.0])).tolist() == [2.0, 2.0, 2.0]
+    assert true_positions(np.array([0.0, 1.0, 2.0, 1.0])).tolist() == [4.0, 2.5, 1.0, 2.5]
+    assert true_positions(np.array([1.0, 1.0, 1.0])).tolist() == [2.0, 2.0, 2.0]

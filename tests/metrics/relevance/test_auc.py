@@ -8,6 +8,7 @@ from ..agreement import agree
 from ..cases import make_batch, same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"threshold": 2}, {"threshold": 0.5}], ids=str)
 def test_agrees_with_twin(options):
     agree(auc, AUC(**options), twins.auc, ["y"], options)
@@ -34,6 +35,7 @@ def test_undefined_for_one_class_only():
     assert values[2] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [3, None])
 def test_scikit_learn_with_and_without_ties(levels):
     metrics = pytest.importorskip("sklearn.metrics")

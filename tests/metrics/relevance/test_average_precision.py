@@ -10,6 +10,7 @@ from ..agreement import agree
 from ..cases import same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"k": 1}, {"k": 3}, {"k": 20}, {"threshold": 2, "k": 2}], ids=str
 )

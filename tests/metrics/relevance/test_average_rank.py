@@ -9,6 +9,7 @@ from .. import twins
 from ..agreement import agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"weights": "none"}, {"threshold": 2}, {"threshold": 3, "weights": "none"}],

@@ -8,6 +8,7 @@ from .. import twins
 from ..agreement import agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

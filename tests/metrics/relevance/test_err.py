@@ -13,6 +13,7 @@ from ..agreement import agree
 from ..cases import same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"k": 1}, {"k": 3}, {"k": 20}], ids=str)
 @pytest.mark.parametrize("max_grade", [None, 3, 4.5])
 def test_agrees_with_twin(options, max_grade):
@@ -81,6 +82,7 @@ def closed_form(stops, place, k):
     return sum((q[j - 1] - q[j]) / (place + j) for j in places)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 5, 13])
 def test_long_tied_block_by_subsets(k):
     rng = np.random.default_rng(0)

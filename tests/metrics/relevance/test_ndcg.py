@@ -12,6 +12,7 @@ from ..agreement import agree
 from ..cases import make_batch, same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -49,6 +50,7 @@ def test_best_order_scores_one_and_ties_less():
     assert ndcg([2, 0], [1, 1]) == pytest.approx((1 + 1 / log2(3)) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("discount", [(0.5, 1.0), (0.0, 0.25, 1.0, 0.5)], ids=str)
 @pytest.mark.parametrize("k", [None, 2, 3])
 def test_ideal_is_the_best_over_all_orders_whatever_the_discount(discount, k):
@@ -74,6 +76,7 @@ def test_undefined_everywhere_warns():
         assert isnan(ndcg([0, 0], [2, 1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 1, 3, 10])
 def test_scikit_learn_with_linear_gain(k):
     metrics = pytest.importorskip("sklearn.metrics")

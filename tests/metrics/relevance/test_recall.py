@@ -8,6 +8,7 @@ from .. import twins
 from ..agreement import agree
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"k": 1}, {"k": 3}, {"k": 20}, {"threshold": 2, "k": 2}], ids=str
 )

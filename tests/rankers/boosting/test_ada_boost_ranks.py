@@ -18,6 +18,7 @@ def parts(score, y):
     return np.exp(-score[y == 1]).sum(), np.exp(score[y == 0]).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_they_approach_the_same_auc(seed):
     X, y = two_classes(seed)

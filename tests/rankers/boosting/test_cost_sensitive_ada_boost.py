@@ -117,6 +117,7 @@ def test_the_rules_are_those_of_the_table(variant):
     np.testing.assert_allclose(model.decision_function(X) + model.shift_, wanted, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_adaboost_is_as_good_as_scikit_learns():
     X, y = sample()
     ours = CostSensitiveAdaBoost("AdaBoost", n_estimators=30, max_bins=None).fit(X, y)
@@ -148,6 +149,7 @@ def test_equal_costs_give_adaboost(variant):
     np.testing.assert_allclose(model.decision_function(X), plain.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", ["AdaMEC", "CGAda", "AsymAda"])
 def test_costs_make_mistakes_cheaper(variant):
     X, y = sample(n=2000)
@@ -182,11 +184,13 @@ def guide_table():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", RULES)
 def test_the_guide_states_what_is_measured(variant):
     assert guide_table()[variant] == verdicts(variant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
 @pytest.mark.parametrize("variant", ["AdaMEC", "CGAda", "AdaC2"])
 def test_calibration_calibrates(variant, calibration):
@@ -233,11 +237,13 @@ def test_saved_and_loaded(tmp_path):
     assert again.predict(X).tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic", None])
 def test_scikit_learn_accepts_it(calibration):
     check_estimator(CostSensitiveAdaBoost(n_estimators=5, calibration=calibration), on_skip=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variant", [v for v in RULES if v not in ("AdaMEC", "AdaCost")])
 def test_scikit_learn_accepts_every_variant(variant):
     check_estimator(CostSensitiveAdaBoost(variant, n_estimators=3, calibration=None), on_skip=None)

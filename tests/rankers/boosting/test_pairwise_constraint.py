@@ -59,6 +59,7 @@ def lagrangian(data, rule, score, multipliers):
     return total / rule.n_pairs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CONSTRAINTS)
 @pytest.mark.parametrize("queries", [1, 3])
 def test_costs_are_the_lagrangian_up_to_a_constant(kind, queries):
@@ -96,10 +97,10 @@ def test_no_multipliers_cost_one_each():
 
 def test_what_cannot_be_compared_is_said():
     one = as_ranking_data(None, [1, 0], sensitive_features=["a", "a"])
-    with pytest.raises(DataError, match="sensitive_features must hold two groups"):
+    with pytest.raises(DataError, match="sensitive_features must have at least two groups"):
         pairwise_constraint(one, "rank_parity", None)
     flat = as_ranking_data(None, [1, 1], sensitive_features=["a", "b"])
-    with pytest.raises(DataError, match="no list has two grades"):
+    with pytest.raises(DataError, match="y must have two grades in at least one list"):
         pairwise_constraint(flat, "rank_parity", None)
     apart = as_ranking_data(None, [1, 0], sensitive_features=["a", "b"])
     rule = pairwise_constraint(apart, "group_pairwise_accuracy", None)

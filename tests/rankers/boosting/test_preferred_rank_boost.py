@@ -87,6 +87,7 @@ def twin(X, y, query, group, names, rounds):
     return score, chosen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_it_is_its_twin(seed):
     rng = np.random.default_rng(seed)
@@ -121,6 +122,7 @@ def test_no_group_has_less_than_under_the_parity_choice():
         assert choice["benefit"] == pytest.approx(found[choice["group"]])
 
 
+@pytest.mark.slow
 def test_it_learns_and_is_saved(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 4))

@@ -81,6 +81,7 @@ COMBINE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", ["discrete", "continuous"])
 @pytest.mark.parametrize("combination", ["product", "sum", "mean", None])
 @pytest.mark.parametrize("seed", range(3))
@@ -93,6 +94,7 @@ def test_factorised_is_enumerated_with_item_costs(alpha, combination, seed):
     close(model.fit(X, y, qid=qid, **given), rank_boost(X, pairs, costs, 15, alpha=alpha), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Cells, OnlyPairs])
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("combination", ["product", "sum", None])

@@ -9,6 +9,7 @@ from .boosting_twins import all_pairs, independent, rank_boost_plus, stumps, tie
 from .test_rank_boost import COMBINE, Cells, EqualGrades, close, sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("combination", ["product", "sum", "mean", None])
 @pytest.mark.parametrize("seed", range(3))
 def test_listed_pairs_are_enumerated_pairs(combination, seed):
@@ -50,6 +51,7 @@ def test_pairs_of_equal_grades_count_where_asked():
     close(model.fit(X, y, qid=qid), rank_boost_plus(X, pairs, costs, 12), X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["learn", "abstain"])
 @pytest.mark.parametrize("seed", range(3))
 def test_missing_values(missing, seed):
@@ -62,6 +64,7 @@ def test_missing_values(missing, seed):
         assert [twin["side"] for twin in history] == model.side_.tolist()
 
 
+@pytest.mark.slow
 def test_a_stump_chosen_again_has_one_weight():
     X, y, qid, _, _ = sample(3, features=3, n=30)
     pairs = all_pairs(y, qid)
@@ -73,6 +76,7 @@ def test_a_stump_chosen_again_has_one_weight():
     assert len(model.rankers_) == len(distinct) < len(history)
 
 
+@pytest.mark.slow
 def test_alpha_minimises_the_loss_along_its_direction():
     X, y, qid, _, _ = sample(5, features=3, n=30)
     pairs = all_pairs(y, qid)

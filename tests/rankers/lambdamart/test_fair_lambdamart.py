@@ -34,6 +34,7 @@ def unfairness(ranker, lists):
 # what it learns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 def test_less_alpha_is_fairer_and_less_relevant(data, other, strategy):
     plain = LambdaMART(**SMALL).fit(data)
@@ -48,6 +49,7 @@ def test_alpha_one_is_plain_lambdamart(data, other):
     assert np.array_equal(plain.predict(other), fair.predict(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
     """The features reveal the group, so a list as fair as any can be learned."""
@@ -110,6 +112,7 @@ def least_rnd(group, step):
     return total(np.round(cuts * size / n)) / worst
 
 
+@pytest.mark.slow
 def test_exposure_becomes_more_even(data, other):
     def gap(ranker):
         return evaluate(ranker.rank(other), metrics="ExposureGap")["ExposureGap"]
@@ -140,6 +143,7 @@ def test_target_lists_are_for_metrics_of_prefixes(data):
         FairLambdaMART(0.5, "fair_first", "exposure", **SMALL).fit(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["rnd", "rkl", "rrd", "exposure", "treatment"])
 @pytest.mark.parametrize("over_groups", ["mean", "worst"])
 def test_any_number_of_groups(fairness, over_groups):
@@ -178,6 +182,7 @@ def test_parameters_nobody_knows_are_refused(data, wrong, says):
         FairLambdaMART(**SMALL, **wrong).fit(data)
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing(data):
     options = {**SMALL, "n_estimators": 5}
     scores = [
@@ -352,6 +357,7 @@ def test_importances_name_the_feature_that_matters(data):
 # the path of alphas
 
 
+@pytest.mark.slow
 def test_the_path_holds_what_single_fits_give(data, other):
     ranker = FairLambdaMART(step=5, **SMALL, validation=other)
     path = ranker.tradeoff_path([0.1, 0.5, 1.0], data)
@@ -405,6 +411,7 @@ def test_alphas_that_are_none(data, alphas):
 # its neighbours
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["multiclass", "ordinal"])
 def test_mcrank_gives_expected_relevance(data, method, tmp_path):
     ranker = McRank(method=method, **SMALL).fit(data)

@@ -29,6 +29,7 @@ def ndcg(data, score):
     return evaluate(ranking, metrics="NDCG@10")["NDCG@10"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truncation", [5, 30])
 @pytest.mark.parametrize("normalize", [True, False])
 def test_the_first_trees_are_those_of_lightgbm(truncation, normalize):

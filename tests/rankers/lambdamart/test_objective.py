@@ -57,6 +57,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:RRD")
 @pytest.mark.parametrize(("fairness", "cutoff", "n_groups"), CASES)
 @pytest.mark.parametrize("seed", range(4))
@@ -91,6 +92,7 @@ def test_the_change_of_a_swap_is_that_of_the_recomputed_metric(fairness, cutoff,
     assert checked or fairness == "treatment"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["rnd", "exposure"])
 @pytest.mark.parametrize("over_groups", ["mean", "worst"])
 @pytest.mark.parametrize("seed", range(3))
@@ -188,6 +190,7 @@ def slow_targets(data, score, part):
     return block
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 @pytest.mark.parametrize("n_groups", [2, 3])
 @pytest.mark.parametrize("normalize", [True, False])

@@ -30,6 +30,7 @@ def same(one, other):
     return all(np.array_equal(one.weights_[name], other.weights_[name]) for name in one.weights_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 12, 13, 29])
 @pytest.mark.parametrize("given", [{}, {"validation": 0.25, "early_stopping": 2, "clip": 1.0}])
 def test_interrupted_and_resumed_is_the_same_to_the_bit(data, tmp_path, monkeypatch, step, given):
@@ -56,6 +57,7 @@ def test_interrupted_and_resumed_is_the_same_to_the_bit(data, tmp_path, monkeypa
         assert same(done.fit(data), whole)
 
 
+@pytest.mark.slow
 def test_interrupted_while_writing_keeps_the_last_checkpoint(data, tmp_path, monkeypatch):
     safetensors = pytest.importorskip("safetensors.torch")
     plain, calls = safetensors.save_file, []
@@ -80,6 +82,7 @@ def test_more_epochs_of_the_same_run(data, tmp_path):
     assert same(ranker(checkpoint=tmp_path).fit(data), ranker().fit(data))
 
 
+@pytest.mark.slow
 def test_a_step_within_an_epoch_is_no_place_to_go_on_from(data, tmp_path):
     ranker(checkpoint=tmp_path, max_steps=8).fit(data)
     assert same(ranker(checkpoint=tmp_path).fit(data), ranker().fit(data))

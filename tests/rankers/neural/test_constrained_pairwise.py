@@ -31,6 +31,7 @@ def accuracies(ranking):
     return 1.0 - counts.wrong.sum(axis=0) / counts.total.sum(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_it_keeps_to_eps_where_a_plain_ranker_does_not(seed):
     data = biased(seed)
@@ -47,6 +48,7 @@ def test_it_keeps_to_eps_where_a_plain_ranker_does_not(seed):
     assert abs(table[0, 1] - table[1, 0]) <= 0.05
 
 
+@pytest.mark.slow
 def test_three_groups_and_the_marginal_version():
     data = biased(0, groups=("a", "b", "c"))
     for constraint in ("equal_opportunity", "marginal"):
@@ -62,6 +64,7 @@ def test_three_groups_and_the_marginal_version():
         assert fair.mixture_violation_ <= 0.1 + 1e-6
 
 
+@pytest.mark.slow
 def test_an_attribute_that_is_a_number():
     data = biased(1)
     given = QUICK | {"constraint": "continuous", "column": 1}
@@ -92,6 +95,7 @@ def test_a_column_goes_by_its_name():
         ConstrainedPairwise(column="size", **given).fit(frame, data.y)
 
 
+@pytest.mark.slow
 def test_draws_come_from_the_mixture(tmp_path):
     data = biased(2, n_lists=60, size=8)
     model = ConstrainedPairwise(0.03, **QUICK).fit(data)
@@ -122,6 +126,7 @@ def test_the_second_player_steps_in_proportion_to_the_violations():
     assert (step[2] > 0.03).all()  # b's accuracy is the larger one: that side is violated
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_ends_the_same(tmp_path):
     data = biased(3)
     given = QUICK | {"eps": 0.05, "n_epochs": 8}

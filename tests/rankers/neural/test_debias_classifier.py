@@ -73,6 +73,7 @@ def test_classes(data, tmp_path):
     assert np.array_equal(back.predict_proba(data), model.predict_proba(data))
 
 
+@pytest.mark.slow
 def test_values_are_on_the_scale_of_the_relevance(data):
     given = SMALL | {"n_epochs": 60, "learning_rate": 0.02}
     model = DebiasClassifier(0.0, "value", **given)

@@ -133,6 +133,7 @@ def test_without_a_price_it_is_linear_listnet():
     np.testing.assert_array_equal(DELTR(0.0, **given).fit(data).predict(data), plain.predict(data))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compat", [None, "fairsearch"])
 def test_a_price_gives_the_groups_like_exposure(compat):
     data = make_ranking(n_queries=15, n_items=16, feature_bias=1.0, random_state=1)

@@ -61,6 +61,7 @@ def test_comparisons_are_an_order(tau):
 TRAINED = DirectRanker(**SMALL).fit(lists())
 
 
+@pytest.mark.slow
 @given(st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
 def test_any_weights_are_an_order(seed):
@@ -136,6 +137,7 @@ def slopes(problem, batch, vector, kind, part):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", ["tanh", "identity"])
 @pytest.mark.parametrize(("fairness", "noise"), [(None, True), ("adversarial", False),
                                                  ("flipped", True), ("both", False)])  # fmt: skip
@@ -166,6 +168,7 @@ def test_loss_and_gradient_are_those_written_by_hand(fairness, noise, tau):
         assert np.abs(theirs[:n_own]).max() > 1e-4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["adversarial", "flipped", "both"])
 @pytest.mark.parametrize("clip", [None, 0.05])
 def test_an_opponent_without_a_say_changes_nothing(fairness, clip):
@@ -208,6 +211,7 @@ FAIR = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", FAIR, ids=lambda m: str(getattr(m, "fairness", "debias")))
 def test_fair_members_hide_a_planted_bias(planted, model):
     judge, direct, pointwise = planted
@@ -226,6 +230,7 @@ def test_it_learns():
     assert model.curve_["loss"][-1] < 0.8 * model.curve_["loss"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["adversarial", "flipped", "both"])
 def test_any_groups_and_attributes(fairness):
     data = several()
@@ -279,6 +284,7 @@ def test_noise_is_drawn_once_and_kept(tmp_path):
 # explicit pairs
 
 
+@pytest.mark.slow
 def test_explicit_pairs_are_learnt():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 3))
@@ -294,6 +300,7 @@ def test_explicit_pairs_are_learnt():
     assert np.corrcoef(sorted_rows.predict(data), X[:, 1])[0, 1] > 0.9
 
 
+@pytest.mark.slow
 def test_contradictions_pull_to_the_middle():
     X = np.eye(3)
     given = SMALL | {"n_epochs": 300, "learning_rate": 0.02}

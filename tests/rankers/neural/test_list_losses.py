@@ -72,6 +72,7 @@ def excess_twin(score, code, groups, attention):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", PHIS)
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=15, deadline=None)
@@ -86,6 +87,7 @@ def test_top_one_is_its_twin(phi, seed):
     assert (slope[~real.numpy()] == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", PHIS)
 @pytest.mark.parametrize("top", [1, 3, None])
 @given(seed=st.integers(0, 10_000))
@@ -134,6 +136,7 @@ def test_wide_scores_stay_finite():
     assert float(label_order_loss(score, real, label).detach()) == pytest.approx(1500.0)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), attention=st.sampled_from([1.0, 1.0 / log(2.0)]))
 @settings(max_examples=25, deadline=None)
 def test_exposure_excess_is_its_twin(seed, attention):

@@ -129,6 +129,7 @@ def test_without_pytorch_the_error_names_the_extra(data, monkeypatch):
         DirectRanker(**SMALL).fit(data)
 
 
+@pytest.mark.slow
 def test_a_fitted_model_ranks_without_pytorch_and_numba(data, tmp_path):
     model = DirectRanker(**SMALL).fit(data)
     model.save(tmp_path / "model")

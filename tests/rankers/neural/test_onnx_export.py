@@ -27,6 +27,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
 def test_scores_agree(model, data, tmp_path):
     model.set_params(n_epochs=3, random_state=0).fit(data)

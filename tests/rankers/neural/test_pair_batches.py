@@ -49,6 +49,7 @@ def test_large_relevances_are_told_apart():
     assert weight.tolist() == [2.0, 2.0, 2.0]
 
 
+@pytest.mark.slow
 def test_every_row_meets_every_partner_about_equally_often():
     y = [2, 0, 1, 1, 0]
     made = sampled(y, [5])

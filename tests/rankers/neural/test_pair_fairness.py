@@ -86,6 +86,7 @@ def test_both_players_go_their_way():
     np.testing.assert_allclose(by_logits, -torch.outer(torch.tensor([0.0, 0.4, -0.1]), share))
 
 
+@pytest.mark.slow
 def test_weight_moves_to_what_is_violated():
     logits = torch.zeros(3, 3, dtype=torch.float64, requires_grad=True)
     for _ in range(300):

@@ -50,6 +50,7 @@ def value_of(model, data, batch_kind=dict):
     return float(value.detach()), slope.numpy(), problem, weights.detach(), batch
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", [(RankNet, {}), (LambdaRank, {}), (LambdaRank, {"truncation": 2})]
 )

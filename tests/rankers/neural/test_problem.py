@@ -1,6 +1,7 @@
 """Problems: pure functions of one vector, which may be stacked."""
 
 import numpy as np
+import pytest
 import torch
 
 from equirank.datasets import make_ranking
@@ -34,6 +35,7 @@ def test_making_a_problem_leaves_the_ranker_as_it_is():
     assert vars(model) == before
 
 
+@pytest.mark.slow
 def test_losses_may_be_stacked():
     _, problem = problem_of(DirectRanker("both", **SMALL))
     batch = next(problem.batches.epoch(0))
@@ -49,6 +51,7 @@ def test_losses_may_be_stacked():
         torch.testing.assert_close(gradient[at], torch.autograd.grad(value, one)[0])
 
 
+@pytest.mark.slow
 def test_stacked_runs_are_the_runs_of_each():
     """What a search does: many configurations in one loop, each as if alone."""
     given = SMALL | {"n_epochs": 2, "random_state": 0}

@@ -93,6 +93,7 @@ def test_the_first_ranks_do_not_need_the_others(n_ranks):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [2, 7])
 @pytest.mark.parametrize("memory", [1 << 25, 7 * 7 * 3])
 def test_expected_gain_and_its_slopes(kept, memory, monkeypatch):

@@ -17,6 +17,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_stacked_weights_give_each_one_s_loss_and_gradient(model):
     data = make_ranking(n_queries=5, n_items=6, feature_bias=1.0, random_state=0)

@@ -29,6 +29,7 @@ def start(n=4):
     return begin(torch.linspace(-1.0, 1.0, n, dtype=torch.float64))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_adam_is_pytorchs(decay):
     state, plan = start(), Plan(2, 0.05, weight_decay=decay)

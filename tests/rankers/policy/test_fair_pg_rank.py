@@ -43,6 +43,7 @@ def fitted(data, **params):
     return FairPGRank(**given).fit(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gradient", ["plrank", "reinforce"])
 @pytest.mark.parametrize("batch_size", [1, 16])
 def test_it_learns(data, gradient, batch_size):
@@ -61,6 +62,7 @@ def test_other_utilities_learn_too(data, utility):
     assert model.score(data) > fitted(data, n_epochs=0).score(data) + 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["group", "individual"])
 def test_disparity_falls_as_its_weight_grows(unequal, kind):
     name = "GroupDisparity" if kind == "group" else "IndividualDisparity"
@@ -72,6 +74,7 @@ def test_disparity_falls_as_its_weight_grows(unequal, kind):
     assert values[2] < 0.6 * values[0]
 
 
+@pytest.mark.slow
 def test_a_bound_can_be_asked_for(unequal):
     data = unequal
     free = disparity(fitted(data, disparity="group"), data)
@@ -96,6 +99,7 @@ def test_the_path_over_the_weight(unequal):
         FairPGRank().tradeoff_path([0.0], unequal)
 
 
+@pytest.mark.slow
 def test_threads_and_seeds(data):
     one = fitted(data, batch_size=16, n_jobs=1)
     two = fitted(data, batch_size=16, n_jobs=2)
@@ -201,6 +205,7 @@ def test_engines_give_the_same_gradient_for_the_same_draws(disparity, gradient):
     assert numbers[0].numpy() == pytest.approx(facts, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_engines_learn_alike(data):
     pytest.importorskip("torch")
     params = {"batch_size": 16, "learning_rate": 0.1, "disparity": "group", "lam": 0.5}
@@ -211,6 +216,7 @@ def test_engines_learn_alike(data):
     assert (again.coef_ == theirs.coef_).all()
 
 
+@pytest.mark.slow
 def test_networks_learn(data, tmp_path):
     pytest.importorskip("torch")
     model = fitted(

@@ -78,6 +78,7 @@ def test_finishing_small_parts_changes_no_order(monkeypatch):
         assert one.n_compared > two.n_compared
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 8, 50, 400])
 def test_compared_pairs_stay_within_the_bound(n):
     values = np.random.default_rng(n).normal(size=n)
@@ -105,6 +106,7 @@ def test_one_call_per_level():
     np.testing.assert_array_equal(narrow.order, found.order)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pivoting", ["probabilistic", "deterministic"])
 def test_draws_have_the_exact_odds(pivoting):
     h = random_preference(np.random.default_rng(4), 4)
@@ -180,7 +182,7 @@ def test_the_seed_decides():
         ({"preference": [[0, 1.5], [0, 0]]}, r"values in \[0, 1\], got 1.5 for the rows"),
         ({"preference": [[0, np.nan], [0, 0]]}, r"in \[0, 1\], got nan"),
         ({"preference": [0.5]}, "square matrix or a function"),
-        ({"preference": [[0.5]], "n_rows": 2}, "n_rows must be that of the matrix"),
+        ({"preference": [[0.5]], "n_rows": 2}, "n_rows must be the size of the matrix"),
         ({"preference": lambda u, v: u}, "n_rows must be given"),
         ({"preference": lambda u, v: [0.5], "n_rows": 4}, r"one value per pair \(12\)"),
         ({"preference": [[0.5]], "k": 0}, "k of order_by_preference must be"),

@@ -1,1 +1,1 @@
-"""The tables of an audit, one table in one file."""
+"""The tables of an audit, one family per module."""

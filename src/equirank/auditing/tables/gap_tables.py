@@ -1,4 +1,4 @@
-"""The table of a comparison: what changed between two rankings, paired list by list."""
+"""The tables of gaps, of other metrics, of lists, and of the comparison of two rankings."""
 
 from statistics import NormalDist
 from typing import Any
@@ -12,7 +12,7 @@ from ...core.table import Table, as_label, make_table
 from ..audit_plan import Audited
 from ..measured import Measured
 from ..measures import PositionDifference
-from .group_tables import POWER, detectable_difference, detectable_places
+from .group_tables import POWER, detectable_difference, detectable_positions
 
 __all__ = [
     "MOST_QUERIES",
@@ -35,34 +35,32 @@ Key = tuple[str, str, str]
 
 
 def comparison_table(measured: Measured, other: Measured | None) -> Table:
-    """Return the values of both over the lists they share, and the paired test of the difference.
+    """Return the values of both rankings over shared lists, and the paired test of the difference.
 
-    ``value`` is of the audited ranking, ``other`` of the one it is held against. The interval is a
-    bootstrap over lists, the p-value of the paired randomisation test, corrected by Holm over all
-    rows. One shared list leaves them undefined.
+    ``value`` belongs to the audited ranking, ``other`` to the one it is compared with. The interval
+    is a bootstrap over lists; the p-value is that of the paired randomisation test, corrected by
+    Holm over all rows. With one shared list they are undefined.
     """
     rows: list[dict[str, Any]] = []
     if other is not None:
         shared_queries(measured, other)
-        mine, theirs = _results(measured), _results(other)
-        keys = [key for key in mine if key in theirs]
-        a, b = (
-            _evaluation(m, [r[k] for k in keys]) for m, r in ((measured, mine), (other, theirs))
-        )
+        results_a, results_b = _results(measured), _results(other)
+        keys = [key for key in results_a if key in results_b]
+        a = _evaluation(measured, [results_a[key] for key in keys])
+        b = _evaluation(other, [results_b[key] for key in keys])
         for key, row in zip(keys, a.versus(b), strict=True):
-            kept = {name: row[name] for name in ("value", "other", "difference", "low", "high")}
-            kept |= {"p_value": row["p_random"], "p_holm": row["p_random_holm"]}
-            attribute, metric, group = key
-            place = {"attribute": attribute, "metric": metric, "group": group}
-            rows.append(place | kept | {"n_queries": row["queries"]})
+            values = {name: row[name] for name in ("value", "other", "difference", "low", "high")}
+            values |= {"p_value": row["p_random"], "p_holm": row["p_random_holm"]}
+            names = dict(zip(("attribute", "metric", "group"), key, strict=True))
+            rows.append(names | values | {"n_queries": row["queries"]})
     return make_table(COMPARISON_COLUMNS, rows)
 
 
 def shared_queries(measured: Measured, other: Measured) -> int:
-    """Count the lists both hold, and refuse where there are none."""
+    """Return the number of shared lists; none is an error."""
     both = set(measured.evaluation.qids.tolist()) & set(other.evaluation.qids.tolist())
     if not both:
-        raise DataError("against must rank some of the same lists as data, and shares none of them")
+        raise DataError("against must share at least one list with data, got none")
     return len(both)
 
 
@@ -78,22 +76,26 @@ def _evaluation(measured: Measured, results: list[Result]) -> Evaluation:
 
 
 def _results(measured: Measured) -> dict[Key, Result]:
-    """Return what is compared: relevance metrics, each group's places, gaps."""
+    """Return the compared results: relevance metrics, position differences and gaps."""
     found: dict[Key, Result] = {
         ("", str(metric), ""): measured.result(metric) for metric in measured.overall
     }
     for each in measured.plan.audited:
-        columns = np.asarray(measured.places(each).values.groups)
-        chosen = [each.focus] if each.n_groups == 2 else range(each.n_groups)
-        for code in chosen:
+        columns = np.asarray(measured.position_differences(each).values.groups)
+        for code in _reported(each):
             group = each.groups[code]
             metric = PositionDifference(by=each.key, protected=group)
-            nothing = Result(metric, Values(columns[:, code]), None, None, np.nan, None)
-            found[each.name, PositionDifference.__name__, group] = nothing
+            result = Result(metric, Values(columns[:, code]), None, None, np.nan, None)
+            found[each.name, PositionDifference.__name__, group] = result
         for gap in measured.gaps:
             if gap.audited is each and not isinstance(gap.metric, PositionDifference):
                 found[each.name, gap.short, gap.group] = measured.result(gap.metric)
     return found
+
+
+def _reported(each: Audited) -> list[int]:
+    """Return the codes of the groups with a row: of two groups only the focus."""
+    return [each.focus] if each.n_groups == 2 else list(range(each.n_groups))
 
 
 GAP_COLUMNS = (
@@ -106,7 +108,7 @@ def gaps_table(measured: Measured) -> Table:
     """Return one row per attribute and gap: position differences first, then the metrics."""
     rows = []
     for each in measured.plan.audited:
-        rows += [*_place_rows(measured, each), *gap_rows(measured, each)]
+        rows += [*_position_rows(measured, each), *gap_rows(measured, each)]
     return make_table(GAP_COLUMNS, rows)
 
 
@@ -121,7 +123,7 @@ def gap_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
 
 
 def metrics_table(measured: Measured) -> Table:
-    """Return one row per metric that is not about groups."""
+    """Return one row per metric that does not depend on groups."""
     rows = [
         {"attribute": "", "metric": str(m), "group": "", **_row(measured, measured.result(m))}
         for m in measured.overall
@@ -147,14 +149,13 @@ def _row(measured: Measured, result: Result) -> dict[str, Any]:
     }
 
 
-def _place_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
-    """Return the differences of the groups: of the focus alone where there are two."""
-    result = measured.places(each)
+def _position_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
+    """Return the position differences of the groups."""
+    result = measured.position_differences(each)
     means = np.asarray(result.summary[1])
     low, high = measured.interval(result.group_replicates, means.shape)
-    able = detectable_places(measured, each)
-    there = (~np.isnan(np.asarray(result.values.groups))).sum(axis=0)
-    chosen = [each.focus] if each.n_groups == 2 else range(each.n_groups)
+    detectable = detectable_positions(measured, each)
+    n_queries = (~np.isnan(np.asarray(result.values.groups))).sum(axis=0)
     p = result.group_p_values
     return [
         {
@@ -166,21 +167,21 @@ def _place_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
             "low": low[code],
             "high": high[code],
             "p_value": np.nan if p is None else p[code],
-            "detectable": able[code],
-            "n_queries": there[code],
-            "n_skipped": measured.plan.data.n_queries - int(there[code]),
+            "detectable": detectable[code],
+            "n_queries": n_queries[code],
+            "n_skipped": measured.plan.data.n_queries - int(n_queries[code]),
             "direction": "zero",
             "summary": PositionDifference.summary(),
         }
-        for code in chosen
+        for code in _reported(each)
     ]
 
 
 def detectable_gap(result: Result, level: float, n: int) -> float:
-    """Return the smallest value of a gap that its permutation test would have seen with power 80 %.
+    """Return the smallest gap that its permutation test detects with 80% power.
 
-    The edge of what chance gives, the quantile at ``level`` of the values under permuted groups,
-    and beyond it ``z_0.8`` standard errors. NaN where there is no test or no replicate.
+    The quantile at ``level`` of the values under permuted groups, plus ``z_0.8`` standard errors.
+    NaN without a test or replicates.
     """
     if result.null is None or result.replicates is None or not np.isfinite(result.null).any():
         return float("nan")
@@ -199,8 +200,7 @@ MOST_QUERIES = 500
 def queries_table(measured: Measured) -> Table:
     """Return one row per attribute and list, at most 500 lists for each attribute.
 
-    They are sorted by the size of the focus group's position difference, as a share of the list's
-    length.
+    Lists are sorted by the focus group's absolute position difference divided by the list length.
     """
     shorts = [
         short
@@ -211,16 +211,16 @@ def queries_table(measured: Measured) -> Table:
     sizes = np.diff(data.offsets)
     rows: list[dict[str, Any]] = []
     for each in measured.plan.audited:
-        places = np.asarray(measured.places(each).values.groups)[:, each.focus]
-        order = np.argsort(-np.nan_to_num(np.abs(places / sizes), nan=-1.0), kind="stable")
+        difference = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
+        order = np.argsort(-np.nan_to_num(np.abs(difference / sizes), nan=-1.0), kind="stable")
         columns: dict[str, np.ndarray] = {}
         for gap in measured.gaps:
-            if gap.audited is each and gap.short not in columns:
+            if gap.audited is each and gap.short in shorts and gap.short not in columns:
                 columns[gap.short] = measured.result(gap.metric).values.value
         for query in order[:MOST_QUERIES].tolist():
             row = {"query": as_label(data.qids[query]), "size": sizes[query]}
             row |= {"attribute": each.name, "group": each.groups[each.focus]}
-            row |= {"position_difference": places[query]}
+            row |= {"position_difference": difference[query]}
             rows.append(row | {s: columns[s][query] if s in columns else np.nan for s in shorts})
     kinds = {"query": "o", "size": "i", "attribute": "o", "group": "o", "position_difference": "f"}
     kinds |= dict.fromkeys(shorts, "f")

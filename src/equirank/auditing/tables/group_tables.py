@@ -1,4 +1,4 @@
-"""The table of groups: size, place, attention and merit of each."""
+"""The tables of groups: position, exposure, merit, selection and pairwise accuracy."""
 
 from statistics import NormalDist
 from typing import Any
@@ -18,7 +18,7 @@ __all__ = [
     "SMALL_SELECTED",
     "SMALL_SHARE",
     "detectable_difference",
-    "detectable_places",
+    "detectable_positions",
     "exposure_merit_table",
     "groups_table",
     "pairwise_table",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 
-#: The chance with which the detectable difference would have been seen.
+#: Power of the detectable difference.
 POWER = 0.8
 
 GROUP_COLUMNS = (
@@ -41,8 +41,8 @@ GROUP_COLUMNS = (
 def groups_table(measured: Measured) -> Table:
     """Return one row per attribute and group.
 
-    The interval of the exposure is that of the exposure per item, times the group's share: lists
-    differ in how many of a group they hold, and that is no part of how they are ranked.
+    The interval of the exposure is that of the exposure per item, times the group's share: the
+    number of a group's items per list varies, which is not part of how they are ranked.
     """
     rows = [row for each in measured.plan.audited for row in _group_rows(measured, each)]
     return make_table(GROUP_COLUMNS, rows)
@@ -50,12 +50,12 @@ def groups_table(measured: Measured) -> Table:
 
 def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     totals, drawn = measured.totals(each)
-    places = measured.places(each)
+    positions = measured.position_differences(each)
     n = (each.n_groups,)
     known = measured.plan.data.y is not None
-    differences = np.asarray(places.summary[1])
-    p = places.group_p_values
-    attention_p = measured.attention(each).group_p_values
+    differences = np.asarray(positions.summary[1])
+    p = positions.group_p_values
+    exposure_p = measured.exposure_differences(each).group_p_values
     empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
     columns: dict[str, Any] = {
         "attribute": [each.name] * each.n_groups,
@@ -69,17 +69,17 @@ def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "position_difference": differences,
         "p_value": empty if p is None else p,
         "p_holm": empty if p is None else _corrected(p),
-        "detectable": detectable_places(measured, each),
+        "detectable": detectable_positions(measured, each),
         "exposure": totals.exposure,
         "exposure_per_item": totals.exposure_per_item,
-        "exposure_p_holm": empty if attention_p is None else _corrected(attention_p),
+        "exposure_p_holm": empty if exposure_p is None else _corrected(exposure_p),
         "merit": totals.relevance if known else empty,
         "merit_share": totals.merit if known else empty,
     }
     replicates = {
         "mean_position": None if drawn is None else drawn.mean_position,
         "exposure": None if drawn is None else drawn.exposure_per_item * share,
-        "position_difference": places.group_replicates,
+        "position_difference": positions.group_replicates,
     }
     for name, values in replicates.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = measured.interval(values, n)
@@ -87,26 +87,27 @@ def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
 
 
 def _corrected(p: np.ndarray) -> np.ndarray:
-    """Correct by Holm; of two groups the one is the mirror of the other, which is one test."""
+    """Return p-values corrected by Holm; two groups mirror each other and are one test."""
     return p if len(p) <= 2 else holm(p)
 
 
-def detectable_places(measured: Measured, each: Audited) -> np.ndarray:
-    """Return each group's detectable position difference, at a level shared out over the groups."""
+def detectable_positions(measured: Measured, each: Audited) -> np.ndarray:
+    """Return each group's detectable position difference, corrected for the number of groups."""
     level = measured.plan.level
     if each.n_groups > 2:
         level = 1.0 - (1.0 - level) / each.n_groups
-    replicates, n = measured.places(each).group_replicates, measured.evaluation.sample_size
+    replicates = measured.position_differences(each).group_replicates
+    n = measured.evaluation.sample_size
     return detectable_difference(replicates, level, n, (each.n_groups,))
 
 
 def detectable_difference(
     replicates: np.ndarray | None, level: float, n: int, shape: Any = ()
 ) -> np.ndarray:
-    """Return the smallest difference that a test at this level would have seen with power 80 %.
+    """Return the smallest difference that a test at this level detects with 80% power.
 
-    ``(z_(1 + level)/2 + z_0.8)`` times the standard error, that of the bootstrap replicates, where
-    the standard error of a mean of n is widened by ``sqrt(n / (n - 1))``. NaN without replicates.
+    ``(z_(1 + level)/2 + z_0.8)`` times the standard error of the bootstrap replicates, widened by
+    ``sqrt(n / (n - 1))``. NaN without replicates.
     """
     if replicates is None:
         return np.full(shape, np.nan)
@@ -117,7 +118,7 @@ def detectable_difference(
 
 
 def _spread(replicates: np.ndarray) -> np.ndarray:
-    """Return the standard deviation over the replicates, undefined ones left out."""
+    """Return the standard deviation over the replicates, excluding undefined ones."""
     defined = ~np.isnan(replicates)
     n = defined.sum(axis=0)
     mean = np.where(defined, replicates, 0.0).sum(axis=0) / np.maximum(n, 1)
@@ -126,7 +127,7 @@ def _spread(replicates: np.ndarray) -> np.ndarray:
 
 
 def exposure_merit_table(measured: Measured) -> Table:
-    """Return each group's share of exposure and of merit over the lists that hold any merit."""
+    """Return each group's share of exposure and of merit, over lists with any merit."""
     rows = []
     for each in measured.plan.audited if measured.plan.data.y is not None else ():
         totals, drawn = measured.totals(each)
@@ -151,7 +152,7 @@ def exposure_merit_table(measured: Measured) -> Table:
 
 
 def pairwise_table(measured: Measured) -> Table:
-    """Return , for every two groups, how often the better item of the one stands above."""
+    """Return how often the better item of one group ranks above the worse of another, per pair."""
     rows = []
     for each in measured.plan.audited if measured.plan.data.y is not None else ():
         if each.n_groups > MOST_PAIRED:
@@ -172,9 +173,9 @@ def pairwise_table(measured: Measured) -> Table:
     return make_table(columns, rows)
 
 
-#: Groups with a smaller share of all people are small cells ...
+#: A group with a smaller share of all people is a small cell ...
 SMALL_SHARE = 0.02
-#: ... and so are those of whom fewer would be selected at the rate of everybody.
+#: ... and so is one with fewer people selected at the overall rate.
 SMALL_SELECTED = 5.0
 
 SELECTION_COLUMNS = (
@@ -186,9 +187,9 @@ SELECTION_COLUMNS = (
 def selection_table(measured: Measured) -> Table:
     """Return one row per attribute, cutoff and group, all lists together.
 
-    The rates have Wilson intervals. The impact ratio is the rate over the highest rate of the
-    groups that are not small cells; its interval is a bootstrap over lists, for one list the
-    log-ratio interval.
+    The rates have Wilson intervals. The impact ratio is the rate divided by the highest rate of the
+    groups that are not small cells; its interval is a bootstrap over lists, or the log-ratio
+    interval for one list.
     """
     rows = [
         row
@@ -200,7 +201,7 @@ def selection_table(measured: Measured) -> Table:
 
 
 def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """Tell groups that are too small for their rate to say much.
+    """Return which groups are too small for a reliable rate.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The table of blind spots: which harms the measures of this audit see, and which they miss."""
+"""The tables of methods and of blind spots: formulas, references, and what metrics detect."""
 
 import inspect
 import json
@@ -17,26 +17,26 @@ from ..measures import PositionDifference
 __all__ = ["PATH", "blind_spots_table", "methods_table", "packaged"]
 
 
-#: What ``equirank properties --json=blind_spots.json`` wrote: the property bench of all metrics.
+#: The property benchmark of all metrics, written by ``equirank properties --json``.
 PATH = Path(__file__).parents[1] / "blind_spots.json"
-#: The check that measures what the position difference does.
-SAME_AS_PLACES = "statistical_independence.difference"
+#: The check that is equivalent to the position difference.
+POSITION_CHECK = "statistical_independence.difference"
 CROSSED = '(by=("group", "part"))'
 
 
 @lru_cache(maxsize=1)
 def packaged() -> tuple[dict[str, Any], ...]:
-    """Read the packaged result of the property bench."""
+    """Return the packaged result of the property benchmark."""
     return tuple(json.loads(PATH.read_text(encoding="utf-8")))
 
 
 def blind_spots_table(measured: Measured, checks: Table) -> Table:
-    """Return metric, property, whether the bench detects it and the effect size.
+    """Return metric, property, whether the benchmark detects it, and the effect size.
 
-    Only what this audit measured. A metric with options of its own is looked up by its name: the
-    bench ran it with the options it has by default.
+    Only metrics and checks of this audit are listed. A metric with options is looked up by its
+    name: the benchmark used the default options.
     """
-    wanted = {PositionDifference.__name__: SAME_AS_PLACES}
+    wanted = {PositionDifference.__name__: POSITION_CHECK}
     for gap in measured.gaps:
         name = type(gap.metric).__name__
         if gap.audited.crossed:
@@ -46,12 +46,12 @@ def blind_spots_table(measured: Measured, checks: Table) -> Table:
     wanted |= {name: name for name in dict.fromkeys(checks["check"].tolist())}
     rows = [
         {
-            "metric": spoken,
+            "metric": label,
             "property": row["property"],
             "detects": bool(row["detected"]),
             "effect": np.nan if row["effect"] is None else row["effect"],
         }
-        for spoken, known in wanted.items()
+        for label, known in wanted.items()
         for row in packaged()
         if _stem(row["metric"]) == known or row["metric"] == known
     ]
@@ -59,80 +59,82 @@ def blind_spots_table(measured: Measured, checks: Table) -> Table:
 
 
 def _stem(metric: str) -> str:
-    """Return a metric's name without cutoff and options, unless it looks at crossed attributes."""
+    """Return a metric's name without cutoff and options, unless its attributes are crossed."""
     if metric.endswith(CROSSED) or metric[:1].islower():
         return metric
     return metric.partition("@")[0].partition("(")[0]
 
 
-#: Formulas in plain signs, for the metrics every audit has.
+#: Formulas in plain text, for the metrics of every audit.
 FORMULAS = {
-    "PositionDifference": "mean place of G - mean place of the rest, per list; mean over lists",
-    "ExposureGap": "| mean v of G - mean v of the rest |, v(place) = 1 / log2(1 + place)",
-    "RND": "1/Z sum over k = step, 2 step, ... of | share of G in the first k - share of G in the "
+    "PositionDifference": "mean position of G - mean position of everyone else, per list; mean "
+    "over lists",
+    "ExposureGap": "| mean v of G - mean v of everyone else |, v(position) = 1 / log2(1 + "
+    "position)",
+    "RND": "1/Z sum over k = step, 2 step, ... of | share of G in the top k - share of G in the "
     "list | / log2 k",
-    "DisparateTreatment": "(exposure of G / merit of G) / (exposure of the rest / merit of the "
-    "rest)",
+    "DisparateTreatment": "(exposure of G / merit of G) / (exposure of everyone else / merit of "
+    "everyone else)",
     "GroupPairwiseAccuracy": "| A(G > H) - A(H > G) |, A(G > H) = share of pairs with the item of "
-    "G more relevant in which it stands above",
-    "NDCG": "DCG / best DCG of the list, DCG = sum of (2^relevance - 1) / log2(1 + place)",
-    "Precision": "share of the first k places with relevance >= 1",
-    "AveragePrecision": "mean over the relevant items of the precision at their places",
+    "G more relevant in which it ranks above",
+    "NDCG": "DCG / best DCG of the list, DCG = sum of (2^relevance - 1) / log2(1 + position)",
+    "Precision": "share of the top k with relevance >= 1",
+    "AveragePrecision": "mean over the relevant items of the precision at their positions",
 }
 
-#: How the numbers beside the metrics are made: name, formula, reading, reference.
+#: How the other numbers are computed: name, formula, reading, reference.
 PROCEDURES = (
     (
         "Exposure",
-        "v(place) = 1 / log2(1 + place), scaled to a mean of 1 in every list",
-        "The attention a place draws: the first place draws most. 1 per person is what everybody "
-        "has on average.",
+        "v(position) = 1 / log2(1 + position), scaled to a mean of 1 in every list",
+        "The attention that a position receives, most at position 1. The mean over all people is "
+        "1.",
         "Singh and Joachims, Fairness of exposure in rankings, KDD 2018.",
     ),
     (
         "Selection rate at k",
-        "people of G in the first k places / people of G, all lists together; Wilson interval",
-        "Tied people count by their chance to be among the first k.",
+        "people of G in the top k / people of G, all lists together; Wilson interval",
+        "Tied people count with the probability of being in the top k.",
         "Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.",
     ),
     (
         "Impact ratio",
         "selection rate of G / highest selection rate of the groups that are not small cells",
-        "Its interval resamples lists; for one list it is the log-ratio interval. Four fifths is a "
-        "rule of thumb of one agency in the United States; several laws that ask for such ratios "
-        "set no threshold.",
+        "The confidence interval resamples lists; for one list it is the log-ratio interval. Four "
+        "fifths is a rule of thumb of one agency in the United States; several laws that require "
+        "such ratios set no threshold.",
         "Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978. Katz, "
         "Baptista, Azen and Pike, Biometrics 1978.",
     ),
     (
         "Small cells",
-        "a group with under 2 % of all people, or of whom fewer than 5 would be selected at the "
-        "rate of everybody",
-        "Shown, but never the group others are compared with, and left out of the summary.",
+        "a group with under 2% of all people, or with fewer than 5 people selected at the overall "
+        "rate",
+        "Shown, but never the reference of a comparison, and left out of the summary.",
         "29 CFR 1607.4 D, 1978, on small numbers.",
     ),
     (
         "Band by chance",
         "one list: the smallest m with F(m; k, p) > a', F binomial, a' lowered until a list drawn "
-        "with share p leaves the band with chance at most 0.1; several lists: the same minimum "
-        "over the places of all lists, 0.1 shared out over the prefixes",
-        "Inside the band a share of the first places is what chance gives.",
+        "with share p leaves the band with probability at most 0.1; several lists: the same "
+        "minimum over the positions of all lists, 0.1 divided by the number of prefixes",
+        "Inside the band, a share of the top k is what chance produces.",
         "Zehlike, Bonchi, Castillo, Hajian, Megahed and Baeza-Yates, FA*IR: a fair top-k ranking "
         "algorithm, CIKM 2017.",
     ),
     (
-        "Intervals",
+        "Confidence intervals",
         "bootstrap over lists, for one list over its items within each group; percentiles, "
         "widened for small samples",
-        "Were the audit repeated on other such lists, about so many of the intervals would hold "
-        "the true value.",
+        "If the audit were repeated on other such lists, about this share of the intervals would "
+        "include the true value.",
         "Hesterberg, What teachers should know about the bootstrap, The American Statistician "
         "2015.",
     ),
     (
         "Permutation p-values",
-        "share of relabellings of groups within lists that give a difference at least as large",
-        "How often pure chance would give a difference like this one. Where several groups are "
+        "share of permutations of groups within lists with a difference at least as large",
+        "How often chance alone would produce a difference this large. If several groups are "
         "compared, p-values are corrected by Holm.",
         "Good, Permutation, parametric and bootstrap tests of hypotheses, 2005. Holm, A simple "
         "sequentially rejective multiple test procedure, 1979.",
@@ -140,20 +142,20 @@ PROCEDURES = (
     (
         "Detectable difference",
         "(z of the level + z of 0.8) x standard error",
-        "The smallest true difference that this audit would have seen in four of five cases.",
+        "The smallest true difference that this audit detects with 80% power.",
         "Cohen, Statistical power analysis for the behavioral sciences, 1988.",
     ),
     (
         "Distributional checks",
-        "see metrics.properties; groups permuted within lists give what chance gives",
-        "The shape of one group's places: evenness, heaps, clumps, tokens, noise.",
+        "see metrics.properties; groups permuted within lists show what chance produces",
+        "The distribution of one group's positions: evenness, modes, clusters, tokens, noise.",
         "See the documentation of each check.",
     ),
 )
 
 
 def methods_table(measured: Measured) -> Table:
-    """Return name, formula, reading and reference of all that was measured."""
+    """Return name, formula, reading and reference of everything measured."""
     metrics: list[Metric] = [PositionDifference(), *measured.overall]
     metrics += [gap.metric for gap in measured.gaps]
     kinds = dict.fromkeys(type(metric) for metric in metrics)

@@ -1,4 +1,4 @@
-"""The tables behind pictures of single items: scores by group, and places as a strip."""
+"""The tables of positions: shares by prefix, score histograms, and strips of positions."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from ...core.table import Table, as_label, make_table
 from ...kernels.prefixes import expected_counts
 from ..audit_plan import Audited
 from ..measured import Measured
-from ..measures import places
+from ..measures import slot_positions
 
 __all__ = [
     "BAND_ALPHA",
@@ -22,9 +22,9 @@ __all__ = [
 ]
 
 
-#: The chance, at most, that a list without any difference leaves the band on one side.
+#: Largest probability that a list without any difference leaves the band on one side.
 BAND_ALPHA = 0.1
-#: The FA*IR table is made for prefixes up to this length.
+#: Longest prefix of the FA*IR table.
 LONGEST_BAND = 2000
 MOST_PREFIXES = 60
 MOST_GROUPS = 12
@@ -33,10 +33,9 @@ COLUMNS = "o:attribute o:group i:k f:share f:pool_share f:band_low f:band_high i
 
 
 def prefix_shares_table(measured: Measured) -> Table:
-    """Return , for up to 60 prefixes, each group's share of the places and its share of the lists.
+    """Return each group's share of up to 60 prefixes, and its share of the lists.
 
-    A prefix of k places is averaged over the lists with at least k items, and so is the share of
-    the pool beside it.
+    Both shares are means over the lists with at least k items.
     """
     plan = measured.plan
     shown = _shown(measured)
@@ -49,7 +48,7 @@ def prefix_shares_table(measured: Measured) -> Table:
 
 
 def prefixes(longest: int) -> list[int]:
-    """Return up to 60 lengths from 1 to the longest, denser at the top.
+    """Return up to 60 lengths from 1 to the longest, with smaller steps at the top.
 
     Examples
     --------
@@ -60,7 +59,7 @@ def prefixes(longest: int) -> list[int]:
         return list(range(1, max(longest, 1) + 1))
     low, high = 1.0, float(longest)
     found: list[int] = []
-    for _ in range(60):  # the smallest growth that needs no more than 60 lengths
+    for _ in range(60):  # bisect for the smallest growth with at most 60 lengths
         growth = np.sqrt(low * high)
         found = [1]
         while found[-1] < longest:
@@ -72,7 +71,7 @@ def prefixes(longest: int) -> list[int]:
 
 
 def largest_groups(each: Audited, most: int = MOST_GROUPS) -> list[int]:
-    """Return the codes of the groups that are shown: all, or the largest of many, the focus too."""
+    """Return the codes of the groups shown: all, or the focus and the largest others."""
     size = np.bincount(each.attribute.codes, minlength=each.n_groups)
     order = sorted(range(each.n_groups), key=lambda code: (code != each.focus, -size[code]))
     return sorted(order[:most])
@@ -126,18 +125,18 @@ def _rows(
 
 
 def _band(k: np.ndarray, p: np.ndarray, n_lists: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the lowest and highest shares that chance gives, and how they were found.
+    """Return the lowest and highest shares that chance produces, and the method's name.
 
-    One list: the exact FA*IR tables of the group and of the others. Several: binomial minima of
-    the places of all lists together, the level shared out over the prefixes.
+    One list: the exact FA*IR tables of the group and of everyone else. Several: binomial minima of
+    the positions of all lists together, with the level divided by the number of prefixes.
     """
     nothing = np.full(len(k), np.nan)
     if p.min() <= 0.0 or p.max() >= 1.0:
         return nothing, nothing, ""
     if n_lists.max() > 1:
-        places, level = k * n_lists, BAND_ALPHA / len(k)
-        low = binomial_minimum(places, p, level) / places
-        return low, 1.0 - binomial_minimum(places, 1.0 - p, level) / places, "binomial"
+        n, level = k * n_lists, BAND_ALPHA / len(k)
+        low = binomial_minimum(n, p, level) / n
+        return low, 1.0 - binomial_minimum(n, 1.0 - p, level) / n, "binomial"
     from ...kernels.fa_star_ir_minimums import adjusted_table
 
     known = k <= LONGEST_BAND
@@ -169,7 +168,7 @@ def binomial_minimum(n: np.ndarray, p: np.ndarray, alpha: float) -> np.ndarray:
 
 
 BINS = 40
-#: Outliers beyond these quantiles are counted in the first and the last bin.
+#: Scores beyond these quantiles count in the first and the last bin.
 ENDS = (0.001, 0.999)
 LISTS_SHOWN = 12
 MOST_MARKS = 1500
@@ -209,10 +208,10 @@ def _histogram(each: Audited, at: np.ndarray, edges: np.ndarray) -> list[dict[st
 
 
 def strip_table(measured: Measured) -> Table:
-    """Return the places of the focus group in up to 12 lists, from the most to the least unequal.
+    """Return the positions of the focus group in up to 12 lists, from most to least unequal.
 
-    The lists are picked evenly along the order by the group's position difference, taken as a
-    share of the list's length. Many marks are thinned out evenly.
+    Lists are chosen at even steps of the group's position difference divided by the list length.
+    Many positions are thinned evenly.
     """
     rows: list[dict[str, Any]] = []
     data = measured.plan.data
@@ -220,15 +219,15 @@ def strip_table(measured: Measured) -> Table:
     slots = ranking.slots()
     sizes = np.diff(data.offsets)
     for each in measured.plan.audited:
-        column = np.asarray(measured.places(each).values.groups)[:, each.focus]
+        column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
         order = np.argsort(-np.nan_to_num(column / sizes, nan=-np.inf), kind="stable")
         order = order[: max(1, int((~np.isnan(column)).sum()))]
-        picked = order[np.linspace(0, len(order) - 1, min(LISTS_SHOWN, len(order))).astype(int)]
-        for query in picked.tolist():
+        chosen = order[np.linspace(0, len(order) - 1, min(LISTS_SHOWN, len(order))).astype(int)]
+        for query in chosen.tolist():
             part = slots.block(slice(query, query + 1))
-            mine = each.attribute.codes[part.order] == each.focus
-            marks = places(part)[mine]
-            most = MOST_MARKS // len(picked)
+            member = each.attribute.codes[part.order] == each.focus
+            marks = slot_positions(part)[member]
+            most = MOST_MARKS // len(chosen)
             if len(marks) > most:
                 marks = marks[np.linspace(0, len(marks) - 1, most).astype(int)]
             label = as_label(data.qids[query])
@@ -237,9 +236,9 @@ def strip_table(measured: Measured) -> Table:
                     "attribute": each.name,
                     "group": each.groups[each.focus],
                     "query": label,
-                    "position": place,
+                    "position": position,
                     "length": sizes[query],
                 }
-                for place in marks.tolist()
+                for position in marks.tolist()
             ]
     return make_table("o:attribute o:group o:query f:position i:length", rows)

@@ -1,4 +1,4 @@
-"""The table of distributional checks: the shape of one group's places, against chance."""
+"""The table of distributional checks: the distribution of one group's positions, against chance."""
 
 from typing import Any
 
@@ -9,39 +9,33 @@ from ...core.inference import holm, interval, permutation_p, query_counts
 from ...core.random import generator
 from ...core.table import Table, make_table
 from ...kernels.resampling import weighted_means
-from ...metrics.properties.property_bench import CHECKS, true_places
+from ...metrics.properties.property_bench import CHECKS, true_positions
 from ..audit_plan import Audited
 from ..measured import Measured
 
 __all__ = ["CHECK_WORDS", "MOST_LISTS", "checks_table", "reading"]
 
 
-#: Lists that are checked, spread evenly over all; and items of a longer list, drawn at random.
+#: Number of lists checked, spread evenly over all, and of items sampled from a longer list.
 MOST_LISTS, MOST_ITEMS = 40, 1000
-#: Below this corrected p-value a shape is called more than chance.
+#: Below this corrected p-value a pattern is reported.
 LEVEL = 0.05
 
-#: What each check looks at, and what is said of a group where it is more than chance.
+#: The phrase for a group where a check is more than chance.
 CHECK_WORDS = {
-    "smoothness.ks": ("evenness, largest distance", "spread less evenly over the list"),
-    "smoothness.wasserstein": ("evenness, mean distance", "spread less evenly over the list"),
-    "bimodality.coefficient": ("two heaps", "gathered more at both ends of the list"),
-    "clustering.z": ("clumps", "standing in clumps more often"),
-    "tokenisation_index.index": (
-        "tokens",
-        "more often split into a few lifted above and others dropped below their merit",
-    ),
-    "noisy_ranking.ratio": ("noise", "farther away from the place of their merit"),
-    "arbitrary_treatment.difference": ("order within the group", "ordered less by merit"),
-    "statistical_independence.difference": ("mean place", "farther from the mean place"),
-    "conditional_independence.difference": (
-        "mean place given merit",
-        "moved farther from the place of their merit, as a group,",
-    ),
-    "conditional_independence(bins=2).absolute": (
-        "mean place given merit, by halves",
-        "moved farther from the place of their merit, in either half of the list,",
-    ),
+    "smoothness.ks": "spread less evenly over the list",
+    "smoothness.wasserstein": "spread less evenly over the list",
+    "bimodality.coefficient": "concentrated more at both ends of the list",
+    "clustering.z": "clustered more often",
+    "tokenisation_index.index": "more often split into a few above and the rest below the "
+    "position of their merit",
+    "noisy_ranking.ratio": "farther from the position of their merit",
+    "arbitrary_treatment.difference": "ordered less by merit",
+    "statistical_independence.difference": "farther from the mean position",
+    "conditional_independence.difference": "moved farther from the position of their merit, as a "
+    "group,",
+    "conditional_independence(bins=2).absolute": "moved farther from the position of their merit, "
+    "in either half of the list,",
 }
 #: Checks that need no relevance.
 WITHOUT_MERIT = (
@@ -56,11 +50,11 @@ COLUMNS = (
 
 
 def checks_table(measured: Measured) -> Table:
-    """Check the focus group of each attribute that is not crossed, on up to 40 lists.
+    """Return the checks of each single attribute's focus group, on up to 40 lists.
 
-    Values are means over lists, larger is farther from chance, with a bootstrap interval over
-    lists. Groups permuted within lists give what chance gives (``expected``) and the p-value,
-    which is corrected by Holm over the checks of the attribute.
+    Values are means over lists with a bootstrap interval; larger values are farther from chance.
+    ``expected`` and the p-value come from permuting groups within lists; p-values are corrected by
+    Holm over the checks of the attribute.
     """
     single = [each for each in measured.plan.audited if not each.crossed]
     rows = [row for key, each in enumerate(single) for row in _rows(measured, each, key)]
@@ -76,11 +70,11 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
     pool_size = 199 if len(lists) == 1 else 19
     observed = np.empty((len(lists), len(names)))
     pool = np.empty((pool_size, *observed.shape))
-    for at, (place, truth, mask) in enumerate(progress(lists, "checking shapes")):
-        observed[at] = _numbers(names, place, truth, mask)
+    for at, (position, truth, mask) in enumerate(progress(lists, "checking shapes")):
+        observed[at] = _numbers(names, position, truth, mask)
         rng = generator(plan.seed, 5, key, at)
         for draw in range(pool_size):
-            pool[draw, at] = _numbers(names, place, truth, rng.permutation(mask))
+            pool[draw, at] = _numbers(names, position, truth, rng.permutation(mask))
     rng = generator(plan.seed, 6, key)
     p, _ = permutation_p(observed, pool, False, lambda means: means, rng, 999)
     low = high = np.full(len(names), np.nan)
@@ -108,43 +102,44 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
 
 
 def weighted_means_of(pool: np.ndarray) -> np.ndarray:
-    """Average the lists of every draw, undefined ones left out."""
+    """Return the mean over lists of every draw, undefined values excluded."""
     return np.stack([weighted_means(draw) for draw in pool])
 
 
 def reading(check: str, group: str, p: float) -> str:
-    """Say in words what a check found.
+    """Return the result of a check in words.
 
     Examples
     --------
     >>> reading("clustering.z", "f", 0.001)
-    'people of group f are standing in clumps more often than chance would have it'
+    'people in group "f" are clustered more often than expected by chance'
     >>> reading("clustering.z", "f", 0.4)
-    'no more than chance gives'
+    'no more than expected by chance'
     """
     if np.isnan(p):
-        return "could not be checked: too few people of the group in each list"
+        return "not checked: each list has too few people of the group"
     if p >= LEVEL:
-        return "no more than chance gives"
-    return f"people of group {group} are {CHECK_WORDS[check][1]} than chance would have it"
+        return "no more than expected by chance"
+    return f'people in group "{group}" are {CHECK_WORDS[check]} than expected by chance'
 
 
 def _lists(
     measured: Measured, each: Audited, key: int
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Pick lists that hold the focus group and others: places 1..n, true places, who is of it.
+    """Return positions, true positions and membership in the focus group, for up to 40 lists.
 
-    Ties are broken at random, and of a long list a random part is taken.
+    Only lists with the focus group and others are used. Ties are broken at random; long lists are
+    sampled.
     """
     data = measured.plan.data
     slots = next(draw for _, draw in measured.plan.ranking.draws()).slots()
-    column = np.asarray(measured.places(each).values.groups)[:, each.focus]
+    column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
     usable = np.flatnonzero(~np.isnan(column))
-    picked = usable
+    chosen = usable
     if len(usable) > MOST_LISTS:
-        picked = usable[np.linspace(0, len(usable) - 1, MOST_LISTS).astype(int)]
+        chosen = usable[np.linspace(0, len(usable) - 1, MOST_LISTS).astype(int)]
     found = []
-    for query in picked.tolist():
+    for query in chosen.tolist():
         part = slots.block(slice(query, query + 1))
         rng = generator(measured.plan.seed, 4, key, query)
         order = part.order
@@ -155,13 +150,14 @@ def _lists(
         mask = each.attribute.codes[order] == each.focus
         if mask.all() or not mask.any():
             continue
-        place = np.arange(1, len(order) + 1)
-        found.append((place, place if data.y is None else true_places(data.y[order]), mask))
+        position = np.arange(1, len(order) + 1)
+        truth = position if data.y is None else true_positions(data.y[order])
+        found.append((position, truth, mask))
     return found
 
 
 def _numbers(
-    names: list[str], place: np.ndarray, truth: np.ndarray, mask: np.ndarray
+    names: list[str], position: np.ndarray, truth: np.ndarray, mask: np.ndarray
 ) -> np.ndarray:
-    values = np.array([CHECKS[name](place, truth, mask) for name in names])
+    values = np.array([CHECKS[name](position, truth, mask) for name in names])
     return np.where(np.isfinite(values), values, np.nan)

@@ -1,1 +1,1 @@
-"""The verdict of an audit: sentences, each made by one rule from the tables."""
+"""The verdict of an audit: sentences, each written by one rule from the tables."""

@@ -1,4 +1,4 @@
-"""What the rules of the verdict share: rows of tables, the name of a group, what is clear."""
+"""The input of the verdict's rules, and the phrases that the rules share."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,9 +6,18 @@ from math import isnan
 from typing import Any
 
 from ...core.table import Table
-from ...reports.number_words import chance, places, span
+from ...reports.number_words import confidence_interval, level_words, p_words, positions
 
-__all__ = ["Findings", "Row", "excludes", "group_words", "moved", "sureness"]
+__all__ = [
+    "Findings",
+    "Row",
+    "certainty",
+    "compared",
+    "excludes",
+    "group_words",
+    "moved",
+    "sentence_case",
+]
 
 
 Row = dict[str, Any]
@@ -16,7 +25,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a verdict is made of."""
+    """The facts, tables and notes of an audit."""
 
     facts: dict[str, Any]
     tables: dict[str, Table]
@@ -31,27 +40,27 @@ class Findings:
         ]
 
     def attributes(self, crossed: bool = False) -> Iterator[Row]:
-        """Go through the attributes that are crossed, or those that are not."""
+        """Return the attributes that are crossed, or those that are not."""
         return (each for each in self.facts["attributes"] if each["crossed"] is crossed)
 
-    def spoken_of(self, attribute: Row) -> list[str]:
-        """Return the groups that are spoken of: the protected, else the focus."""
+    def reported(self, attribute: Row) -> list[str]:
+        """Return the groups that sentences report: the protected ones, else the focus."""
         return list(attribute["protected"]) or [attribute["focus"]]
 
     def small(self, attribute: str) -> set[str]:
-        """Return the small cells of an attribute: groups that are one at every cutoff."""
+        """Return the groups of an attribute that are small cells at every cutoff."""
         rows = self.rows("selection", attribute=attribute)
         large = {row["group"] for row in rows if not row["small_cell"]}
         return {row["group"] for row in rows} - large
 
     @property
     def level(self) -> float:
-        """The level of the intervals."""
+        """The level of the confidence intervals."""
         return float(self.facts["level"])
 
     @property
     def lists(self) -> str:
-        """Say how long lists are."""
+        """The length of the lists, in words."""
         length = self.facts["list_length"]
         if self.facts["n_queries"] == 1:
             return f"the list of {length['max']:,}"
@@ -60,21 +69,21 @@ class Findings:
         return f"lists of about {length['median']:,.0f}"
 
     def rare(self, p: float) -> bool:
-        """Return whether a p-value lies below what the level of the intervals leaves to chance."""
+        """Return whether a p-value is below one minus the level."""
         return p < round(1.0 - self.level, 12)
 
     def clear(self, low: float, high: float, p: float, neutral: float = 0.0) -> bool:
-        """Return whether interval and test both speak, as far as they were asked for.
+        """Return whether the interval excludes the neutral value and the test rejects it.
 
-        Where there is neither, nothing is clear.
+        An interval or test that was not computed is ignored; without either nothing is clear.
         """
         known = [not isnan(low), not isnan(p)]
-        sure = [excludes(low, high, neutral), self.rare(p)]
-        return any(known) and all(s for k, s in zip(known, sure, strict=True) if k)
+        certain = [excludes(low, high, neutral), self.rare(p)]
+        return any(known) and all(c for k, c in zip(known, certain, strict=True) if k)
 
 
 def excludes(low: float, high: float, neutral: float = 0.0) -> bool:
-    """Return whether an interval lies on one side of the neutral value.
+    """Return whether an interval excludes the neutral value.
 
     Examples
     --------
@@ -85,46 +94,66 @@ def excludes(low: float, high: float, neutral: float = 0.0) -> bool:
 
 
 def group_words(group: str, attribute: str) -> str:
-    """Name a group of people.
+    """Return the name of a group of people.
 
     Examples
     --------
     >>> group_words("female", "sex")
-    'people of group female (sex)'
+    'people in group "female" (sex)'
     """
-    return f"people of group {group} ({attribute})"
+    return f'people in group "{group}" ({attribute})'
 
 
 def moved(value: float) -> str:
-    """Say how far up or down.
+    """Return a difference in positions and its direction.
 
     Examples
     --------
     >>> moved(6.3), moved(-1.0), moved(0.0)
-    ('6.3 places lower', '1 place higher', 'at the same place')
+    ('6.3 positions lower', '1 position higher', 'no difference')
     """
-    text = places(abs(value))
-    if text == "0 places":
-        return "at the same place"
+    text = positions(abs(value))
+    if text == "0 positions":
+        return "no difference"
     return f"{text} {'lower' if value > 0 else 'higher'}"
 
 
-def sureness(row: Row, level: float, n_groups: int = 2) -> str:
-    """Return interval, p-value and detectable difference of a position difference."""
+def compared(value: float) -> str:
+    """Return a difference in positions, compared with everyone else.
+
+    Examples
+    --------
+    >>> compared(6.3), compared(0.0)
+    ('6.3 positions lower than everyone else', 'at the same position as everyone else')
+    """
+    text = moved(value)
+    if text == "no difference":
+        return "at the same position as everyone else"
+    return f"{text} than everyone else"
+
+
+def certainty(row: Row, level: float, n_groups: int = 2) -> str:
+    """Return the interval, the p-value and the detectable position difference, in brackets."""
     low, high = row["position_difference_low"], row["position_difference_high"]
     parts = []
     if not isnan(low):
         if excludes(low, high):
             nearest, farthest = sorted((abs(low), abs(high)))
-            parts.append(span(nearest, farthest, level))
+            parts.append(confidence_interval(nearest, farthest, level))
         elif moved(low) == moved(high):
-            parts.append(span(0.0, 0.0, level))
+            parts.append(confidence_interval(0.0, 0.0, level))
         else:
-            parts.append(f"{100 * level:g} % interval {moved(low)} to {moved(high)}")
+            ends = f"{moved(low)} to {moved(high)}"
+            parts.append(f"{level_words(level)} confidence interval {ends}")
     if not isnan(row["p_holm"]):
         corrected = f", corrected for {n_groups} groups" if n_groups > 2 else ""
-        parts.append(f"permutation test {chance(row['p_holm'])}{corrected}")
+        parts.append(f"permutation test {p_words(row['p_holm'])}{corrected}")
     if not isnan(row["detectable"]):
-        seen = places(row["detectable"])
-        parts.append(f"a difference of {seen} would have been seen with a chance of 80 %")
-    return "; ".join(parts)
+        detectable = positions(row["detectable"])
+        parts.append(f"smallest difference detectable with 80% power: {detectable}")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def sentence_case(sentence: str) -> str:
+    """Return a sentence with its first letter in upper case."""
+    return sentence[:1].upper() + sentence[1:]

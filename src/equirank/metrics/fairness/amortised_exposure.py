@@ -1,4 +1,4 @@
-"""Expected exposure: how far what items receive lies from what an ideal policy would give them."""
+"""Exposure of items over several rankings, compared with an ideal policy or with relevance."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ import numpy as np
 from ...core import inputs as door
 from ...core.data import RankingData, as_ranking_data
 from ...core.errors import DataError
-from ...core.metric import DISCOUNT, Metric, Values, score_arrays
+from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import AnyOf, Choice, Constraint, Number
 from ...core.ranking import Ranking
 from ...core.slots import Slots
@@ -20,13 +20,11 @@ __all__ = [
     "BROWSING",
     "ExpectedExposureLoss",
     "IndividualAmortisedAttention",
-    "expected_exposure_loss",
-    "individual_amortised_attention",
     "joined_rankings",
 ]
 
 
-#: What the word ``discount`` may be where users may also leave after every place (``"rbp"``).
+#: Values of ``discount`` for metrics of browsing users (``"rbp"``: leave after any position).
 BROWSING: Constraint = AnyOf(Choice("rbp"), DISCOUNT)
 
 
@@ -38,21 +36,21 @@ def joined_rankings(
     ties: Literal["average", "stable"] = "average",
     **given: Any,
 ) -> Ranking:
-    """Make one ranking of several, each counting the same.
+    """Join several rankings into one, with equal weights.
 
     Parameters
     ----------
     y_true : array-like or None
-        Relevance; None takes that of the rankings. With ``pooled`` it may differ from ranking to
-        ranking (one row each, or in the rankings' own data): then shares of it are averaged.
+        Relevance; None takes that of the rankings. With ``pooled``, it may differ between rankings
+        (one row each, or in the rankings' own data); its shares are then averaged.
     rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
-        A ranking with its draws, several, or scores (higher is earlier) once or several times.
+        A ranking with its draws, several rankings, or one or several arrays of scores.
     pooled : bool
         Whether relevance may differ.
     ties : {"average", "stable"}
-        For scores: equal ones share their places, or keep the order given.
+        For scores: treat equal ones as ties, or keep their input order.
     **given
-        Further columns of the data, where scores are given.
+        Further columns of the data, for scores.
     """
     parts = _parts(rankings)
     truths = _truths(y_true, len(parts), pooled)
@@ -73,7 +71,7 @@ def joined_rankings(
 
 
 def _parts(rankings: Any) -> list[Any]:
-    """Tell one ranking from several."""
+    """Return the rankings as a list."""
     if isinstance(rankings, Ranking):
         return [rankings]
     if isinstance(rankings, np.ndarray) and rankings.ndim == 2:
@@ -93,7 +91,7 @@ def _ranked(
     ties: Literal["average", "stable"],
     given: dict[str, Any],
 ) -> list[Ranking]:
-    """Rank by each of the scores."""
+    """Return the ranking by each array of scores."""
     names = ["rankings"] if len(parts) == 1 else [f"rankings[{at}]" for at in range(len(parts))]
     scores = [door.numbers(name, part) for name, part in zip(names, parts, strict=True)]
     door.same_length({**dict(zip(names, scores, strict=True)), "y_true": truths[0]})
@@ -102,7 +100,7 @@ def _ranked(
 
 
 def _truths(y_true: Any, n: int, pooled: bool) -> list[np.ndarray | None]:
-    """Return the relevance of each ranking, None where the rankings have their own."""
+    """Return the relevance of each ranking, None if the rankings have their own."""
     if y_true is None:
         return [None] * n
     many = pooled and not hasattr(y_true, "columns") and np.ndim(y_true) == 2
@@ -135,7 +133,7 @@ def _same_rows(first: RankingData, other: RankingData, at: int) -> None:
 def _relevance(
     data: list[RankingData], truths: list[np.ndarray | None], pooled: bool
 ) -> np.ndarray | None:
-    """Return the one relevance of all rankings, in stored order."""
+    """Return the common relevance of all rankings, in stored order."""
     first = data[0]
     stored = []
     for own, truth in zip(data, truths, strict=True):
@@ -146,8 +144,8 @@ def _relevance(
             raise DataError(
                 f"y_true must have one value per row ({first.n_rows}), got {len(truth)}"
             )
-        place = slice(None) if first.rows is None else np.argsort(np.argsort(first.rows))
-        stored.append(door.frozen(truth[place]))
+        order = slice(None) if first.rows is None else np.argsort(np.argsort(first.rows))
+        stored.append(door.frozen(truth[order]))
     known = [y for y in stored if y is not None]
     if len(known) < len(stored):
         return None
@@ -169,25 +167,27 @@ def _weights(ranking: Ranking) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ExpectedExposureLoss(Metric):
-    """How far the attention items expect lies from what an ideal policy gives them: 0 is ideal.
+    """Expected exposure loss: the squared distance of expected exposure from an ideal policy's.
 
     ``EEL = sum_i (e_i - e*_i)^2`` over the items of a query, with e the expected exposure over ties
-    and draws (a metric of the expectation) and e* that of the ideal policy, which ranks by
-    relevance and gives all orders of equally relevant items the same chance: e* is the mean
-    attention of the places of the item's grade. ``EEL = EED - 2 EER + sum_i e*_i^2`` with the
-    disparity ``EED = sum_i e_i^2`` (lower is more even) and the relevance ``EER = sum_i e_i e*_i``
-    (higher is better). Items not shown expect 0. Defined for every query; no upper bound, since
-    longer lists have more attention to misplace.
+    and draws (a metric of the expectation) and e* that of the ideal policy. The ideal policy ranks
+    by relevance, with all orders of equally relevant items equally likely: e* is the mean exposure
+    of the positions of the item's grade. ``EEL = EED - 2 EER + sum_i e*_i^2`` with the disparity
+    ``EED = sum_i e_i^2`` (lower is more even) and the relevance ``EER = sum_i e_i e*_i`` (higher is
+    better). Items that are not shown have exposure 0. Defined for every query. There is no upper
+    bound, since longer lists have more exposure to misplace.
 
     Parameters
     ----------
     part : {"loss", "disparity", "relevance"}
         EEL, EED or EER.
     discount : {"log2", "zipf", "rbp"} or sequence
-        How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the
-        paper, or the attention of places 1, 2, ... (0 behind its end).
+        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)`` as in the paper,
+        or the exposure of positions 1, 2, ... (0 beyond its end).
     patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
+        For ``"rbp"``: the probability that a user continues to the next position.
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0, also under the ideal policy.
 
     References
     ----------
@@ -196,16 +196,21 @@ class ExpectedExposureLoss(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import ExpectedExposureLoss
+    >>> from equirank.metrics import ExpectedExposureLoss, expected_exposure_loss
     >>> ExpectedExposureLoss(part="relevance", discount="rbp", patience=0.8)
     ExpectedExposureLoss(discount="rbp", part="relevance", patience=0.8)
     >>> ExpectedExposureLoss().direction, ExpectedExposureLoss(part="relevance").direction
     ('lower', 'higher')
+    >>> once = expected_exposure_loss([1, 1], [2, 1], discount="rbp")  # e = 1, 1/2; e* = 3/4, 3/4
+    >>> coin = expected_exposure_loss([1, 1], [[2, 1], [1, 2]], discount="rbp")
+    >>> once, coin
+    (0.125, 0.0)
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
+    leading_arguments: ClassVar[tuple[str, ...]] = ("qid", "part")
     of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
     params: ClassVar[Mapping[str, Constraint]] = {
@@ -218,14 +223,41 @@ class ExpectedExposureLoss(Metric):
     discount: str | Sequence[float] = "log2"
     patience: float = 0.5
 
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        rankings: Any,
+        *,
+        qid: Any = None,
+        ties: Literal["average", "stable"] = "average",
+        per_query: bool = False,
+        **options: Any,
+    ) -> tuple[Metric, dict[str, Any]]:
+        """Join rankings into one policy.
+
+        Parameters
+        ----------
+        y_true : array-like or None
+            Relevance, >= 0; None takes that of the rankings' data.
+        rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
+            A policy: a `Ranking` with its draws, several rankings of the same rows with equal
+            weights, or one or several arrays of scores (higher scores rank first).
+        qid : array-like, optional
+            The query of each row, for scores only; None makes all rows one list.
+        """
+        metric = cls(**options)
+        policy = joined_rankings(y_true, rankings, qid=qid, ties=ties)
+        return metric, {"y_score": policy, "per_query": per_query}
+
     def __post_init__(self) -> None:
-        """Check the options; of the three parts only relevance is better when higher."""
+        """Check the options; of the three parts, only relevance is better when higher."""
         super().__post_init__()
         if self.part == "relevance":
             object.__setattr__(self, "direction", "higher")
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
         exposure = slots.expect(weights)
         if self.part == "disparity":
@@ -236,93 +268,34 @@ class ExpectedExposureLoss(Metric):
         return Values(segment_sum((exposure - target) ** 2, slots.offsets))
 
 
-def expected_exposure_loss(
-    y_true: Any,
-    rankings: Any,
-    *,
-    qid: Any = None,
-    part: Literal["loss", "disparity", "relevance"] = "loss",
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    patience: float = 0.5,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how far the expected exposure of items lies from that under an ideal policy.
-
-    The formula and its reference stand with `ExpectedExposureLoss`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like or None
-        Relevance, >= 0; None takes that of the rankings' data.
-    rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
-        A policy: a `Ranking` with its draws, several rankings of the same rows that count the same,
-        or scores (higher is ranked earlier) once or several times.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list. For scores only.
-    part : {"loss", "disparity", "relevance"}
-        EEL, EED or EER.
-    k : int, optional
-        Cutoff: places behind k draw no attention, neither here nor under the ideal policy.
-    discount : {"log2", "zipf", "rbp"} or sequence
-        How users browse: place j draws ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)``, or the
-        attention of places 1, 2, ... (0 behind its end).
-    patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined; here none is.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import expected_exposure_loss
-    >>> once = expected_exposure_loss([1, 1], [2, 1], discount="rbp")  # e = 1, 1/2; e* = 3/4, 3/4
-    >>> coin = expected_exposure_loss([1, 1], [[2, 1], [1, 2]], discount="rbp")
-    >>> once, coin
-    (0.125, 0.0)
-    """
-    metric = ExpectedExposureLoss(
-        k=k, part=part, discount=discount, patience=patience, undefined=undefined
-    )
-    policy = joined_rankings(y_true, rankings, qid=qid, ties=ties)
-    return score_arrays(metric, y_score=policy, per_query=per_query)
-
-
-#: The most cells of the table of rankings and items that is kept.
+#: Largest number of cells of the table of rankings and items.
 MOST_CELLS = 1 << 27
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IndividualAmortisedAttention(Metric):
-    """How far each one's share of attention over many rankings lies from that of relevance.
+    """Amortised attention: the gap between shares of exposure and of relevance over rankings.
 
     ``1/m sum_i |A_i - R_i|`` with ``A_i = sum_j a_ij`` and ``R_i = sum_j r_ij`` accumulated over m
-    rankings, attention and relevance scaled to sum 1 in each ranking: 0 where everyone has, in the
-    end, the share deserved, 2 at most. (The paper does not divide by m.) The rankings are the draws
-    of a policy, with their weights, and the queries: rows of several queries are one item where
-    they have the same ``ids``, so over several queries this is not a mean of their values but at
-    most that; without ``ids`` every row is an item of its own. The value of a query is that of its
-    rankings alone. Beside it stands, where ids recur, each item's ``(A_i - R_i)/m``: who is seen
-    too much. Tied items share their places. Undefined where a query has no relevance or shows
-    nothing; such a query adds nothing to anyone.
+    rankings, attention and relevance scaled to sum to 1 in each ranking. 0 means that everyone has
+    received their share in the end; the maximum is 2. (The paper does not divide by m.) The
+    rankings are the draws of a policy, with their weights, and the queries: rows of several queries
+    with the same ``ids`` are one item, so the value over several queries is at most the mean of
+    their values. Without ``ids``, every row is an item of its own. The value of a query is that of
+    its rankings alone. If ids recur, the result includes ``(A_i - R_i)/m`` of each item. Tied items
+    receive the mean attention of the positions they span. Undefined if a query has no relevance or
+    shows nothing; such a query adds nothing.
 
     Parameters
     ----------
     discount : {"log2", "zipf", "rbp"} or sequence
-        The attention place j draws before scaling: ``1/log2(1 + j)``, ``1/j``,
-        ``patience**(j - 1)`` as in the paper, or that of places 1, 2, ... (0 behind its end;
-        ``(1,)`` is the paper's singular attention).
+        Attention at position j before scaling: ``1/log2(1 + j)``, ``1/j``, ``patience**(j - 1)``
+        as in the paper, or that of positions 1, 2, ... (0 beyond its end; ``(1,)`` is the paper's
+        singular attention).
     patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
+        For ``"rbp"``: the probability that a user continues to the next position.
+    k : int, optional
+        Cutoff: positions beyond k receive no attention.
 
     References
     ----------
@@ -331,9 +304,14 @@ class IndividualAmortisedAttention(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import IndividualAmortisedAttention
+    >>> from equirank.metrics import IndividualAmortisedAttention, individual_amortised_attention
     >>> IndividualAmortisedAttention(discount="rbp")@10
     IndividualAmortisedAttention(discount="rbp")@10
+    >>> first = [2, 1]  # all attention to position 1: shares 1 and 0, relevance 1/2 each
+    >>> individual_amortised_attention([1, 1], first, discount=[1])
+    1.0
+    >>> individual_amortised_attention([1, 1], [first, [1, 2]], discount=[1])
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -341,7 +319,7 @@ class IndividualAmortisedAttention(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, 2.0)
     of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "no item is relevant, or none draws attention"
+    why_undefined: ClassVar[str] = "no item is relevant, or none has exposure"
     params: ClassVar[Mapping[str, Constraint]] = {
         "discount": BROWSING,
         "patience": Number(0.0, 1.0),
@@ -350,8 +328,47 @@ class IndividualAmortisedAttention(Metric):
     discount: str | Sequence[float] = "log2"
     patience: float = 0.5
 
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        rankings: Any,
+        *,
+        qid: Any = None,
+        ids: Any = None,
+        ties: Literal["average", "stable"] = "average",
+        per_query: bool = False,
+        return_groups: bool = False,
+        **options: Any,
+    ) -> tuple[Metric, dict[str, Any]]:
+        """Join a sequence of rankings, whose relevance may differ.
+
+        Parameters
+        ----------
+        y_true : array-like or None
+            Relevance, >= 0; one row per ranking if it differs between rankings; None takes that
+            of the rankings' data.
+        rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
+            A `Ranking` with its draws, a sequence of rankings of the same rows, or one or several
+            arrays of scores (higher scores rank first).
+        qid : array-like, optional
+            The query of each row, for scores only; None makes all rows one list.
+        ids : array-like, optional
+            The item of each row, to match items between queries; for scores only (a `Ranking` has
+            its own).
+        return_groups : bool
+            Also return a dict of id to exposure minus relevance; empty if no id recurs.
+        """
+        metric = cls(**options)
+        sequence = joined_rankings(y_true, rankings, pooled=True, qid=qid, ids=ids, ties=ties)
+        return metric, {
+            "y_score": sequence,
+            "per_query": per_query,
+            "return_groups": return_groups,
+        }
+
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query, and each item's part in it where items recur."""
+        """Return the value of each query, and each item's part in it if items recur."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
         excess = _shares(slots.expect(weights), slots) - _shares(slots.y, slots)
         items, labels = _items(slots.data)
@@ -369,7 +386,7 @@ class IndividualAmortisedAttention(Metric):
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Accumulate each item's attention and relevance over the queries, then compare."""
+        """Compare the attention and relevance that each item accumulates over the queries."""
         if values.groups is None:
             return super().summarize(values, counts)
         times = np.ones((1, len(values.value))) if counts is None else counts
@@ -384,80 +401,14 @@ class IndividualAmortisedAttention(Metric):
 
 
 def _shares(values: np.ndarray, slots: Slots) -> np.ndarray:
-    """Scale to sum 1 in each query, NaN where the sum is 0."""
+    """Return the values scaled to sum to 1 in each query, NaN if the sum is 0."""
     return divide(values, np.repeat(segment_sum(values, slots.offsets), slots.sizes))
 
 
 def _items(data: RankingData) -> tuple[np.ndarray | None, tuple[Any, ...]]:
-    """Number the items by their ids; None where nobody recurs."""
+    """Return a code for each id and the ids; None if no id recurs."""
     if data.ids is None:
         return None, ()
     number: dict[Any, int] = {}
     codes = np.array([number.setdefault(name, len(number)) for name in data.ids.tolist()])
     return (None, ()) if len(number) == len(codes) else (codes, tuple(number))
-
-
-def individual_amortised_attention(
-    y_true: Any,
-    rankings: Any,
-    *,
-    qid: Any = None,
-    ids: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    patience: float = 0.5,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how far shares of attention accumulated over rankings lie from those of relevance.
-
-    The formula and its reference stand with `IndividualAmortisedAttention`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like or None
-        Relevance, >= 0; one row per ranking where it differs from ranking to ranking; None takes
-        that of the rankings' data.
-    rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
-        A `Ranking` with its draws, a sequence of rankings of the same rows, or scores (higher is
-        ranked earlier) once or several times.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list. For scores only.
-    ids : array-like, optional
-        Who each row is, to match people between queries; for scores only (a `Ranking` has its own).
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf", "rbp"} or sequence
-        The attention place j draws before scaling: ``1/log2(1 + j)``, ``1/j``,
-        ``patience**(j - 1)``, or that of places 1, 2, ... (0 behind its end).
-    patience : float
-        For ``"rbp"``: how likely a user is to go on to the next place.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of id to attention minus relevance; empty where no id recurs.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import individual_amortised_attention
-    >>> first = [2, 1]  # all attention to the first place: shares 1 and 0, deserved 1/2 and 1/2
-    >>> individual_amortised_attention([1, 1], first, discount=[1])
-    1.0
-    >>> individual_amortised_attention([1, 1], [first, [1, 2]], discount=[1])
-    0.0
-    """
-    metric = IndividualAmortisedAttention(
-        k=k, discount=discount, patience=patience, undefined=undefined
-    )
-    sequence = joined_rankings(y_true, rankings, pooled=True, qid=qid, ids=ids, ties=ties)
-    return score_arrays(metric, y_score=sequence, per_query=per_query, return_groups=return_groups)

@@ -1,32 +1,46 @@
-"""Exposure by group: how much attention the places of a group's items draw on average."""
+"""Mean exposure of groups, and the gap between a group and everyone else."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Values, score_arrays
+from ...core.metric import DISCOUNT, GroupMetric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import divide
 
-__all__ = ["ExposureByGroup", "ExposureGap", "exposure_by_group", "exposure_gap"]
+__all__ = ["ExposureByGroup", "ExposureGap"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureByGroup(GroupMetric):
-    """How much attention the items of a group draw on average; the least of all groups counts.
-
-    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items not shown draw
-    none. Tied items share the mean attention of their places, and over the draws of a policy the
-    expected exposure counts: a metric of the expectation. A group without items has no value.
+class ExposureMetric(GroupMetric):
+    """Base of metrics of the mean exposure of groups.
 
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
+    """
+
+    of_expectation: ClassVar[bool] = True
+    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
+
+    discount: str | Sequence[float] = "log2"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ExposureByGroup(ExposureMetric):
+    """Exposure by group: the mean exposure of a group's items, or the lowest mean of all groups.
+
+    ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` with ``v_j = 1/log2(1 + j)``; items that are not
+    shown have exposure 0. Tied items receive the mean exposure of the positions they span, and over
+    the draws of a policy the expected exposure counts: a metric of the expectation. A group without
+    items has no value.
 
     References
     ----------
@@ -34,19 +48,18 @@ class ExposureByGroup(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import ExposureByGroup
+    >>> from equirank.metrics import ExposureByGroup, exposure_by_group
     >>> ExposureByGroup(by="sex")
     ExposureByGroup(by="sex")
+    >>> value, groups = exposure_by_group([0.9, 0.5], ["m", "f"], return_groups=True)
+    >>> round(value, 4), {group: round(mean, 4) for group, mean in groups.items()}
+    (0.6309, {'f': 0.6309, 'm': 1.0})
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
-    of_expectation: ClassVar[bool] = True
     additive: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds no item of the group"
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
+    why_undefined: ClassVar[str] = "it contains no item of the group"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's mean exposure."""
@@ -61,83 +74,16 @@ class ExposureByGroup(GroupMetric):
         return divide(total, people)
 
 
-def exposure_by_group(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the mean exposure of the protected group, or of the group with the least.
-
-    The formula and its reference stand with `ExposureByGroup`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the group with the least exposure counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import exposure_by_group
-    >>> value, groups = exposure_by_group([0.9, 0.5], ["m", "f"], return_groups=True)
-    >>> round(value, 4), {group: round(mean, 4) for group, mean in groups.items()}
-    (0.6309, {'f': 0.6309, 'm': 1.0})
-    """
-    metric = ExposureByGroup(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureGap(GroupMetric):
-    """How far the average attention of a group lies from that of everyone else: 0 is equal.
+class ExposureGap(ExposureMetric):
+    """Exposure gap: the difference in mean exposure between a group and everyone else.
 
     ``| exposure(G) - exposure(rest) |`` with ``exposure(G) = 1/|G| sum_{i in G} v_pos(i)`` and
-    ``v_j = 1/log2(1 + j)``; for the protected group, else the largest over all groups. The exposure
-    of each group stands beside it, so it shows who is favoured. Tied items share their places; over
-    the draws of a policy the gap of the expected exposures counts, not the expected gap. Undefined
-    where a query holds one group only.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    ``v_j = 1/log2(1 + j)``, for the protected group, or else the largest over all groups. The
+    result includes the mean exposure of each group, which shows the direction of the gap. Tied
+    items receive the mean exposure of the positions they span. Over the draws of a policy, it is
+    the gap of the expected exposures, not the expected gap. Undefined if a query contains only one
+    group.
 
     References
     ----------
@@ -145,18 +91,17 @@ class ExposureGap(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import ExposureGap
+    >>> from equirank.metrics import ExposureGap, exposure_gap
     >>> ExposureGap(by="sex", protected="f")
     ExposureGap(by="sex", protected="f")
+    >>> round(exposure_gap([0.9, 0.5], ["m", "f"]), 4)  # 1/log2(2) - 1/log2(3)
+    0.3691
+    >>> exposure_gap([0.5, 0.5], ["m", "f"])
+    0.0
     """
 
-    of_expectation: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
-
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
         total = slots.sum_by_group(exposure, codes, len(labels))
@@ -171,67 +116,3 @@ class ExposureGap(GroupMetric):
             return Values(gaps[:, code], means, labels)
         filled = np.where(np.isnan(gaps), -1.0, gaps).max(axis=1)
         return Values(np.where(filled < 0, np.nan, filled), means, labels)
-
-
-def exposure_gap(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between a group's mean exposure and that of everyone else.
-
-    The formula and its reference stand with `ExposureGap`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its mean exposure, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import exposure_gap
-    >>> round(exposure_gap([0.9, 0.5], ["m", "f"]), 4)  # 1/log2(2) - 1/log2(3)
-    0.3691
-    >>> exposure_gap([0.5, 0.5], ["m", "f"])
-    0.0
-    """
-    metric = ExposureGap(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -1,4 +1,4 @@
-"""FA*IR test: whether every prefix holds as many of the protected as chance would give it."""
+"""FA*IR test: whether every prefix contains enough items of the protected group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,25 +23,25 @@ __all__ = ["FAStarIRResult", "FAStarIRTest", "fa_star_ir_test"]
 
 @dataclass(frozen=True, eq=False)
 class FAStarIRResult:
-    """What the test found in one list.
+    """Result of the FA*IR test of one list.
 
     Attributes
     ----------
     passed : bool
-        Whether no prefix holds fewer of the protected than its minimum.
+        Whether every prefix contains at least its minimum of the protected group.
     first_failing_prefix : int or None
-        Length of the first prefix that does; None where the list passed.
+        Length of the first prefix below its minimum; None if the list passed.
     p_value : float
-        Exact chance that the smallest ``F(count_j; j, p)`` over the prefixes of a fair list is at
-        most that of this list. The adjusted test passes where it lies above alpha.
+        Exact probability that the smallest ``F(count_j; j, p)`` over the prefixes of a fair list is
+        at most that of this list. The adjusted test passes if it is above alpha.
     p : float
-        Chance of a protected item at each place of a fair list.
+        Probability of a protected item at each position of a fair list.
     alpha : float
-        Level asked for.
+        Level of the test.
     alpha_range : tuple of float
-        The levels ``low <= level < high`` of a single prefix that give the table used.
+        The levels ``low <= level < high`` of a single prefix that yield the table used.
     counts, minimum : ndarray
-        Protected items in each prefix 1, 2, ..., and how many there must be.
+        Number of protected items in each prefix 1, 2, ..., and its minimum.
     """
 
     passed: bool
@@ -56,32 +56,31 @@ class FAStarIRResult:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class FAStarIRTest(GroupMetric):
-    """Whether every prefix holds as many of a group as chance would give it: 1 passed, 0 failed.
+    """FA*IR test: whether every prefix contains as many items of a group as expected by chance.
 
-    A prefix of j places needs at least m(j) items of the group, the smallest m with ``F(m; j, p) >
-    alpha'``, F the binomial distribution function. Since every prefix is a test, alpha' is lowered
-    until the exact chance that a fair list fails anywhere is at most alpha (``adjusted``): the
-    largest table of minimum counts for which that holds. Over many lists it is the share of lists
-    that pass. Without ``protected`` every group is tested against the rest, and the list passes
-    where all of them do.
+    1 is passed, 0 failed. A prefix of j positions needs at least m(j) items of the group, the
+    smallest m with ``F(m; j, p) > alpha'``, with F the binomial distribution function. Since every
+    prefix is a test, alpha' is lowered until the exact probability that a fair list fails anywhere
+    is at most alpha (``adjusted``); the result is the largest table of minimum counts with this
+    property. Over many lists, the value is the share of lists that pass. Without ``protected``,
+    every group is tested against everyone else, and the list passes if all groups do.
 
-    Tied items are placed against the group, so that an order in its favour cannot be claimed; this
-    is neither an expectation nor an expected count. Prefixes end with the cutoff or what is shown.
-    Over draws: the expected metric. Undefined where a query holds one group only (with a given
-    ``p``: none of the group) or shows nothing.
+    Ties are broken against the group; this is neither an expectation nor an expected count.
+    Prefixes end at the cutoff or the last item shown. Over draws: the expected metric. Undefined if
+    a query contains only one group (with a given ``p``: nobody of the group) or shows nothing.
 
     Parameters
     ----------
     p : float, optional
-        Chance of the group at each place; None takes its share of the whole list. Needs
+        Probability of the group at each position; None takes its share of the whole list. Requires
         ``protected``.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
     law : {"binomial", "pool"}
-        A fair list draws at every place with chance p, or draws the list's own items without
-        replacement: F is then hypergeometric, and p counts as the nearest number of items.
+        A fair list has probability p at every position, or draws the list's own items without
+        replacement: F is then hypergeometric, and p is rounded to a number of items.
 
     References
     ----------
@@ -99,7 +98,7 @@ class FAStarIRTest(GroupMetric):
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     exact_ties: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds one group only, or shows nothing"
+    why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
     params: ClassVar[Mapping[str, Constraint]] = {
         "p": Optional(Number(0, 1, open_low=True, open_high=True)),
         "alpha": Number(0, 1, open_low=True, open_high=True),
@@ -121,9 +120,9 @@ class FAStarIRTest(GroupMetric):
             )
 
     def minimum(self, k: int, p: float, n: int) -> "Minimum":
-        """Return the table of minimum counts of prefixes 1 to k, and the levels that give it.
+        """Return the minimum counts of prefixes 1 to k, and the levels that yield them.
 
-        ``n`` is the length of the list, which the law of a pool needs.
+        ``n`` is the length of the list, for the law of a pool.
         """
         from ...kernels import fa_star_ir_minimums as kernel
 
@@ -133,7 +132,7 @@ class FAStarIRTest(GroupMetric):
         return (kernel.adjusted_table if self.adjusted else kernel.table)(k, p, float(self.alpha))
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return 1 where the list passes for the group, 0 where it fails (query x wanted group)."""
+        """Return 1 if the list passes for the group, 0 if it fails (query x wanted group)."""
         columns = [self._passes(slots, codes == code) for code in wanted.tolist()]
         return np.stack(columns, axis=1)
 
@@ -150,8 +149,8 @@ class FAStarIRTest(GroupMetric):
         flat = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
         begin = np.zeros(len(limit), dtype=np.int64)
         begin[defined] = starts[kind.ravel()]
-        place = np.arange(len(counts)) - np.repeat(offsets[:-1], np.diff(offsets))
-        needed = flat[np.repeat(begin, np.diff(offsets)) + place]
+        position = np.arange(len(counts)) - np.repeat(offsets[:-1], np.diff(offsets))
+        needed = flat[np.repeat(begin, np.diff(offsets)) + position]
         missed = segment_sum((counts < needed).astype(np.int64), offsets)
         return np.where(defined, (missed == 0).astype(np.float64), np.nan)
 
@@ -163,9 +162,9 @@ class FAStarIRTest(GroupMetric):
     def _counts(
         slots: Slots, member: np.ndarray, limit: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        query, place, offsets = prefix_places(limit)
+        query, length, offsets = prefix_places(limit)
         first = slots.offsets[:-1][query]
-        return least_counts(member, first + place - 1, first, slots.lo, slots.hi), offsets
+        return least_counts(member, first + length - 1, first, slots.lo, slots.hi), offsets
 
     def result(self, ranking: Ranking, query: Any = None) -> FAStarIRResult:
         """Test one list of a ranking with one draw.
@@ -173,9 +172,9 @@ class FAStarIRTest(GroupMetric):
         Parameters
         ----------
         ranking : Ranking
-            What was decided.
+            The ranking to test.
         query : label, optional
-            Which list; may be left out where there is only one.
+            The list to test; optional if there is only one.
 
         Examples
         --------
@@ -205,14 +204,14 @@ class FAStarIRTest(GroupMetric):
             )
         counts, _ = self._counts(slots, member, limit)
         minimum = self.minimum(int(limit[0]), share, len(member))
-        chance = p_value(counts, share)
+        probability = p_value(counts, share)
         if self.law == "pool":
-            chance = pool_p_value(counts, len(member), round(share * len(member)))
+            probability = pool_p_value(counts, len(member), round(share * len(member)))
         failing = np.flatnonzero(counts < minimum.counts)
         return FAStarIRResult(
             passed=len(failing) == 0,
             first_failing_prefix=int(failing[0]) + 1 if len(failing) else None,
-            p_value=chance,
+            p_value=probability,
             p=share,
             alpha=float(self.alpha),
             alpha_range=(minimum.low, minimum.high),
@@ -232,34 +231,34 @@ def fa_star_ir_test(
     adjusted: bool = True,
     law: str = "binomial",
 ) -> FAStarIRResult:
-    """Test whether every prefix of one list holds as many of a group as chance would give it.
+    """Test whether every prefix of one list contains enough items of a group.
 
-    The formula and its reference stand with `FAStarIRTest`, the object this calls, which also takes
-    many lists. Ties are broken against the protected.
+    `FAStarIRTest` states the formula and the reference, and tests many lists. Ties are broken
+    against the protected group.
 
     Parameters
     ----------
     y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking` of one list.
+        Scores, higher scores rank first; or a `Ranking` of one list.
     sensitive_features : array-like
         The group of each row.
     protected : label
-        The group that is tested.
+        The group to test.
     p : float, optional
-        Chance of the group at each place of a fair list; None takes its share of the list.
+        Probability of the group at each position of a fair list; None takes its share of the list.
     alpha : float
-        Chance at most that a fair list fails.
+        Largest probability that a fair list fails.
     k : int, optional
         Cutoff: prefixes longer than k are not tested.
     adjusted : bool
-        Correct for testing every prefix; else each prefix alone is tested at alpha.
+        Correct for testing every prefix; otherwise each prefix alone is tested at alpha.
     law : {"binomial", "pool"}
-        Draws with chance p at every place, or of the list's own items without replacement.
+        Probability p at every position, or draws of the list's own items without replacement.
 
     Returns
     -------
     FAStarIRResult
-        With ``passed``, ``first_failing_prefix`` and ``p_value``, and the counts behind them.
+        With ``passed``, ``first_failing_prefix``, ``p_value``, and the counts of each prefix.
 
     Examples
     --------

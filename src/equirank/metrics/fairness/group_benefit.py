@@ -1,4 +1,4 @@
-"""Group benefit: by how much the scores of a group exceed those of everyone else."""
+"""Group benefit: score differences between groups, and preferences between rankers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,18 +12,18 @@ from ...core.slots import Slots
 from ...core.table import Table
 from ...kernels.segments import segment_sum
 
-__all__ = ["GroupBenefit", "GroupPreferences", "group_benefit", "group_preferences"]
+__all__ = ["GroupBenefit", "GroupPreferences", "group_preferences"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupBenefit(GroupMetric):
-    """How much higher a group scores than everyone else, summed over pairs: 0 is equal.
+    """Group benefit: the sum of score differences between a group and everyone else; 0 is equal.
 
-    ``B_z = sum over a in z, b not in z of s_a - s_b``. It reads scores, not places, and is in their
-    unit: ties, rows not shown and draws do not change it, other scales do. With ``protected`` the
-    benefit of that group, else the smallest over groups, which is never above 0: two groups have
-    opposite benefits. Any finite value is possible; higher is better for the group. Undefined where
-    a query holds one group only.
+    ``B_z = sum over a in z, b not in z of s_a - s_b``. It depends on the scores, not on positions,
+    and has their unit: ties, rows that are not shown and draws do not change it, but the scale
+    does. The value is the benefit of the protected group, or else the smallest of all groups, which
+    is never above 0, since two groups have opposite benefits. Any finite value is possible; higher
+    is better for the group. Undefined if a query contains only one group.
 
     References
     ----------
@@ -32,9 +32,11 @@ class GroupBenefit(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupBenefit
+    >>> from equirank.metrics import GroupBenefit, group_benefit
     >>> GroupBenefit(protected="f")
     GroupBenefit(protected="f")
+    >>> group_benefit([3, 1, 0], ["a", "b", "b"], protected="a")  # (3 - 1) + (3 - 0)
+    5.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive", "score"})
@@ -57,7 +59,7 @@ class GroupBenefit(GroupMetric):
 
 @dataclass(frozen=True)
 class GroupPreferences:
-    """What `group_preferences` found.
+    """Result of `group_preferences`.
 
     Attributes
     ----------
@@ -88,15 +90,15 @@ def group_preferences(
     Parameters
     ----------
     rankers : mapping
-        The group, and the scores its ranker gives to every row. All must be on one scale.
+        The scores that each group's ranker predicts for every row, by group, on one scale.
     sensitive_features : array-like
         The group of each row.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        The query of each row; None makes all rows one list.
     parity : array-like, optional
-        The scores of the ranker that all groups would share.
+        The scores of a ranker that all groups share.
     tol : float
-        What two benefits may differ by, relative to the larger.
+        Tolerance for differences between two benefits, relative to the larger.
 
     Returns
     -------
@@ -115,21 +117,27 @@ def group_preferences(
     (True, True)
     """
     shared = [] if parity is None else [("parity", parity)]
-    benefits = [
-        (name, group_benefit(score, sensitive_features, qid=qid, return_groups=True)[1])
-        for name, score in [*rankers.items(), *shared]
-    ]
+    benefits = []
+    for name, score in [*rankers.items(), *shared]:
+        _, benefit = score_arrays(
+            GroupBenefit(),
+            y_score=score,
+            sensitive_features=sensitive_features,
+            qid=qid,
+            return_groups=True,
+        )
+        benefits.append((name, benefit))
     groups = list(benefits[0][1]) if benefits else []
-    place = {str(name): at for at, name in enumerate(rankers)}
-    if not groups or set(place) != {str(group) for group in groups}:
+    index = {str(name): at for at, name in enumerate(rankers)}
+    if not groups or set(index) != {str(group) for group in groups}:
         raise DataError(
             f"rankers must name each group ({', '.join(map(repr, groups))}) once, "
             f"got {', '.join(map(repr, rankers)) or 'none'}"
         )
 
     def content(group: Any, others: list[tuple[Any, dict[Any, float]]]) -> bool:
-        """Return whether a group has at least as much under its own ranker as under others."""
-        own = benefits[place[str(group)]][1][group]
+        """Return whether a group's benefit is at least as large under its own ranker."""
+        own = benefits[index[str(group)]][1][group]
         return all(o[group] - own <= tol * max(abs(own), abs(o[group])) for _, o in others)
 
     cells = [(group, name, some[group]) for group in groups for name, some in benefits]
@@ -140,60 +148,4 @@ def group_preferences(
         benefit=Table(
             {"group": names[0], "ranker": names[1], "benefit": [cell[2] for cell in cells]}
         ),
-    )
-
-
-def group_benefit(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the sum of score differences between a group and everyone else.
-
-    The formula and its reference stand with `GroupBenefit`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group whose benefit is wanted; without it the smallest benefit counts.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its benefit.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_benefit
-    >>> group_benefit([3, 1, 0], ["a", "b", "b"], protected="a")  # (3 - 1) + (3 - 0)
-    5.0
-    """
-    metric = GroupBenefit(protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
     )

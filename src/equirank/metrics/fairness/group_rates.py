@@ -1,42 +1,43 @@
-"""Calibration gap: how far the relevance of groups differs among items ranked alike."""
+"""Gaps between groups in calibration and in recall."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Integer, Number
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.prefixes import expected_counts
 from ...kernels.segments import divide
 
-__all__ = ["CalibrationGap", "RecallGap", "calibration_gap", "recall_gap"]
+__all__ = ["CalibrationGap", "RecallGap"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CalibrationGap(GroupMetric):
-    """How far the mean relevance of groups differs among items with like scores: 0 is equal.
+    """Calibration gap: the largest difference between groups in mean relevance at similar scores.
 
-    The list is cut from its top into ``n_bins`` bins of equal count, the first ones longer by one
-    where it does not divide evenly, shared by all groups. In each bin the mean relevance of each
-    group's items is taken, and the largest difference between two groups in any bin counts; with
-    ``protected`` the largest difference of that group and everyone else. The largest difference of
-    each group and everyone else stands beside it. A list shorter than ``n_bins`` has one item in
-    each bin.
+    The list is divided from its top into ``n_bins`` bins of equal size (the first ones have one
+    item more if it does not divide evenly), shared by all groups. The value is the largest
+    difference in mean relevance between two groups in any bin; with ``protected``, between that
+    group and everyone else. The result includes the largest difference between each group and
+    everyone else. A list shorter than ``n_bins`` has one item per bin.
 
-    Tied items lie in the bins of their block by their chance, so that means are those of expected
-    sums over expected counts, not the mean over orders; items not shown lie tied behind all others.
-    Over draws: the expected metric. Undefined where no bin holds items of two groups. At most the
-    largest relevance.
+    Tied items count in the bins of their block with their probability, so means are expected sums
+    divided by expected counts, not means over orders. Items that are not shown are tied below all
+    others. Over draws: the expected metric. Undefined if no bin contains items of two groups. The
+    maximum is the largest relevance.
 
     Parameters
     ----------
     n_bins : int
         Number of bins.
+    protected : label, optional
+        The group to compare with everyone else; without it, any two groups are compared.
 
     References
     ----------
@@ -45,27 +46,30 @@ class CalibrationGap(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import CalibrationGap
+    >>> from equirank.metrics import CalibrationGap, calibration_gap
     >>> CalibrationGap(n_bins=5)
     CalibrationGap(n_bins=5)
+    >>> calibration_gap([1, 0, 0, 0], [4, 3, 2, 1], list("abab"), n_bins=2)  # 1 - 0 in the first
+    1.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     takes_k: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "no bin holds items of two groups"
+    why_undefined: ClassVar[str] = "no bin contains items of two groups"
     params: ClassVar[Mapping[str, Constraint]] = {"n_bins": Integer(1)}
 
     n_bins: int = 10
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query and each group's largest difference from the rest."""
+        """Return the value of each query and each group's largest difference from everyone else."""
         codes, labels = slots.groups(self.by)
-        worth = slots.y.astype(np.float64)
+        relevance = slots.y.astype(np.float64)
         people = [self._in_bins(slots, codes == code) for code in range(len(labels))]
         total = [
-            self._in_bins(slots, np.where(codes == code, worth, 0.0)) for code in range(len(labels))
+            self._in_bins(slots, np.where(codes == code, relevance, 0.0))
+            for code in range(len(labels))
         ]
         n, sums = np.stack(people), np.stack(total)
         means = divide(sums, n)
@@ -80,7 +84,7 @@ class CalibrationGap(GroupMetric):
         return Values(value, groups, labels)
 
     def _in_bins(self, slots: Slots, values: np.ndarray) -> np.ndarray:
-        """Add up values in each query's bins, ties spread evenly (query x bin)."""
+        """Return the sums of values in each query's bins, ties spread evenly (query x bin)."""
         n_bins = min(self.n_bins, int(slots.sizes.max()))
         short, longer = np.divmod(slots.sizes, n_bins)
         bins = np.arange(1, n_bins + 1)
@@ -95,89 +99,27 @@ class CalibrationGap(GroupMetric):
         return np.diff(running.reshape(edge.shape), axis=1, prepend=0.0)
 
 
-def calibration_gap(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    n_bins: int = 10,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the largest difference between groups in mean relevance among like scores.
-
-    The formula and its reference stand with `CalibrationGap`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it any two groups are compared.
-    n_bins : int
-        Number of bins of equal count.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its largest difference from everyone else.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import calibration_gap
-    >>> calibration_gap([1, 0, 0, 0], [4, 3, 2, 1], list("abab"), n_bins=2)  # 1 - 0 in the first
-    1.0
-    """
-    metric = CalibrationGap(n_bins=n_bins, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RecallGap(GroupMetric):
-    """How far a group's relevant items are found more or less often than others: 0 is equal.
+    """Recall gap: the difference in recall at k between a group and everyone else.
 
-    ``| R@k(G) - R@k(rest) |`` with ``R@k(G) = |relevant of G among the first k| / |relevant of G|``
-    (equal opportunity at k); for the protected group, else the largest over all groups.
-    ``rate="false_positive"`` takes the irrelevant items instead, and ``rate="odds"`` the larger of
-    both gaps (equalised odds; the one that is defined where the other is not). The rate of each
-    group stands beside it, with ``"odds"`` its gap.
+    ``| R@k(G) - R@k(rest) |`` with ``R@k(G) = |relevant of G in the top k| / |relevant of G|``
+    (equal opportunity at k), for the protected group, or else the largest over all groups.
+    ``rate="false_positive"`` uses the irrelevant items instead; ``rate="odds"`` takes the larger of
+    both gaps (equalised odds), or the one that is defined. The result includes the rate of each
+    group, with ``"odds"`` its gap.
 
-    Tied items count by their chance to be among the first k, and over the draws of a policy the
-    expected rates count: a metric of the expectation. A group without a relevant (irrelevant) item
-    has no rate; undefined where no group and its rest both have one.
+    Tied items count with their probability of being in the top k, and over the draws of a policy
+    the expected rates count: a metric of the expectation. A group without a relevant (irrelevant)
+    item has no rate. Undefined if there is no group for which the group and everyone else both have
+    a rate.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
     rate : {"recall", "false_positive", "odds"}
-        Which items are looked for: relevant ones, irrelevant ones, or both.
+        The items that are counted: relevant ones, irrelevant ones, or both.
 
     References
     ----------
@@ -185,14 +127,16 @@ class RecallGap(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RecallGap
+    >>> from equirank.metrics import RecallGap, recall_gap
     >>> RecallGap(rate="odds")@10
     RecallGap(rate="odds")@10
+    >>> recall_gap([1, 1, 0, 1], [4, 3, 2, 1], list("aabb"), k=2, return_groups=True)
+    (1.0, {'a': 1.0, 'b': 0.0})
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "a group or everyone else has no item to look for"
+    why_undefined: ClassVar[str] = "a group or everyone else has no item to count"
     params: ClassVar[Mapping[str, Constraint]] = {
         "threshold": Number(low=0.0, open_low=True),
         "rate": Choice("recall", "false_positive", "odds"),
@@ -207,10 +151,10 @@ class RecallGap(GroupMetric):
         inside = slots.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         relevant = slots.y >= self.threshold
         pairs = []
-        for name, looked_for in (("recall", relevant), ("false_positive", ~relevant)):
+        for name, counted in (("recall", relevant), ("false_positive", ~relevant)):
             if self.rate in (name, "odds"):
-                found = slots.sum_by_group(inside * looked_for, codes, len(labels))
-                people = slots.sum_by_group(looked_for.astype(float), codes, len(labels))
+                found = slots.sum_by_group(inside * counted, codes, len(labels))
+                people = slots.sum_by_group(counted.astype(float), codes, len(labels))
                 pairs.append((_gaps(found, people), divide(found, people)))
         gaps = np.fmax(pairs[0][0], pairs[-1][0])
         groups = gaps if self.rate == "odds" else pairs[0][1]
@@ -225,74 +169,3 @@ def _gaps(found: np.ndarray, people: np.ndarray) -> np.ndarray:
     others = people.sum(axis=1, keepdims=True) - people
     rest = divide(found.sum(axis=1, keepdims=True) - found, others)
     return np.abs(divide(found, people) - rest)
-
-
-def recall_gap(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    rate: Literal["recall", "false_positive", "odds"] = "recall",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between a group's recall among the first k and that of everyone else.
-
-    The formula and its reference stand with `RecallGap`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of all groups counts.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    rate : {"recall", "false_positive", "odds"}
-        Look for relevant items, irrelevant ones, or take the larger gap of both.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its rate (with ``rate="odds"`` its gap).
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import recall_gap
-    >>> recall_gap([1, 1, 0, 1], [4, 3, 2, 1], list("aabb"), k=2, return_groups=True)
-    (1.0, {'a': 1.0, 'b': 0.0})
-    """
-    metric = RecallGap(
-        k=k, protected=protected, threshold=threshold, rate=rate, undefined=undefined
-    )
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

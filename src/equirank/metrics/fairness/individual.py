@@ -1,4 +1,4 @@
-"""Nearest neighbours of the points of one list, whatever their order."""
+"""Individual fairness: scores compared between items with similar features."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Integer, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
@@ -16,24 +16,23 @@ from ...kernels.segments import divide, segment_sum
 __all__ = [
     "Consistency",
     "LipschitzViolations",
-    "consistency",
     "features_of",
-    "lipschitz_violations",
     "neighbour_means",
     "scaled_scores",
 ]
 
 
-#: Distances that differ by less than this share are equal.
+#: Distances that differ by less than this relative tolerance are equal.
 SAME = 1e-9
+#: Largest number of distances computed at once.
 CELLS = 1 << 20
 
 
 def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarray:
-    """Return the mean value of the k points nearest to each, itself left out.
+    """Return the mean value of the k points nearest to each point, excluding itself.
 
-    All others where there are fewer than k, NaN where there is none. Points as far away as the
-    k-th share the places that are left, so the order of the rows does not matter. Equal points are
+    With fewer than k other points, all of them count; NaN if there are none. Points at the distance
+    of the k-th share the remaining weight, so the order of rows does not matter. Equal points are
     merged first, so that a list of copies costs no more than any other.
     """
     from scipy.spatial import cKDTree
@@ -71,7 +70,7 @@ def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarra
 
 
 def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the different points, which of them each row is, and how many rows each is."""
+    """Return the distinct points, the index of each row's point, and the rows per point."""
     if points.shape[1] == 0:
         points = np.zeros((len(points), 1))
     packed = np.ascontiguousarray(points + 0.0)
@@ -83,7 +82,7 @@ def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _shells(distance: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say what is closer than the radius, and what is as far away."""
+    """Return masks of the points closer than the radius and of those at its distance."""
     closer = distance < radius * (1 - SAME)
     return closer, (distance <= radius * (1 + SAME)) & ~closer
 
@@ -91,7 +90,7 @@ def _shells(distance: np.ndarray, radius: np.ndarray) -> tuple[np.ndarray, np.nd
 def _sums(
     closer: np.ndarray, tied: np.ndarray, own: np.ndarray, held: np.ndarray, total: np.ndarray
 ) -> np.ndarray:
-    """Count and add up both shells, and say whether the point itself is in the outer one."""
+    """Return counts and sums of both shells, and whether the point itself is in the outer one."""
     return np.stack(
         [
             (held * closer).sum(axis=1),
@@ -104,7 +103,7 @@ def _sums(
 
 
 def scaled_scores(slots: Slots) -> np.ndarray:
-    """Scale the scores of each query to [0, 1]; all 0 where they are equal."""
+    """Return the scores scaled to [0, 1] in each query; all 0 if they are equal."""
     score = slots.score.astype(np.float64)
     low = np.repeat(np.minimum.reduceat(score, slots.offsets[:-1]), slots.sizes)
     high = np.repeat(np.maximum.reduceat(score, slots.offsets[:-1]), slots.sizes)
@@ -129,19 +128,19 @@ def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Consistency(Metric):
-    """How close the score of each item is to the scores of the items most like it: 1 is equal.
+    """Consistency: the similarity of each score to the scores of the nearest items; 1 is equal.
 
-    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, scores scaled
-    to [0, 1] in the query, distances Euclidean between the features as given (so leave the
-    sensitive ones out, and scale the others). An item is not its own neighbour; items as far away
-    as the last neighbour share its place, so the order of rows does not matter; where a query has
-    fewer others, all of them count. A query of equal scores is worth 1. It reads the scores and not
-    the order, so positions and draws do not matter. Undefined for a single item.
+    ``1 - 1/n sum_i | s_i - mean of s_j over the n_neighbors items nearest to i |``, with scores
+    scaled to [0, 1] in the query and Euclidean distances between the features as given (so leave
+    out sensitive features and scale the others). An item is not its own neighbour. Items at the
+    distance of the last neighbour share its weight, so the order of rows does not matter; if a
+    query has fewer other items, all of them count. Equal scores have the value 1. It depends on the
+    scores, not on positions or draws. Undefined for a single item.
 
     Parameters
     ----------
     n_neighbors : int
-        How many neighbours are looked at.
+        Number of neighbours.
 
     References
     ----------
@@ -149,21 +148,27 @@ class Consistency(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import Consistency
+    >>> from equirank.metrics import Consistency, consistency
     >>> Consistency(n_neighbors=5)
     Consistency(n_neighbors=5)
+    >>> X = [[0.0], [0.1], [5.0], [5.1]]
+    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # similar items have equal scores
+    1.0
+    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds a single item"
+    leading_arguments: ClassVar[tuple[str, ...]] = ("n_neighbors",)
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"n_neighbors": Integer(1)}
 
     n_neighbors: int = 10
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         score = scaled_scores(slots)
         means = np.empty(len(score))
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
@@ -173,68 +178,20 @@ class Consistency(Metric):
         return Values(1.0 - away / slots.sizes)
 
 
-def consistency(
-    y_score: Any,
-    X: Any,
-    *,
-    n_neighbors: int = 10,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how close scores are to the scores of the nearest neighbours.
-
-    The formula and its reference stand with `Consistency`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    n_neighbors : int
-        How many neighbours are looked at.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import consistency
-    >>> X = [[0.0], [0.1], [5.0], [5.1]]
-    >>> consistency([1, 1, 0, 0], X, n_neighbors=1)  # likes are scored alike
-    1.0
-    >>> consistency([1, 0, 1, 0], X, n_neighbors=1)
-    0.0
-    """
-    metric = Consistency(n_neighbors=n_neighbors, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class LipschitzViolations(Metric):
-    """How many pairs of items are scored further apart than their features allow: 0 is none.
+    """Share of Lipschitz violations: pairs whose scores differ more than their features allow.
 
-    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, scores scaled to
-    [0, 1] in the query and d the Euclidean distance of the features as given (so leave the
-    sensitive ones out, and scale the others). Equality keeps the bound, and so does a difference
-    of 1e-12. It reads the scores and not the order, so positions and draws do not matter. Undefined
-    for a single item. O(n^2) per query: every pair is looked at.
+    The share of the pairs of a query with ``|s_i - s_j| > slope * d(x_i, x_j)``, with scores scaled
+    to [0, 1] in the query and d the Euclidean distance of the features as given (so leave out
+    sensitive features and scale the others). Differences up to 1e-12 above the bound do not count.
+    It depends on the scores, not on positions or draws. Undefined for a single item. O(n^2) per
+    query, since every pair is compared.
 
     Parameters
     ----------
     slope : float
-        How far apart scores may lie per unit of distance, > 0.
+        Largest allowed difference in score per unit of distance, > 0.
 
     References
     ----------
@@ -242,71 +199,29 @@ class LipschitzViolations(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import LipschitzViolations
+    >>> from equirank.metrics import LipschitzViolations, lipschitz_violations
     >>> LipschitzViolations(slope=2)
     LipschitzViolations(slope=2)
+    >>> X = [[0.0], [0.1], [5.0]]
+    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
+    0.3333
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"features", "score"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds a single item"
+    leading_arguments: ClassVar[tuple[str, ...]] = ("slope",)
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"slope": Number(0.0, open_low=True)}
 
     slope: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         from ...kernels.metric_loops import broken_pairs
 
         points = features_of(slots.data, slots.order)
         broken = broken_pairs(points, scaled_scores(slots), slots.offsets, float(self.slope))
         pairs = slots.sizes * (slots.sizes - 1.0) / 2.0
         return Values(divide(broken, np.asarray(pairs)))
-
-
-def lipschitz_violations(
-    y_score: Any,
-    X: Any,
-    *,
-    slope: float = 1.0,
-    qid: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of pairs whose scores lie further apart than their features allow.
-
-    The formula and its reference stand with `LipschitzViolations`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, scaled to [0, 1] in each query; or a `Ranking` whose data has scores and features.
-    X : array-like, scipy sparse array or data frame
-        The features that are not sensitive, on comparable scales.
-    slope : float
-        How far apart scores may lie per unit of distance, > 0.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    ties : {"average", "stable"}
-        As everywhere; here it changes nothing, since scores are read and not their order.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import lipschitz_violations
-    >>> X = [[0.0], [0.1], [5.0]]
-    >>> round(lipschitz_violations([1, 0, 0], X), 4)  # of three pairs only the first is too close
-    0.3333
-    """
-    metric = LipschitzViolations(slope=slope, undefined=undefined)
-    return score_arrays(metric, y_score=y_score, X=X, qid=qid, ties=ties, per_query=per_query)

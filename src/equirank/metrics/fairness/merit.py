@@ -1,12 +1,12 @@
-"""Disparate impact: how the clicks a group earns per merit compare with everyone else's."""
+"""Exposure per merit, compared between groups and between individuals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Metric, Values, score_arrays
+from ...core.metric import DISCOUNT, GroupMetric, Metric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
@@ -19,29 +19,27 @@ __all__ = [
     "IndividualDisparity",
     "MeritMetric",
     "Shares",
-    "disparate_impact",
-    "disparate_treatment",
-    "group_disparity",
-    "individual_disparity",
 ]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IndividualDisparity(Metric):
-    """How much more attention per merit items draw than items of no more merit: 0 is no excess.
+    """Individual disparity: the mean excess in exposure per merit over items of no more merit.
 
     ``1/|H| sum_{(i, j) in H} max(0, e_i/M_i - e_j/M_j)`` over the ordered pairs of a query with
-    ``M_i >= M_j > 0``, i and j different, where e is the exposure and M the merit (the relevance);
-    two items of equal merit count in both orders, so any difference between them counts. Items
-    without merit are left out. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds fewer than
-    two items of merit. Without an upper bound: it grows as merits shrink. Pairs are never listed:
-    O(n log n).
+    ``M_i >= M_j > 0``, i and j different, where e is the exposure and M the merit (the relevance).
+    Two items of equal merit count in both orders, so any difference between them counts. Items
+    without merit are ignored. Tied items receive the mean exposure of the positions they span, and
+    over the draws of a policy the expected exposures count: a metric of the expectation. Undefined
+    if a query contains fewer than two items with merit. There is no upper bound: the value grows as
+    merits shrink. Pairs are not enumerated: O(n log n).
 
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------
@@ -49,9 +47,13 @@ class IndividualDisparity(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import IndividualDisparity
+    >>> from equirank.metrics import IndividualDisparity, individual_disparity
     >>> IndividualDisparity(discount="zipf")
     IndividualDisparity(discount="zipf")
+    >>> round(individual_disparity([1, 1], [0.9, 0.5]), 4)  # (1 - 1/log2(3) + 0) / 2 pairs
+    0.1845
+    >>> individual_disparity([1, 1], [0.5, 0.5])
+    0.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -59,100 +61,48 @@ class IndividualDisparity(Metric):
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
     of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds fewer than two items of merit"
+    why_undefined: ClassVar[str] = "it contains fewer than two items with merit"
     params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
 
     discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         from ...kernels.metric_loops import positive_parts
 
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
-        kept = np.flatnonzero(slots.y > 0)
-        sizes = np.bincount(slots.query[kept], minlength=slots.n_queries)
+        index = np.flatnonzero(slots.y > 0)
+        sizes = np.bincount(slots.query[index], minlength=slots.n_queries)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
-        merit = slots.y[kept].astype(np.float64)
-        ratio = exposure[kept] / merit
-        rank = np.empty(len(kept), dtype=np.int64)
-        places = np.arange(len(kept)) - np.repeat(offsets[:-1], sizes)
-        rank[sort_within(-ratio, offsets)] = places
+        merit = slots.y[index].astype(np.float64)
+        ratio = exposure[index] / merit
+        rank = np.empty(len(index), dtype=np.int64)
+        position = np.arange(len(index)) - np.repeat(offsets[:-1], sizes)
+        rank[sort_within(-ratio, offsets)] = position
         by_merit = sort_within(-merit, offsets)
         total, pairs = positive_parts(ratio, rank, merit, by_merit, offsets)
         return Values(divide(total, pairs))
 
 
-def individual_disparity(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how much more exposure per merit items draw than items of no more merit.
-
-    The formula and its reference stand with `IndividualDisparity`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import individual_disparity
-    >>> round(individual_disparity([1, 1], [0.9, 0.5]), 4)  # (1 - 1/log2(3) + 0) / 2 pairs
-    0.1845
-    >>> individual_disparity([1, 1], [0.5, 0.5])
-    0.0
-    """
-    metric = IndividualDisparity(k=k, discount=discount, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True)
 class Shares:
-    """Sums over the items of each query and group: what they draw, their merit, their number."""
+    """Sums over the items of each query and group: exposure or impact, merit, and number."""
 
-    drawn: np.ndarray
+    received: np.ndarray
     merit: np.ndarray
     people: np.ndarray
 
     def rest(self) -> "Shares":
         """Return the same sums over everyone else."""
-        others = 1.0 - np.eye(self.drawn.shape[1])
-        return Shares(self.drawn @ others, self.merit @ others, self.people @ others)
+        others = 1.0 - np.eye(self.received.shape[1])
+        return Shares(self.received @ others, self.merit @ others, self.people @ others)
 
     def per_merit(self) -> np.ndarray:
-        """Divide the means, NaN where the merit is 0."""
-        return divide(self.drawn, self.merit)
+        """Return the sum per merit, NaN if the merit is 0."""
+        return divide(self.received, self.merit)
 
     def mean_merit(self) -> np.ndarray:
-        """Return the mean merit, NaN where there is nobody."""
+        """Return the mean merit, NaN for an empty group."""
         return divide(self.merit, self.people)
 
 
@@ -160,10 +110,16 @@ class Shares:
 class MeritMetric(GroupMetric):
     """Base of metrics that compare the exposure per merit of groups.
 
+    The merit of an item is its relevance. Tied items receive the mean exposure of the positions
+    they span, and over the draws of a policy the expected exposures count: a metric of the
+    expectation.
+
     Parameters
     ----------
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -173,16 +129,16 @@ class MeritMetric(GroupMetric):
 
     discount: str | Sequence[float] = "log2"
 
-    def drawn(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
-        """Return what each slot draws: its exposure, unless a metric says otherwise."""
+    def received(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
+        """Return the quantity of each slot that is compared with merit: its exposure."""
         return exposure
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Compare each group with the rest (query x group)."""
+        """Compare each group with everyone else (query x group)."""
         raise TypeError(f"{type(self).__name__} must define compare; MeritMetric is abstract")
 
     def values(self, slots: Slots) -> Values:
-        """Compare every group, or the protected one, with the rest; the worst counts."""
+        """Compare every group, or the protected one, with everyone else; return the worst."""
         codes, labels = slots.groups(self.by)
         exposure = slots.expect(discounts(int(slots.sizes.max()), self.discount, self.k))
 
@@ -190,7 +146,7 @@ class MeritMetric(GroupMetric):
             return slots.sum_by_group(values, codes, len(labels))
 
         group = Shares(
-            total(self.drawn(slots, exposure)), total(slots.y), total(np.ones(len(codes)))
+            total(self.received(slots, exposure)), total(slots.y), total(np.ones(len(codes)))
         )
         compared = self.compare(group, group.rest())
         per_merit = group.per_merit()
@@ -205,20 +161,15 @@ class MeritMetric(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class DisparateImpact(MeritMetric):
-    """How many clicks a group earns per merit, against those of everyone else: 1 is equal.
+    """Disparate impact: the ratio of a group's expected clicks per merit to that of everyone else.
 
     ``(impact(G) / merit(G)) / (impact(rest) / merit(rest))``, means over the items, where the
-    impact of an item is its exposure times its relevance: an item is clicked when it is seen and
-    relevant. For the protected group this is the ratio as published and may exceed 1; without
-    ``protected`` the smallest of all groups counts, which is at most 1. The impact per merit of
-    each group stands beside it. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds one group
-    only, where a merit is 0, and where the rest has no impact.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    impact of an item is its exposure times its relevance: an item is clicked if it is seen and
+    relevant. 1 is equal. For the protected group this is the published ratio, which may exceed 1;
+    without ``protected``, the smallest ratio of all groups, which is at most 1. The result includes
+    the impact per merit of each group. Tied items receive the mean exposure of the positions they
+    span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
+    query contains only one group, if a merit is 0, or if everyone else has no impact.
 
     References
     ----------
@@ -226,110 +177,41 @@ class DisparateImpact(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import DisparateImpact
+    >>> from equirank.metrics import DisparateImpact, disparate_impact
     >>> DisparateImpact(by="sex", protected="f")
     DisparateImpact(by="sex", protected="f")
-    """
-
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
-    why_undefined: ClassVar[str] = (
-        "it holds one group only, a group's merit is 0, or the rest has no impact"
-    )
-
-    def drawn(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
-        """Return the clicks each slot expects."""
-        return exposure * slots.y
-
-    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Divide what a group earns per merit by what the rest does."""
-        return divide(group.per_merit(), rest.per_merit())
-
-
-def disparate_impact(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of a group's exposure times relevance per merit to that of the rest.
-
-    The formula and its reference stand with `DisparateImpact`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the smallest ratio of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its impact per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import disparate_impact
     >>> round(disparate_impact([2, 1], [0.9, 0.5], ["m", "f"]), 4)  # (1/log2(3)) / (2/2)
     0.6309
     >>> value = disparate_impact([2, 1, 1], [3, 2, 1], ["m", "m", "f"], protected="f")
     >>> round(value, 4)  # (1/log2(4)) / ((2/log2(2) + 1/log2(3)) / 3)
     0.5701
     """
-    metric = DisparateImpact(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
+
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    why_undefined: ClassVar[str] = (
+        "it contains only one group, a group's merit is 0, or everyone else has no impact"
     )
+
+    def received(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
+        """Return the expected clicks of each slot."""
+        return exposure * slots.y
+
+    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
+        """Return the ratio of a group's impact per merit to that of everyone else."""
+        return divide(group.per_merit(), rest.per_merit())
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class DisparateTreatment(MeritMetric):
-    """How much attention a group draws per merit, against that of everyone else: 1 is equal.
+    """Disparate treatment: the ratio of a group's exposure per merit to that of everyone else.
 
     ``(exposure(G) / merit(G)) / (exposure(rest) / merit(rest))``, means over the items, with
-    ``exposure = v_pos`` and merit the relevance. Under 1 the group draws less attention than its
-    merit earns. For the protected group this is the ratio as published and may exceed 1; without
-    ``protected`` the smallest of all groups counts, which is at most 1. The exposure per merit of
-    each group stands beside it. Tied items share their places; over the draws of a policy the
-    expected exposures count: a metric of the expectation. Undefined where a query holds one group
-    only, where a merit is 0, and where the rest draws no attention.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    ``exposure = v_pos`` and merit the relevance. Below 1, the group receives less exposure than its
+    merit earns. For the protected group this is the published ratio, which may exceed 1; without
+    ``protected``, the smallest ratio of all groups, which is at most 1. The result includes the
+    exposure per merit of each group. Tied items receive the mean exposure of the positions they
+    span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
+    query contains only one group, if a merit is 0, or if everyone else has no exposure.
 
     References
     ----------
@@ -337,106 +219,36 @@ class DisparateTreatment(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import DisparateTreatment
+    >>> from equirank.metrics import DisparateTreatment, disparate_treatment
     >>> DisparateTreatment(by="sex", protected="f")
     DisparateTreatment(by="sex", protected="f")
-    """
-
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
-    why_undefined: ClassVar[str] = (
-        "it holds one group only, a group's merit is 0, or the rest draws no attention"
-    )
-
-    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Divide what a group draws per merit by what the rest does."""
-        return divide(group.per_merit(), rest.per_merit())
-
-
-def disparate_treatment(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of a group's exposure per merit to that of everyone else.
-
-    The formula and its reference stand with `DisparateTreatment`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the smallest ratio of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import disparate_treatment
     >>> round(disparate_treatment([1, 1], [0.9, 0.5], ["m", "f"]), 4)  # 1/log2(3) to 1/log2(2)
     0.6309
     >>> disparate_treatment([2, 2, 1, 1], [0.5, 0.5, 0.5, 0.5], ["m", "m", "f", "f"], protected="f")
     2.0
     """
-    metric = DisparateTreatment(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
+
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+    why_undefined: ClassVar[str] = (
+        "it contains only one group, a group's merit is 0, or everyone else has no exposure"
     )
+
+    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
+        """Return the ratio of a group's exposure per merit to that of everyone else."""
+        return divide(group.per_merit(), rest.per_merit())
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupDisparity(MeritMetric):
-    """How much more attention per merit the group of more merit draws: 0 is no excess.
+    """Group disparity: the excess in exposure per merit of the group with more merit.
 
-    ``max(0, exposure(G)/merit(G) - exposure(H)/merit(H))``, means per group, where G is the one of
-    more merit among a group and everyone else; only an excess of the stronger side counts. Where
-    the merits are equal (to 1e-12) either may be first, so the larger of both orders counts, the
-    size of the difference. For the protected group against the rest, else the largest over all
-    groups; the exposure per merit of each group stands beside it. Tied items share their places;
-    over the draws of a policy the expected exposures count: a metric of the expectation. Undefined
-    where a query holds one group only and where a merit is 0. Without an upper bound: it grows as
-    merits shrink.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
+    ``max(0, exposure(G)/merit(G) - exposure(H)/merit(H))``, means per group, where G is the side
+    with more merit among a group and everyone else; 0 is no excess. If the merits are equal (to
+    1e-12), the larger of both orders counts, which is the absolute difference. The value is that of
+    the protected group, or else the largest over all groups; the result includes the exposure per
+    merit of each group. Tied items receive the mean exposure of the positions they span, and over
+    draws the expected exposures count: a metric of the expectation. Undefined if a query contains
+    only one group or a merit is 0. There is no upper bound: the value grows as merits shrink.
 
     References
     ----------
@@ -444,12 +256,16 @@ class GroupDisparity(MeritMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupDisparity
+    >>> from equirank.metrics import GroupDisparity, group_disparity
     >>> GroupDisparity(by="sex", protected="f")
     GroupDisparity(by="sex", protected="f")
+    >>> round(group_disparity([1.0, 0.5], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.5 < 0
+    0.0
+    >>> round(group_disparity([1.0, 0.8], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.8
+    0.2113
     """
 
-    why_undefined: ClassVar[str] = "it holds one group only, or a group's merit is 0"
+    why_undefined: ClassVar[str] = "it contains only one group, or a group's merit is 0"
 
     def compare(self, group: Shares, rest: Shares) -> np.ndarray:
         """Return the excess of the side with more merit."""
@@ -458,71 +274,3 @@ class GroupDisparity(MeritMetric):
         equal = np.abs(merit - other) <= 1e-12 * merit
         first = np.where(merit > other, excess, -excess)
         return np.where(equal, np.abs(excess), np.maximum(first, 0.0))
-
-
-def group_disparity(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute how much more exposure per merit the group of more merit draws.
-
-    The formula and its reference stand with `GroupDisparity`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, >= 0: its relevance, or any function of it.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest excess of all groups counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the attention of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its exposure per merit, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_disparity
-    >>> round(group_disparity([1.0, 0.5], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.5 < 0
-    0.0
-    >>> round(group_disparity([1.0, 0.8], [0.9, 0.5], ["m", "f"]), 4)  # 1/1 - (1/log2(3))/0.8
-    0.2113
-    """
-    metric = GroupDisparity(k=k, discount=discount, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -1,4 +1,4 @@
-"""xAUC: whether relevant items of one group beat irrelevant ones of another, and the reverse."""
+"""Gaps between groups in pairwise accuracy and cross-group AUC."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,25 +19,23 @@ __all__ = [
     "GroupPairwiseAccuracy",
     "PairCounts",
     "count_pairs",
-    "cross_group_auc",
-    "group_pairwise_accuracy",
     "pairwise_accuracy_matrix",
 ]
 
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Pairs with the better item in group g and the worse in group h (query x g x h)."""
+    """Counts of pairs with the better item in group g and the worse in group h (query x g x h)."""
 
     wrong: np.ndarray
     total: np.ndarray
 
     def accuracy(self) -> np.ndarray:
-        """Return the share in which the better item stands above, ties half."""
+        """Return the share of pairs in which the better item ranks higher, ties half."""
         return divide(self.total - self.wrong, self.total)
 
     def of(self, group: int) -> np.ndarray:
-        """Return the accuracies of a group against the rest: better, and worse (query x 2)."""
+        """Return a group's accuracies as better and as worse side of pairs with everyone else."""
         others = np.arange(self.total.shape[1]) != group
         sides = [np.s_[:, group, others], np.s_[:, others, group]]
         pairs = np.stack([self.total[side].sum(axis=1) for side in sides], axis=1)
@@ -53,7 +51,13 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AccuracyGap(GroupMetric):
-    """Base of gaps between how often one group's better items win and how often the other's do."""
+    """Base of gaps between the pairwise accuracies of two groups.
+
+    Parameters
+    ----------
+    protected : label, optional
+        The group to compare with everyone else; without it, the largest gap between two groups.
+    """
 
     exact_ties: ClassVar[bool] = False
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -61,11 +65,11 @@ class AccuracyGap(GroupMetric):
     why_undefined: ClassVar[str] = "no two groups have pairs to compare in both directions"
 
     def relevance(self, slots: Slots) -> np.ndarray:
-        """Return the relevance by which items are better or worse."""
+        """Return the relevance that decides which item of a pair is better."""
         return slots.y
 
     def values(self, slots: Slots) -> Values:
-        """Return the largest gap of two groups, or that of the protected group to the rest."""
+        """Return the largest gap between two groups, or that of the protected group."""
         codes, labels = slots.groups(self.by)
         counts = count_pairs(slots, codes, len(labels), self.relevance(slots))
         against = np.stack([counts.of(group) for group in range(len(labels))], axis=1)
@@ -81,19 +85,19 @@ class AccuracyGap(GroupMetric):
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CrossGroupAUC(AccuracyGap):
-    """How far groups differ in how often their relevant items beat irrelevant ones of the other.
+    """xAUC gap: the difference between the cross-group AUC of two groups; 0 is equal.
 
     ``| xAUC(G, H) - xAUC(H, G) |`` with ``xAUC(G, H) = P(score of a relevant item of G > score of
-    an irrelevant one of H)``, ties half, over the pairs of a query. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's xAUC over
-    everyone else. Values lie in [0, 1], 0 is equal. Items not shown stand tied behind those shown.
-    A gap is undefined where one direction has no pairs; the metric where all are. Ties are half
-    pairs before the gap is taken; over draws: the expected gap.
+    an irrelevant one of H)``, ties half, over the pairs of a query. The value is the largest gap
+    between any two groups; with ``protected``, H is everyone else. The result includes the xAUC of
+    each group against everyone else. Values are in [0, 1]. Items that are not shown are tied below
+    those shown. A gap is undefined if one direction has no pairs, and the metric if all gaps are.
+    Ties are half pairs before the gap is taken; over draws: the expected gap.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -102,9 +106,12 @@ class CrossGroupAUC(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import CrossGroupAUC
+    >>> from equirank.metrics import CrossGroupAUC, cross_group_auc
     >>> CrossGroupAUC(threshold=2)
     CrossGroupAUC(threshold=2)
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
@@ -116,85 +123,21 @@ class CrossGroupAUC(AccuracyGap):
         return (slots.y >= self.threshold).astype(np.int64)
 
 
-def cross_group_auc(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between the cross-group AUC of two groups.
-
-    The formula and its reference stand with `CrossGroupAUC`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its xAUC over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import cross_group_auc
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> cross_group_auc(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    """
-    metric = CrossGroupAUC(threshold=threshold, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 OTHERS = "(others)"
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class GroupPairwiseAccuracy(AccuracyGap):
-    """How far groups differ in how often their better items stand above: 0 is equal.
+    """Pairwise accuracy gap: the difference between groups in how often better items rank higher.
 
     ``| A_{G>H} - A_{H>G} |`` where ``A_{G>H}`` is, among the pairs of an item of G and an item of H
-    with ``y_G > y_H``, the share with G's item above, tied pairs half. The largest gap of any two
-    groups counts; with ``protected``, H is everyone else. Beside it stands each group's accuracy
-    over everyone else (inter-group accuracy), which shows who is favoured;
-    `pairwise_accuracy_matrix` gives the full table. Values lie in [0, 1], lower is fairer. Items
-    not shown stand tied behind those shown. A gap is undefined where one direction has no pairs;
-    the metric where all are. Ties are half pairs before the gap is taken; over draws: the expected
-    gap.
+    with ``y_G > y_H``, the share with G's item ranked higher, tied pairs half. The value is the
+    largest gap between any two groups; with ``protected``, H is everyone else. The result includes
+    the accuracy of each group against everyone else (inter-group accuracy), which shows the
+    direction of the gap; `pairwise_accuracy_matrix` returns the full table. Values are in [0, 1],
+    lower is fairer. Items that are not shown are tied below those shown. A gap is undefined if one
+    direction has no pairs, and the metric if all gaps are. Ties are half pairs before the gap is
+    taken; over draws: the expected gap.
 
     References
     ----------
@@ -203,21 +146,26 @@ class GroupPairwiseAccuracy(AccuracyGap):
 
     Examples
     --------
-    >>> from equirank.metrics import GroupPairwiseAccuracy
+    >>> from equirank.metrics import GroupPairwiseAccuracy, group_pairwise_accuracy
     >>> GroupPairwiseAccuracy(by="sex")
     GroupPairwiseAccuracy(by="sex")
+    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
+    1.0
+    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
+    (0.0, {'a': 1.0, 'b': 1.0})
     """
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Matrix(GroupMetric):
-    """The accuracies of all pairs of groups side by side, and of each against the others."""
+    """Accuracies of all pairs of groups, and of each group against everyone else."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     takes_k: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return accuracies and numbers of pairs per query; the value itself says nothing."""
+        """Return accuracies and numbers of pairs per query as groups; the value is 0."""
         codes, labels = slots.groups(self.by)
         counts = count_pairs(slots, codes, len(labels), slots.y)
         others = np.stack([counts.of(group)[:, 0] for group in range(len(labels))], axis=1)
@@ -244,22 +192,22 @@ def pairwise_accuracy_matrix(
     by: str | tuple[str, ...] | None = None,
     ties: Literal["average", "stable"] = "average",
 ) -> Table:
-    """Compute the accuracy of every two groups: the full table behind `GroupPairwiseAccuracy`.
+    """Compute the pairwise accuracy of every two groups, which `GroupPairwiseAccuracy` compares.
 
     Parameters
     ----------
     y_true : array-like
         Relevance, >= 0.
     y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
+        Scores, higher scores rank first; or a `Ranking`.
     sensitive_features : array-like
         The group of each row.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        The query of each row; None makes all rows one list.
     by : str or tuple of str, optional
-        The attribute, or several to cross; may be left out where there is only one.
+        The attribute, or several for their intersection; optional if there is only one.
     ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
+        Treat equal scores as ties, or keep their input order.
 
     Returns
     -------
@@ -306,67 +254,4 @@ def pairwise_accuracy_matrix(
             "queries": np.array([int(there.sum()) for there in defined]),
             "pairs": np.array([round(float(cells[*key, "pairs"].sum())) for key in keys]),
         }
-    )
-
-
-def group_pairwise_accuracy(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the gap between how often better items of two groups stand above.
-
-    The formula and its reference stand with `GroupPairwiseAccuracy`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest gap of two groups counts.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its accuracy over the rest, which shows who is favoured.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import group_pairwise_accuracy
-    >>> y, score = [1, 1, 0, 0], [4, 2, 3, 1]
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "a", "b"])  # |1 - 0|
-    1.0
-    >>> group_pairwise_accuracy(y, score, ["a", "b", "b", "a"], return_groups=True)
-    (0.0, {'a': 1.0, 'b': 1.0})
-    """
-    metric = GroupPairwiseAccuracy(protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
     )

@@ -1,4 +1,4 @@
-"""Profile: a pairwise metric inside a window that slides down the list."""
+"""Pairwise profile: a pairwise metric in a sliding window of positions."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -18,7 +18,7 @@ __all__ = ["pairwise_profile"]
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Windows(Metric):
-    """A metric inside every window, the windows side by side as groups."""
+    """A metric in every window; the windows are returned as groups."""
 
     takes_k: ClassVar[bool] = False
 
@@ -27,7 +27,7 @@ class _Windows(Metric):
     step: int
 
     def check(self, data: RankingData) -> None:
-        """Raise where the metric cannot be measured or no list holds a window."""
+        """Raise if the metric cannot be computed or no list is as long as the window."""
         self.metric.check(data)
         longest = int(np.diff(data.offsets).max())
         if longest < self.window:
@@ -37,7 +37,7 @@ class _Windows(Metric):
             )
 
     def values(self, slots: Slots) -> Values:
-        """Return the metric and its groups in every window, NaN where a list has no such window."""
+        """Return the metric and its groups in every window, NaN if a list has no such window."""
         longest = int(np.diff(slots.data.offsets).max())
         firsts = range(0, longest - self.window + 1, self.step)
         shown = slots.head()
@@ -52,24 +52,24 @@ class _Windows(Metric):
         return Values(np.zeros(slots.n_queries), np.stack(columns, axis=1), tuple(labels))
 
     def _inside(self, slots: Slots, first: int, whole: Slots) -> Values:
-        """Measure the lists cut to one window; a tie block that reaches into it counts whole."""
+        """Return the metric in one window; a tie block that overlaps it counts as a whole."""
         reach = slots.offsets[:-1] + first
         long = slots.sizes >= first + self.window
         begin, end = slots.begin(), slots.end()
         low, high = np.repeat(reach, slots.sizes), np.repeat(reach + self.window, slots.sizes)
-        keep = (begin < high) & (end > low) & np.repeat(long, slots.sizes)
-        index = np.flatnonzero(keep)
-        kept = np.bincount(slots.query[index], minlength=slots.n_queries)[long]
-        offsets = np.concatenate([[0], np.cumsum(kept)])
+        overlaps = (begin < high) & (end > low) & np.repeat(long, slots.sizes)
+        index = np.flatnonzero(overlaps)
+        counts = np.bincount(slots.query[index], minlength=slots.n_queries)[long]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
         codes = {by: codes[index] for by, codes in slots.codes.items()}
         if not len(index):
-            # nothing is that long here: the labels alone are wanted
+            # no list is that long: only the labels are needed
             found = self.metric.values(whole)
-            gone = None if found.groups is None else np.full(found.groups.shape, np.nan)
-            return Values(np.full(slots.n_queries, np.nan), gone, found.labels)
+            missing = None if found.groups is None else np.full(found.groups.shape, np.nan)
+            return Values(np.full(slots.n_queries, np.nan), missing, found.labels)
         lo = hi = None
         if slots.lo is not None and slots.hi is not None:
-            shift = np.repeat(index[offsets[:-1]] - offsets[:-1], kept)
+            shift = np.repeat(index[offsets[:-1]] - offsets[:-1], counts)
             lo, hi = slots.lo[index] - shift, slots.hi[index] - shift
         cut = Slots(slots.data, slots.order[index], offsets, lo, hi, codes=codes)
         found = self.metric.values(cut)
@@ -93,37 +93,37 @@ def pairwise_profile(
     qid: Any = None,
     ties: Literal["average", "stable"] = "average",
 ) -> Table:
-    """Compute a metric inside a window of positions that slides down the list.
+    """Compute a metric in a sliding window of positions.
 
-    Shows where in the list a pairwise error sits. Only pairs inside the window count, with the
-    positions first to first + window - 1; a block of tied items that reaches into the window counts
-    whole, so that the order of rows does not matter. Rows not shown are in no window.
+    The profile shows where in the list pairwise errors occur. Only pairs within the window count,
+    at positions first to first + window - 1. A block of tied items that overlaps the window counts
+    as a whole, so the order of rows does not matter. Rows that are not shown are in no window.
 
     Parameters
     ----------
     metric : Metric or str
         `RankEqualityError`, `RankCalibrationError`, `RankParityError`, `GroupPairwiseAccuracy`,
-        `CrossGroupAUC` or another one that looks at the order of a list.
+        `CrossGroupAUC` or another metric of the order of a list.
     y_true : array-like or None
         Relevance, >= 0; None for a metric that needs none.
     y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
+        Scores, higher scores rank first; or a `Ranking`.
     sensitive_features : array-like
         The group of each row.
     window : int
-        How many positions are looked at, >= 2.
+        Number of positions, >= 2.
     step : int
-        By how much the window moves.
+        Number of positions between windows.
     qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
+        The query of each row; None makes all rows one list.
     ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
+        Treat equal scores as ties, or keep their input order.
 
     Returns
     -------
     Table
         A row per window: its ``first`` and ``last`` position, the mean ``value`` over the
-        ``queries`` where it is defined, and that of each group, ``value of`` the group.
+        ``queries`` where it is defined, and that of each group (``value of`` the group).
 
     References
     ----------

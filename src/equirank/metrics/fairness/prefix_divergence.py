@@ -1,4 +1,4 @@
-"""What rND, rKL and rRD share: cut points, expected counts in prefixes, and the normaliser."""
+"""rND, rKL and rRD: group shares in prefixes compared with those of the whole list."""
 
 import math
 import warnings
@@ -10,7 +10,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Integer
 from ...core.slots import Slots
 from ...kernels.prefixes import (
@@ -26,16 +26,16 @@ from ...kernels.prefixes import (
 )
 from ...kernels.segments import divide, segment_sum
 
-__all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric", "rkl", "rnd", "rrd"]
+__all__ = ["RKL", "RND", "RRD", "Cuts", "Distance", "PrefixMetric"]
 
 
-#: Distance of a prefix from the whole list: of (count, cut, n, size).
+#: Distance of a prefix from the whole list, a function of (count, cut, n, size).
 Distance = Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """The cut points of every query and the group counts there."""
+    """Cut points of every query and the group counts there."""
 
     query: np.ndarray
     cut: np.ndarray
@@ -54,12 +54,14 @@ class PrefixMetric(GroupMetric):
     Parameters
     ----------
     step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
+        Prefixes have step, 2 step, ... items; a prefix of one item never counts.
     normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
+        Divisor of the sum: its value for the worst list sorted by group, its true maximum over all
+        lists, its value with the protected group last, or 1.
     discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+        Weight of a prefix: ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its code.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
@@ -68,7 +70,10 @@ class PrefixMetric(GroupMetric):
         "discount": Choice("paper", "code"),
     }
     exact_ties: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds one group only, or is too short for a prefix to differ"
+    leading_arguments: ClassVar[tuple[str, ...]] = ("qid", "protected", "step")
+    why_undefined: ClassVar[str] = (
+        "it contains only one group, or is too short for a prefix to differ"
+    )
 
     step: int = 10
     normalizer: Literal["extremes", "exact", "last", "none"] = "extremes"
@@ -76,7 +81,7 @@ class PrefixMetric(GroupMetric):
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        """1 is the most only where the sum is divided by its largest value."""
+        """Bounds of the values; the upper bound is 1 if the sum is divided by its maximum."""
         return (0.0, 1.0) if self.normalizer in ("extremes", "exact") else (0.0, math.inf)
 
     def cuts(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> Cuts:
@@ -122,7 +127,7 @@ class PrefixMetric(GroupMetric):
         return divide(value, worst, defined)
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return each wanted group's value against the rest (query x wanted group)."""
+        """Return each wanted group's value against everyone else (query x wanted group)."""
         cuts = self.cuts(slots, codes, wanted)
         columns = [self.against_rest(cuts, j, self.distance()) for j in range(len(wanted))]
         return np.stack(columns, axis=1)
@@ -152,29 +157,24 @@ class PrefixMetric(GroupMetric):
         )
 
 
-#: Sorted lists are searched over all sets of groups, which doubles with each group.
+#: Largest number of groups: sorted lists are searched over all sets of groups.
 MOST_GROUPS = 10
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RKL(PrefixMetric):
-    """How far the mix of groups in the first places diverges from the whole list: 0 is equal.
+    """rKL: the discounted divergence of group shares in prefixes from those of the whole list.
 
-    ``rKL = 1/Z sum_k (1/log2 k) KL(shares in first k || shares in all)`` in bits over k = step,
-    2 step, ..., with 0 log 0 = 0. Without ``protected`` all groups enter at once; with it, the
-    group and everyone else. Z is the largest value over the lists sorted by group, which is the
-    true maximum (brute force). Tied items count by the expected number in each prefix. Undefined
-    where a query holds one group only. Over draws: the expected metric.
+    ``rKL = 1/Z sum_k (1/log2 k) KL(shares in first k || shares in all)`` in bits over k = step, 2
+    step, ..., with 0 log 0 = 0; 0 is equal. Without ``protected``, all groups are compared at once;
+    with it, the group and everyone else. Z is the largest value over the lists sorted by group,
+    which is the true maximum (verified by brute force). Tied items count with the expected number
+    in each prefix. Undefined if a query contains only one group. Over draws: the expected metric.
 
     Parameters
     ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    protected : label, optional
+        The group to compare with everyone else; without it, all groups are compared at once.
 
     References
     ----------
@@ -182,17 +182,21 @@ class RKL(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RKL
+    >>> from equirank.metrics import RKL, rkl
     >>> RKL(step=5)@50
     RKL(step=5)@50
+    >>> rkl([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)
+    1.0
+    >>> round(rkl([6, 5, 4, 3, 2, 1], list("abcaab"), step=3), 4)
+    0.1383
     """
 
     def distance(self) -> Distance:
-        """Return the divergence of one group and the rest."""
+        """Return the divergence of a group and everyone else."""
         return two_group_divergence
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         values = super().values(slots)
         codes, labels = slots.groups(self.by)
         if self.protected is not None or len(labels) <= 2:
@@ -223,103 +227,15 @@ class RKL(PrefixMetric):
         return values._replace(value=value)
 
 
-def rkl(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rKL, the discounted divergence of group shares in prefixes.
-
-    The formula and its reference stand with `RKL`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it all groups are compared at once.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rkl
-    >>> rkl([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)
-    1.0
-    >>> round(rkl([6, 5, 4, 3, 2, 1], list("abcaab"), step=3), 4)
-    0.1383
-    """
-    metric = RKL(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RND(PrefixMetric):
-    """How far a group's share of the first places lies from its share of all: 0 is equal.
+    """rND: the discounted difference between a group's share of prefixes and of the whole list.
 
     ``rND = 1/Z sum_k (1/log2 k) | |S+ in first k| / k - |S+| / N |`` over k = step, 2 step, ...; N
-    and the share are of the whole list also under a cutoff. Tied items count by the expected number
-    in each prefix, so a list tied throughout scores 0. Without ``protected`` the worst group
-    counts. Undefined where a query holds one group only or no prefix can differ. The default
-    normaliser is the true maximum (found by brute force and dynamic programming). Over draws: the
-    expected metric.
-
-    Parameters
-    ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    and the share refer to the whole list, also with a cutoff. 0 is equal. Tied items count with the
+    expected number in each prefix, so a fully tied list has the value 0. Undefined if a query
+    contains only one group or no prefix can differ. The default normaliser is the true maximum
+    (verified by brute force and dynamic programming). Over draws: the expected metric.
 
     References
     ----------
@@ -327,9 +243,13 @@ class RND(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RND
+    >>> from equirank.metrics import RND, rnd
     >>> RND(step=5)@50
     RND(step=5)@50
+    >>> rnd([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)  # as unfair as can be
+    1.0
+    >>> rnd([5, 4, 3, 2], ["a", "b", "a", "b"], step=2)
+    0.0
     """
 
     def distance(self) -> Distance:
@@ -337,104 +257,16 @@ class RND(PrefixMetric):
         return share_distance
 
 
-def rnd(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "extremes",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rND, the discounted difference of a group's shares in prefixes.
-
-    The formula and its reference stand with `RND`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rnd
-    >>> rnd([5, 4, 3, 2], ["a", "a", "b", "b"], step=2)  # as unfair as can be
-    1.0
-    >>> rnd([5, 4, 3, 2], ["a", "b", "a", "b"], step=2)
-    0.0
-    """
-    metric = RND(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RRD(PrefixMetric):
-    """How far the ratio of a group to the others in the first places lies from that of all.
+    """rRD: the discounted difference of a group's ratio to everyone else in prefixes and the list.
 
     ``rRD = 1/Z sum_k (1/log2 k) | |S+_k| / |S-_k| - |S+| / |S-| |`` over k = step, 2 step, ...; a
-    term with a zero denominator takes the ratio 0. Only meaningful while the protected group is the
-    minority: a warning says so otherwise. Tied items count by the expected number in each prefix.
-    Lists sorted by group are not the worst ones here, so the default normaliser is the exact
-    maximum. Undefined where a query holds one group only. Under ties the value may exceed 1: the
-    ratio drops to 0 where nobody else is left, which an expected count just misses. Over draws: the
-    expected metric.
-
-    Parameters
-    ----------
-    step : int
-        The prefixes are the first step, 2 step, ... items; a prefix of one item never counts.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by: its value for the worst list sorted by group, its true maximum
-        over all lists, its value with the protected last, or nothing.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its authors' code.
+    ratio with denominator 0 is 0. It is meaningful only if the protected group is the minority;
+    otherwise a warning is raised. Tied items count with the expected number in each prefix. Lists
+    sorted by group are not the worst ones here, so the default normaliser is the exact maximum.
+    Undefined if a query contains only one group. With ties the value may exceed 1: the ratio is 0
+    if nobody else is left, which an expected count just misses. Over draws: the expected metric.
 
     References
     ----------
@@ -442,16 +274,18 @@ class RRD(PrefixMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RRD
+    >>> from equirank.metrics import RRD, rrd
     >>> RRD(step=5)@50
     RRD(step=5)@50
+    >>> rrd([6, 5, 4, 3, 2, 1], list("abbabb"), protected="a", step=3)
+    0.0
     """
 
     normalizer: Literal["extremes", "exact", "last", "none"] = "exact"
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]
-        """Expected counts of tied items fall between the counts of lists, and may exceed 1."""
+        """Bounds of the values; none above, since expected counts of tied items may exceed 1."""
         return (0.0, math.inf)
 
     def distance(self) -> Distance:
@@ -459,7 +293,7 @@ class RRD(PrefixMetric):
         return ratio_distance
 
     def check(self, data: RankingData) -> None:
-        """Warn where a group that is looked at is not the minority."""
+        """Warn if a compared group is not the minority."""
         super().check(data)
         attribute = data.attribute(self.by)
         share = np.bincount(attribute.codes, minlength=len(attribute.categories)) / data.n_rows
@@ -472,78 +306,3 @@ class RRD(PrefixMetric):
                 EquirankWarning,
                 stacklevel=4,
             )
-
-
-def rrd(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    step: int = 10,
-    k: int | None = None,
-    normalizer: Literal["extremes", "exact", "last", "none"] = "exact",
-    discount: Literal["paper", "code"] = "paper",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute rRD, the discounted difference of a group's ratio to the others in prefixes.
-
-    The formula and its reference stand with `RRD`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    step : int
-        The prefixes are the first step, 2 step, ... items.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    normalizer : {"extremes", "exact", "last", "none"}
-        What the sum is divided by.
-    discount : {"paper", "code"}
-        Prefixes count ``1/log2(k)`` or ``1/log2(k + 1)``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rrd
-    >>> rrd([6, 5, 4, 3, 2, 1], list("abbabb"), protected="a", step=3)
-    0.0
-    """
-    metric = RRD(
-        k=k,
-        step=step,
-        normalizer=normalizer,
-        discount=discount,
-        protected=protected,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -1,12 +1,12 @@
-"""Rank calibration error: how often pairs that a group takes part in are misordered."""
+"""Rank parity, equality and calibration errors: shares of a group's pairs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import GroupMetric, score_arrays
+from ...core.metric import GroupMetric
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
@@ -16,29 +16,38 @@ __all__ = [
     "RankCalibrationError",
     "RankEqualityError",
     "RankParityError",
-    "rank_calibration_error",
-    "rank_equality_error",
-    "rank_parity_error",
 ]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RankCalibrationError(GroupMetric):
-    """How often pairs with an item of a group stand in the wrong order: 0 is never.
-
-    Over the pairs with at least one item of the group, both in the group included, the share that
-    is misordered; a tied pair is half wrong. (The denominator printed in the paper is a misprint.)
-    A pair of equal relevance is never wrong but stays in the denominator, as published;
-    ``denominator="comparable"`` drops it, which is needed where there are few grades. Without
-    ``protected`` the worst group counts. Values lie in [0, 1], lower is better. Items not shown
-    stand tied behind those shown. Undefined for a single item (or without a comparable pair);
-    defined for a query of one group. Ties are half pairs before the worst group is taken; over
-    draws: the expected metric.
+class RankError(GroupMetric):
+    """Base of shares of misordered pairs of a group.
 
     Parameters
     ----------
     denominator : {"all", "comparable"}
-        All pairs with an item of the group, or only those that differ in relevance.
+        All pairs of the group that the metric compares, or only those that differ in relevance.
+    """
+
+    exact_ties: ClassVar[bool] = False
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
+    takes_k: ClassVar[bool] = False
+    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
+
+    denominator: Literal["all", "comparable"] = "all"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RankCalibrationError(RankError):
+    """Rank calibration error: the share of misordered pairs among those with an item of a group.
+
+    Over the pairs with at least one item of the group, also with both, the share that is
+    misordered; a tied pair is half wrong. (The denominator printed in the paper is a misprint.) A
+    pair of equal relevance is never wrong but counts in the denominator, as published;
+    ``denominator="comparable"`` excludes it, which is needed with few grades. Values are in [0, 1],
+    lower is better. Items that are not shown are tied below those shown. Undefined for a single
+    item (or without a comparable pair); defined for a query of one group. Ties are half pairs
+    before the worst group is taken; over draws: the expected metric.
 
     References
     ----------
@@ -47,21 +56,18 @@ class RankCalibrationError(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RankCalibrationError
+    >>> from equirank.metrics import RankCalibrationError, rank_calibration_error
     >>> RankCalibrationError(denominator="comparable")
     RankCalibrationError(denominator="comparable")
+    >>> # 1 of the 2 pairs with a is misordered
+    >>> rank_calibration_error([0, 2, 1], [0.5, 0.9, 0.1], ["a", "b", "b"], protected="a")
+    0.5
     """
 
-    exact_ties: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
-    takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds no pair to compare"
-    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
-
-    denominator: Literal["all", "comparable"] = "all"
+    why_undefined: ClassVar[str] = "it contains no pair to compare"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of misordered pairs among those each wanted group takes part in."""
+        """Return the share of misordered pairs among those with an item of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
         counts = count_pairs(slots, codes, n_groups, slots.y)
         size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)[:, wanted]
@@ -73,92 +79,22 @@ class RankCalibrationError(GroupMetric):
 
 
 def _with_group(table: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Add up the pairs that each group takes part in, from pairs by two groups."""
+    """Return the number of pairs with an item of each group, from pairs by two groups."""
     both = table[:, wanted, wanted]
     return table.sum(axis=2)[:, wanted] + table.sum(axis=1)[:, wanted] - both
 
 
-def rank_calibration_error(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    denominator: Literal["all", "comparable"] = "all",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of misordered pairs among those a group takes part in.
-
-    The formula and its reference stand with `RankCalibrationError`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    denominator : {"all", "comparable"}
-        Whether pairs of equal relevance, which are never wrong, count in the denominator.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rank_calibration_error
-    >>> # 1 of the 2 pairs with a is misordered
-    >>> rank_calibration_error([0, 2, 1], [0.5, 0.9, 0.1], ["a", "b", "b"], protected="a")
-    0.5
-    """
-    metric = RankCalibrationError(denominator=denominator, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
-class RankEqualityError(GroupMetric):
-    """How often a group's items stand above better ones of other groups: 0 is never.
+class RankEqualityError(RankError):
+    """Rank equality error: how often a group's items rank above better items of other groups.
 
     Over the pairs of an item of the group and one of any other group, the share in which the
-    group's item has the lower relevance but stands above; a tied pair is half wrong. A pair of
-    equal relevance is never wrong but stays in the denominator, as published;
-    ``denominator="comparable"`` drops it, which is needed where there are few grades. Without
-    ``protected`` the worst group counts. Values lie in [0, 1], lower is fairer to the others. Items
-    not shown stand tied behind those shown. Undefined where a query holds one group only (or no
-    comparable pair). Ties are half pairs before the worst group is taken; over draws: the expected
-    metric.
-
-    Parameters
-    ----------
-    denominator : {"all", "comparable"}
-        All mixed pairs, or only those that differ in relevance.
+    group's item has the lower relevance but ranks higher; a tied pair is half wrong. A pair of
+    equal relevance is never wrong but counts in the denominator, as published;
+    ``denominator="comparable"`` excludes it, which is needed with few grades. Values are in [0, 1],
+    lower is fairer to everyone else. Items that are not shown are tied below those shown. Undefined
+    if a query contains only one group (or no comparable pair). Ties are half pairs before the worst
+    group is taken; over draws: the expected metric.
 
     References
     ----------
@@ -167,21 +103,18 @@ class RankEqualityError(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RankEqualityError
+    >>> from equirank.metrics import RankEqualityError, rank_equality_error
     >>> RankEqualityError(protected="f")
     RankEqualityError(protected="f")
+    >>> # a ranks above one of the two better b: 1 of 2 mixed pairs
+    >>> rank_equality_error([0, 2, 1], [0.5, 0.9, 0.1], ["a", "b", "b"], protected="a")
+    0.5
     """
 
-    exact_ties: ClassVar[bool] = False
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
-    takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds one group only, or no pair to compare"
-    params: ClassVar[Mapping[str, Constraint]] = {"denominator": Choice("all", "comparable")}
-
-    denominator: Literal["all", "comparable"] = "all"
+    why_undefined: ClassVar[str] = "it contains only one group, or no pair to compare"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of each wanted group's mixed pairs that favour it wrongly."""
+        """Return the share of each wanted group's mixed pairs that are misordered in its favour."""
         n_groups = len(slots.groups(self.by)[1])
         counts = count_pairs(slots, codes, n_groups, slots.y)
         columns = []
@@ -198,80 +131,17 @@ class RankEqualityError(GroupMetric):
         return np.stack(columns, axis=1)
 
 
-def rank_equality_error(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    denominator: Literal["all", "comparable"] = "all",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of a group's mixed pairs in which it stands wrongly above.
-
-    The formula and its reference stand with `RankEqualityError`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the worst group counts.
-    denominator : {"all", "comparable"}
-        Whether pairs of equal relevance, which are never wrong, count in the denominator.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rank_equality_error
-    >>> # a stands wrongly above one of the two better b: 1 of 2 mixed pairs
-    >>> rank_equality_error([0, 2, 1], [0.5, 0.9, 0.1], ["a", "b", "b"], protected="a")
-    0.5
-    """
-    metric = RankEqualityError(denominator=denominator, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class RankParityError(GroupMetric):
-    """How often a group's items stand above those of others: 1/2 is parity.
+    """Rank parity error: the share of mixed pairs in which a group's item ranks higher.
 
     Over the pairs of an item of the group and one of any other group, the share in which the
-    group's item stands above; a tied pair counts half. With ``protected`` the value lies in [0, 1]
-    and under 1/2 the group stands below the others. Without it the largest of all groups counts,
-    which is at least 1/2, and 1/2 only at parity; so lower is more equal. Items not shown stand
-    tied behind those shown. Undefined where a query holds one group only. Ties are half pairs
-    before the largest is taken; over draws: the expected metric.
+    group's item ranks higher; a tied pair counts half, and 1/2 is parity. With ``protected``, the
+    value is in [0, 1], and below 1/2 the group ranks lower than everyone else. Without it, the
+    value is the largest of all groups, which is at least 1/2 and 1/2 only at parity; so lower is
+    more equal. Items that are not shown are tied below those shown. Undefined if a query contains
+    only one group. Ties are half pairs before the largest is taken; over draws: the expected
+    metric.
 
     References
     ----------
@@ -280,16 +150,20 @@ class RankParityError(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import RankParityError
+    >>> from equirank.metrics import RankParityError, rank_parity_error
     >>> RankParityError(protected="f")
     RankParityError(protected="f")
+    >>> rank_parity_error([4, 3, 2, 1], ["a", "b", "b", "a"])
+    0.5
+    >>> rank_parity_error([4, 3, 2, 1], ["a", "a", "b", "b"], protected="b")
+    0.0
     """
 
     exact_ties: ClassVar[bool] = False
     takes_k: ClassVar[bool] = False
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return the share of each wanted group's mixed pairs in which it stands above."""
+        """Return the share of each wanted group's mixed pairs in which its item ranks higher."""
         begin, end = slots.begin(), slots.end()
         last = np.repeat(slots.offsets[1:], slots.sizes)
         columns = []
@@ -303,61 +177,3 @@ class RankParityError(GroupMetric):
             size = segment_sum(inside.astype(np.float64), slots.offsets)
             columns.append(divide(segment_sum(won, slots.offsets), size * (slots.sizes - size)))
         return np.stack(columns, axis=1)
-
-
-def rank_parity_error(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of a group's mixed pairs in which it stands above.
-
-    The formula and its reference stand with `RankParityError`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it the largest share counts.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import rank_parity_error
-    >>> rank_parity_error([4, 3, 2, 1], ["a", "b", "b", "a"])
-    0.5
-    >>> rank_parity_error([4, 3, 2, 1], ["a", "a", "b", "b"], protected="b")
-    0.0
-    """
-    metric = RankParityError(protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -1,4 +1,4 @@
-"""Adverse impact ratio: how often a group is selected, over how often the best-placed group is."""
+"""Adverse impact ratio and selection rates of groups."""
 
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import GroupMetric, score_arrays
+from ...core.metric import GroupMetric
 from ...core.params import Number, check_params
 from ...core.ranking import Ranking
 from ...core.slots import Slots
@@ -15,30 +15,30 @@ from ...kernels.discounts import discounts
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 
-__all__ = ["FOUR_FIFTHS", "AdverseImpactRatio", "SelectionRates", "adverse_impact_ratio"]
+__all__ = ["FOUR_FIFTHS", "AdverseImpactRatio", "SelectionRates"]
 
 
-#: Below this ratio the rule of thumb of the US guidelines on employee selection speaks of impact.
+#: Threshold of the ratio in the US guidelines on employee selection (four-fifths rule).
 FOUR_FIFTHS = 0.8
 
 
 @dataclass(frozen=True, eq=False)
 class SelectionRates:
-    """Who is selected how often: one row per list and one column per group.
+    """Selection rates and ratios: one row per list and one column per group.
 
     Attributes
     ----------
     queries : ndarray
-        The lists; one entry, None, where they were pooled.
+        The lists; one entry, None, if they were pooled.
     groups : tuple
         The groups.
     people, selected : ndarray
-        How many there are, and how many of them are selected (expected over ties and draws).
+        Number of people and of those selected (expected over ties and draws).
     rate, rate_low, rate_high : ndarray
-        Share selected with its Wilson interval, NaN for a group without people.
+        Share selected with its Wilson interval, NaN for an empty group.
     ratio, ratio_low, ratio_high : ndarray
-        Rate over the highest rate of the list with its log-ratio interval, which takes the lists as
-        samples and the highest group as given; NaN where nobody is selected.
+        Rate divided by the highest rate of the list, with its log-ratio interval, which treats the
+        lists as samples and the highest group as fixed; NaN if nobody is selected.
     level : float
         Level of the intervals.
     """
@@ -57,7 +57,7 @@ class SelectionRates:
 
     @property
     def under_four_fifths(self) -> np.ndarray:
-        """Whether the ratio lies under four fifths: a fact about numbers, not a verdict."""
+        """Whether the ratio is below four fifths: a fact about numbers, not a verdict."""
         return self.ratio < FOUR_FIFTHS - 1e-12
 
     def to_table(self) -> Table:
@@ -74,16 +74,22 @@ class SelectionRates:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AdverseImpactRatio(GroupMetric):
-    """How often a group is selected, as a share of the highest group's rate: 1 is equal.
+    """Adverse impact ratio: a group's selection rate divided by the highest rate of any group.
 
-    The first k places are selected (all that are shown without a cutoff); ``rate_G = |selected in
-    G| / |G|`` and ``ratio_G = rate_G / max over groups of the rate``. The ratio of the protected
-    group, else the lowest of all groups, whose ratios stand beside it. Under four fifths is a fact
-    that `selection` states with the rates and their intervals, not a verdict.
+    Positions 1 to k are selected (without a cutoff, all that are shown); ``rate_G = |selected in G|
+    / |G|`` and ``ratio_G = rate_G / max over groups of the rate``; 1 is equal. The value is the
+    ratio of the protected group, or else the lowest; the result includes the ratio of each group.
+    `selection` returns the rates with their intervals and states whether a ratio is below four
+    fifths, which is a fact and not a verdict.
 
-    Tied items count by their chance to be selected, and over the draws of a policy the expected
-    rates count: a metric of the expectation. Undefined where nobody is selected or a query holds
-    one group only.
+    Tied items count with their probability of being selected, and over the draws of a policy the
+    expected rates count: a metric of the expectation. Undefined if nobody is selected or a query
+    contains only one group.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: positions 1 to k are selected.
 
     References
     ----------
@@ -95,17 +101,19 @@ class AdverseImpactRatio(GroupMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import AdverseImpactRatio
+    >>> from equirank.metrics import AdverseImpactRatio, adverse_impact_ratio
     >>> AdverseImpactRatio(protected="f")@10
     AdverseImpactRatio(protected="f")@10
+    >>> round(adverse_impact_ratio([6, 5, 4, 3, 2, 1], list("mmmffm"), k=4), 4)  # (1/2) / (3/4)
+    0.6667
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds one group only, or nobody is selected"
+    why_undefined: ClassVar[str] = "it contains only one group, or nobody is selected"
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-        """Return each wanted group's rate over the highest rate."""
+        """Return each wanted group's rate divided by the highest rate."""
         n_groups = len(slots.groups(self.by)[1])
         people, selected = self._counts(slots, codes, n_groups)
         return _ratios(people, selected)[:, wanted]
@@ -125,12 +133,12 @@ class AdverseImpactRatio(GroupMetric):
         Parameters
         ----------
         ranking : Ranking
-            What was decided.
+            The ranking.
         level : float
             Level of the intervals.
         pooled : bool
-            Add up people and selected over all lists first. The intervals take people as drawn one
-            by one; for the mean over lists `evaluate` resamples lists.
+            Sum people and selected over all lists first. The intervals treat people as independent
+            draws; for the mean over lists, `evaluate` resamples lists.
 
         Returns
         -------
@@ -186,69 +194,8 @@ class AdverseImpactRatio(GroupMetric):
 
 
 def _ratios(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
-    """Return each group's rate over the highest; NaN for one group only or where none is selected.
-    """
+    """Return each rate divided by the highest; NaN for one group or if nobody is selected."""
     rate = divide(selected, people)
     highest = np.where(np.isnan(rate), 0.0, rate).max(axis=1, keepdims=True)
     several = (people > 0).sum(axis=1, keepdims=True) > 1
     return divide(rate, highest, (highest > 0) & several)
-
-
-def adverse_impact_ratio(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the selection rate of a group over that of the group selected most often.
-
-    The formula and its reference stand with `AdverseImpactRatio`, the object this calls; its
-    `selection` gives the rates, their intervals and whether a ratio is under four fifths.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the one with the lowest ratio counts.
-    k : int, optional
-        Cutoff: the first k places are selected.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its ratio.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import adverse_impact_ratio
-    >>> round(adverse_impact_ratio([6, 5, 4, 3, 2, 1], list("mmmffm"), k=4), 4)  # (1/2) / (3/4)
-    0.6667
-    """
-    metric = AdverseImpactRatio(k=k, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

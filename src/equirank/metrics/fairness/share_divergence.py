@@ -1,13 +1,13 @@
-"""AWRF: how far each group's share of the attention lies from its target share."""
+"""AWRF and NDKL: shares of groups compared with target shares."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, Values, score_arrays
+from ...core.metric import DISCOUNT, Values
 from ...core.params import AnyOf, Choice, Constraint, Number
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
@@ -19,37 +19,37 @@ from ...kernels.prefixes import (
     prefix_places,
 )
 from ...kernels.segments import divide
-from .target_shares import Proportions, ShareMetric, several
+from .target_shares import ShareMetric, several
 
-__all__ = ["AWRF", "NDKL", "awrf", "ndkl"]
+__all__ = ["AWRF", "NDKL"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AWRF(ShareMetric):
-    """How far a group's share of all attention lies from its target share: 0 is equal.
+    """AWRF: the difference between a group's share of the exposure and its target share.
 
     ``e_G = sum_{i in G} v_pos(i) / sum_i v_pos(i)`` is compared with p_G, the group's share of the
-    whole list unless ``proportions`` are given: ``| e_G - p_G |`` of the protected group, else the
-    largest, or with ``distance="js"`` the Jensen-Shannon divergence in bits of all groups' shares
-    at once (one minus it is the score of the TREC fair ranking track). ``e_G - p_G`` of every group
-    stands beside it, above 0 for who is favoured. The paper leaves attention and distance open; it
-    shows geometric attention and a binomial test for two groups.
+    whole list unless ``proportions`` are given: ``| e_G - p_G |`` of the protected group, or else
+    the largest. ``distance="js"`` is the Jensen-Shannon divergence in bits of all groups' shares (1
+    minus it is the score of the TREC fair ranking track). The result includes ``e_G - p_G`` of each
+    group, above 0 for groups with more than their target. The paper leaves the discount and the
+    distance open; its example has geometric attention and a binomial test for two groups.
 
-    Tied items share their places; over the draws of a policy the expected attention counts: a
-    metric of the expectation. A group without items in a query has no value there. Undefined where
-    a query holds one group only or draws no attention.
+    Tied items receive the mean exposure of the positions they span, and over the draws of a policy
+    the expected exposure counts: a metric of the expectation. A group without items in a query has
+    no value there. Undefined if a query contains only one group or has no exposure.
 
     Parameters
     ----------
     discount : {"log2", "zipf", "geometric"} or sequence
-        Attention of place j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``, or the
-        weights of places 1, 2, ... (0 behind its end).
+        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``, or the
+        weights of positions 1, 2, ... (0 beyond its end).
+    k : int, optional
+        Cutoff: positions beyond k have exposure 0.
     stop : float
-        Share of the attention that goes to the first place, where it is geometric.
+        Share of the exposure of position 1 under the geometric discount.
     distance : {"difference", "js"}
-        How shares are compared.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+        The difference of shares, or the Jensen-Shannon divergence in bits.
 
     References
     ----------
@@ -59,13 +59,17 @@ class AWRF(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import AWRF
+    >>> from equirank.metrics import AWRF, awrf
     >>> AWRF(discount="geometric", stop=0.2)@20
     AWRF(discount="geometric", stop=0.2)@20
+    >>> round(awrf([2, 1], ["m", "f"]), 4)  # 1 / (1 + 1/log2(3)) - 1/2
+    0.1131
+    >>> awrf([1, 1], ["m", "f"])
+    0.0
     """
 
     of_expectation: ClassVar[bool] = True
-    why_undefined: ClassVar[str] = "it holds one group only, or draws no attention"
+    why_undefined: ClassVar[str] = "it contains only one group, or has no exposure"
     params: ClassVar[Mapping[str, Constraint]] = {
         "discount": AnyOf(Choice("geometric"), DISCOUNT),
         "stop": Number(0.0, 1.0, open_low=True, open_high=True),
@@ -82,7 +86,7 @@ class AWRF(ShareMetric):
         return discounts(n, (self.stop * (1.0 - self.stop) ** np.arange(n)).tolist(), self.k)
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query and each group's share of attention less its target."""
+        """Return the value of each query and each group's share of exposure minus its target."""
         codes, labels = slots.groups(self.by)
         attention = slots.expect(self._attention(int(slots.sizes.max())))
         drawn = slots.sum_by_group(attention, codes, len(labels))
@@ -105,105 +109,27 @@ class AWRF(ShareMetric):
         return Values(value, np.where(target > 0, apart, np.nan), labels)
 
 
-def awrf(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    discount: str | Sequence[float] = "log2",
-    stop: float = 0.1,
-    distance: Literal["difference", "js"] = "difference",
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute attention-weighted rank fairness, the distance of attention shares from their target.
-
-    The formula and its reference stand with `AWRF`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with its target; without it the worst group counts.
-    k : int, optional
-        Cutoff: places behind k draw no attention.
-    discount : {"log2", "zipf", "geometric"} or sequence
-        The attention of each place.
-    stop : float
-        Share of the attention that goes to the first place, where it is geometric.
-    distance : {"difference", "js"}
-        The difference of shares, or the Jensen-Shannon divergence in bits.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its share of attention less its target share.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import awrf
-    >>> round(awrf([2, 1], ["m", "f"]), 4)  # 1 / (1 + 1/log2(3)) - 1/2
-    0.1131
-    >>> awrf([1, 1], ["m", "f"])
-    0.0
-    """
-    metric = AWRF(
-        k=k,
-        protected=protected,
-        discount=discount,
-        stop=stop,
-        distance=distance,
-        proportions=proportions,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class NDKL(ShareMetric):
-    """How far the mix of groups in all prefixes diverges from the target mix: 0 is equal.
+    """NDKL: the discounted divergence of group shares in all prefixes from the target shares.
 
     ``NDKL = 1/Z sum_i KL(shares in first i || target) / log2(i + 1)`` over all prefixes i = 1, 2,
-    ... up to the cutoff or what is shown, in natural logarithms, with ``Z = sum_i 1/log2(i + 1)``.
-    The target is the mix of the whole list unless ``proportions`` are given. Without ``protected``
-    all groups enter at once, and each group against the rest stands beside; with it, the group and
-    everyone else. The value is at most ``ln(1 / smallest target share)``.
+    ... up to the cutoff or the last item shown, in natural logarithms, with ``Z = sum_i 1/log2(i +
+    1)``. The target is the shares of the whole list unless ``proportions`` are given. Without
+    ``protected``, all groups are compared at once, and the result includes the value of each group
+    against everyone else; with it, the group and everyone else. The maximum is ``ln(1 / smallest
+    target share)``.
 
-    Tied items count by the expected number in each prefix, which is not the mean over their orders:
-    a list tied throughout scores 0. Over draws: the expected metric. Undefined where a query holds
-    one group only or shows nothing, and where a group with a target of 0 appears.
+    Tied items count with the expected number in each prefix, which is not the mean over their
+    orders: a fully tied list has the value 0. Over draws: the expected metric. Undefined if a query
+    contains only one group or shows nothing, or if a group with a target of 0 appears.
 
     Parameters
     ----------
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+    protected : label, optional
+        The group to compare with everyone else; without it, all groups are compared at once.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
 
     References
     ----------
@@ -212,30 +138,34 @@ class NDKL(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import NDKL
+    >>> from equirank.metrics import NDKL, ndkl
     >>> NDKL@100
     NDKL@100
+    >>> round(ndkl([2, 1], ["m", "f"]), 4)  # ln(2) / (1 + 1/log2(3))
+    0.425
+    >>> ndkl([1, 1], ["m", "f"])
+    0.0
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     exact_ties: ClassVar[bool] = False
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)
         sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         target = self.targets(slots, sizes)
         limit = self.limit(slots)
-        query, place, offsets = prefix_places(limit)
-        weight = discounts(int(limit.max()), "log2")[place - 1]
+        query, length, offsets = prefix_places(limit)
+        weight = discounts(int(limit.max()), "log2")[length - 1]
         norm = np.concatenate([[0.0], np.cumsum(discounts(int(limit.max()), "log2"))])[limit]
         mixed = several(target) & (limit > 0)
         first = slots.offsets[:-1][query]
-        slot = first + place - 1
+        slot = first + length - 1
 
         def mean(count: np.ndarray, base: np.ndarray) -> np.ndarray:
-            logs = log_shares(count, place, slots.lo is None)
-            return discounted_divergence(count / place, logs, weight, base, offsets)
+            logs = log_shares(count, length, slots.lo is None)
+            return discounted_divergence(count / length, logs, weight, base, offsets)
 
         code = self.code(slots)
         wanted = list(range(len(labels))) if code is None else [code]
@@ -246,7 +176,7 @@ class NDKL(ShareMetric):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
             own = mean(count, target[:, group])
             if not apart or not single:
-                apart.append(own + mean(place - count, 1.0 - target[:, group]))
+                apart.append(own + mean(length - count, 1.0 - target[:, group]))
             else:
                 apart.append(apart[0])
             together += own
@@ -258,67 +188,3 @@ class NDKL(ShareMetric):
         groups[(target[:, wanted] == 0) | (target[:, wanted] == 1)] = np.nan
         value = groups[:, 0] if single else finish(together)
         return Values(value, groups, tuple(labels[group] for group in wanted))
-
-
-def ndkl(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute NDKL, the normalised discounted divergence of group shares in all prefixes.
-
-    The formula and its reference stand with `NDKL`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to compare with the rest; without it all groups are compared at once.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value against the rest.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import ndkl
-    >>> round(ndkl([2, 1], ["m", "f"]), 4)  # ln(2) / (1 + 1/log2(3))
-    0.425
-    >>> ndkl([1, 1], ["m", "f"])
-    0.0
-    """
-    metric = NDKL(k=k, protected=protected, proportions=proportions, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

@@ -1,4 +1,4 @@
-"""Infeasible index: in how many prefixes a group has fewer places than its share gives it."""
+"""Infeasible index and skew: counts of groups compared with target shares."""
 
 import math
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ import numpy as np
 
 from ...core.data import Attribute, RankingData
 from ...core.errors import DataError
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Flag, Label, Number, check_params
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.prefixes import expected_counts, prefix_places
 from ...kernels.segments import divide, segment_sum
 
-__all__ = ["InfeasibleIndex", "Proportions", "ShareMetric", "Skew", "infeasible_index", "skew"]
+__all__ = ["InfeasibleIndex", "Proportions", "ShareMetric", "Skew"]
 
 
 #: Target shares: a mapping of group to share, or the same as pairs.
@@ -24,7 +24,7 @@ Proportions = Mapping[Any, float] | tuple[tuple[Any, float], ...]
 
 
 class Shares:
-    """A mapping of group to share that sums to 1, or None."""
+    """Constraint: a mapping of group to share that sums to 1, or None."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value is such a mapping, given as pairs."""
@@ -51,10 +51,10 @@ class ShareMetric(GroupMetric):
     Parameters
     ----------
     proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+        Target share of each group; None takes the shares of the whole list.
     """
 
-    why_undefined: ClassVar[str] = "it holds one group only, or shows nothing"
+    why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
 
     proportions: Proportions | None = None
 
@@ -70,7 +70,7 @@ class ShareMetric(GroupMetric):
         super().__post_init__()
 
     def check(self, data: RankingData) -> None:
-        """Raise where the target shares do not name the groups of the data."""
+        """Raise if the target shares do not name the groups of the data."""
         super().check(data)
         attribute = data.attribute(self.by)
         named = self._named(attribute)
@@ -103,36 +103,39 @@ class ShareMetric(GroupMetric):
         return slots.data.attribute(self.by).code(self.protected)
 
     def limit(self, slots: Slots) -> np.ndarray:
-        """Return the length of each query's longest prefix: what is shown, or the cutoff."""
+        """Return the length of each query's longest prefix: all items shown, or the cutoff."""
         shown = slots.sizes if slots.shown is None else slots.shown
         return shown if self.k is None else np.minimum(shown, self.k)
 
 
 def several(targets: np.ndarray) -> np.ndarray:
-    """Say for each query whether at least two groups have a target share."""
+    """Return for each query whether at least two groups have a target share."""
     return (targets > 0).sum(axis=1) > 1
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class InfeasibleIndex(ShareMetric):
-    """In how many prefixes some group has fewer places than its share rounded down: 0 is best.
+    """Infeasible index: the number of prefixes in which a group has less than its target share.
 
-    The number of prefixes i = 1, 2, ... up to the cutoff or what is shown in which a group G has
-    ``|G in first i| < floor(i p_G)``, p_G its share of the whole list unless ``proportions`` are
-    given. ``per_group=True`` counts every group that falls short in a prefix (InfeasibleCount) and
-    not the prefix once. The number of prefixes in which each group falls short stands beside it,
-    and with ``protected`` that of this group counts. At most the number of prefixes, ``per_group``
-    times the number of groups.
+    The number of prefixes i = 1, 2, ... up to the cutoff or the last item shown in which a group G
+    has ``|G in first i| < floor(i p_G)``, with p_G its share of the whole list unless
+    ``proportions`` are given. ``per_group=True`` counts every group that falls short in a prefix
+    (InfeasibleCount) instead of the prefix once. The result includes the number of prefixes in
+    which each group falls short; with ``protected``, the value is that of this group. The maximum
+    is the number of prefixes, with ``per_group`` times the number of groups.
 
-    Tied items count by the expected number in each prefix, which is not the mean over their orders.
-    Over draws: the expected metric. Undefined where a query holds one group only or shows nothing.
+    Tied items count with the expected number in each prefix, which is not the mean over their
+    orders. Over draws: the expected metric. Undefined if a query contains only one group or shows
+    nothing.
 
     Parameters
     ----------
     per_group : bool
         Count pairs of a prefix and a group.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+    protected : label, optional
+        The group that is counted; without it, a prefix counts if any group falls short.
+    k : int, optional
+        Cutoff: prefixes longer than k do not count.
 
     References
     ----------
@@ -141,9 +144,13 @@ class InfeasibleIndex(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import InfeasibleIndex
+    >>> from equirank.metrics import InfeasibleIndex, infeasible_index
     >>> InfeasibleIndex@25
     InfeasibleIndex@25
+    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # positions 1 and 2 have no f
+    1.0
+    >>> infeasible_index([4, 3, 2, 1], list("mfmf"))
+    0.0
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
@@ -158,15 +165,15 @@ class InfeasibleIndex(ShareMetric):
         sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         target = self.targets(slots, sizes)
         limit = self.limit(slots)
-        query, place, offsets = prefix_places(limit)
+        query, length, offsets = prefix_places(limit)
         first = slots.offsets[:-1][query]
-        slot = first + place - 1
+        slot = first + length - 1
         mixed = several(target) & (limit > 0)
         some = np.zeros(len(query), dtype=bool)
         columns = []
         for group in range(len(labels)):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            short = count < np.floor(target[query, group] * place + 1e-9)
+            short = count < np.floor(target[query, group] * length + 1e-9)
             some |= short
             columns.append(segment_sum(short.astype(np.float64), offsets))
         groups = np.where(mixed[:, None], np.stack(columns, axis=1), np.nan)
@@ -180,102 +187,29 @@ class InfeasibleIndex(ShareMetric):
         return Values(value, np.where(target > 0, groups, np.nan), labels)
 
 
-def infeasible_index(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    per_group: bool = False,
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Count the prefixes in which a group has fewer places than its share gives it.
-
-    The formula and its reference stand with `InfeasibleIndex`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it a prefix counts where any group falls short.
-    k : int, optional
-        Cutoff: prefixes longer than k do not count.
-    per_group : bool
-        Count every group that falls short in a prefix, not the prefix once.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to the number of prefixes in which it falls short.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import infeasible_index
-    >>> infeasible_index([4, 3, 2, 1], list("mmff"))  # the first two places hold no f
-    1.0
-    >>> infeasible_index([4, 3, 2, 1], list("mfmf"))
-    0.0
-    """
-    metric = InfeasibleIndex(
-        k=k,
-        protected=protected,
-        per_group=per_group,
-        proportions=proportions,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Skew(ShareMetric):
-    """How a group's share of the first k places compares with its target share, as a logarithm.
+    """Skew: the logarithm of a group's share of the top k divided by its target share.
 
-    ``skew_G@k = ln( (|G in first k| / k) / p_G )``: 0 is proportional, below 0 too few, above 0 too
-    many; k is the number of places filled where the list is shorter, p_G the group's share of the
-    whole list unless ``proportions`` are given. With ``protected`` the skew of that group; without,
-    MinSkew, the lowest over the groups (higher is better, at most 0), or MaxSkew, the highest
-    (lower is better, at least 0). The skew of every group stands beside it.
+    ``skew_G@k = ln( (|G in the top k| / k) / p_G )``: 0 is proportional, below 0 too few, above 0
+    too many. k is the number of positions filled if the list is shorter; p_G is the group's share
+    of the whole list unless ``proportions`` are given. The value is the skew of the protected
+    group, or else MinSkew, the lowest over the groups (higher is better, at most 0), or MaxSkew,
+    the highest (lower is better, at least 0). The result includes the skew of each group.
 
-    Tied items count by their chance to be among the first k, and over the draws of a policy the
-    expected shares count: a metric of the expectation. The logarithm of 0 is no number: a group
-    without anyone among the first k has no skew, and neither has MinSkew of such a list, unless
-    ``smoothing`` is given. Undefined, too, where a query holds one group only or shows nothing.
+    Tied items count with their probability of being in the top k, and over the draws of a policy
+    the expected shares count: a metric of the expectation. A group with nobody in the top k has no
+    skew, and such a list has no MinSkew, unless ``smoothing`` is given. Also undefined if a query
+    contains only one group or shows nothing.
 
     Parameters
     ----------
     extreme : {"min", "max"}
-        Which group counts where none is protected: MinSkew or MaxSkew.
+        The group that counts without ``protected``: MinSkew or MaxSkew.
     smoothing : float
-        So many more places, filled in proportion, are added before shares are taken.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
+        Number of positions, filled in proportion, that are added before shares are taken.
+    protected : label, optional
+        The group to compare with its target; without it, the extreme of all groups counts.
 
     References
     ----------
@@ -284,18 +218,23 @@ class Skew(ShareMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import Skew
+    >>> from equirank.metrics import Skew, skew
     >>> Skew(extreme="max")@10
     Skew(extreme="max")@10
     >>> Skew(proportions={"f": 0.5, "m": 0.5})@10
     Skew(proportions=(("f", 0.5), ("m", 0.5)))@10
+    >>> scores, sex = [6, 5, 4, 3, 2, 1], list("mmfmff")
+    >>> round(skew(scores, sex, k=3, protected="f"), 4)  # ln( (1/3) / (3/6) )
+    -0.4055
+    >>> round(skew(scores, sex, k=3, extreme="max"), 4)  # ln( (2/3) / (3/6) )
+    0.2877
     """
 
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     of_expectation: ClassVar[bool] = True
     why_undefined: ClassVar[str] = (
-        "it holds one group only, or a group has nobody among the first k (see smoothing)"
+        "it contains only one group, or a group has nobody among the first k (see smoothing)"
     )
     params: ClassVar[Mapping[str, Constraint]] = {
         "extreme": Choice("min", "max"),
@@ -306,7 +245,7 @@ class Skew(ShareMetric):
     smoothing: float = 0.0
 
     def __post_init__(self) -> None:
-        """Check the options; the largest skew is better the lower it is."""
+        """Check the options; for MaxSkew, lower is better."""
         super().__post_init__()
         if self.extreme == "max" and self.protected is None:
             object.__setattr__(self, "direction", "lower")
@@ -336,81 +275,3 @@ class Skew(ShareMetric):
 
 def _finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isinf(values), np.nan, values)
-
-
-def skew(
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    extreme: Literal["min", "max"] = "min",
-    smoothing: float = 0.0,
-    proportions: Proportions | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the skew of the protected group, or the lowest or highest of all groups.
-
-    The formula and its reference stand with `Skew`, the object this calls.
-
-    Parameters
-    ----------
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the one with the lowest (or highest) skew counts.
-    k : int, optional
-        Cutoff: shares are those of the first k places.
-    extreme : {"min", "max"}
-        Which group counts where none is protected.
-    smoothing : float
-        So many more places, filled in proportion, are added before shares are taken.
-    proportions : mapping of group to share, optional
-        The shares a fair list would have; None takes those of the whole list.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its skew.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import skew
-    >>> scores, sex = [6, 5, 4, 3, 2, 1], list("mmfmff")
-    >>> round(skew(scores, sex, k=3, protected="f"), 4)  # ln( (1/3) / (3/6) )
-    -0.4055
-    >>> round(skew(scores, sex, k=3, extreme="max"), 4)  # ln( (2/3) / (3/6) )
-    0.2877
-    """
-    metric = Skew(
-        k=k,
-        protected=protected,
-        extreme=extreme,
-        smoothing=smoothing,
-        proportions=proportions,
-        undefined=undefined,
-    )
-    return score_arrays(
-        metric,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

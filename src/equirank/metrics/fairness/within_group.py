@@ -1,4 +1,4 @@
-"""IGF-aggregated: how much of a group's merit above each accepted item is accepted."""
+"""In-group fairness: accepted and rejected merits within each group."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,22 +7,40 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core import inputs as door
-from ...core.metric import GroupMetric, score_arrays
+from ...core.metric import GroupMetric, Metric
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import segment_sum, sort_within, tie_blocks
 
-__all__ = ["IGFAggregated", "IGFMetric", "IGFRatio", "igf_aggregated", "igf_ratio"]
+__all__ = ["IGFAggregated", "IGFMetric", "IGFRatio"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFMetric(GroupMetric):
-    """Base of the metrics of fairness inside a group: who is accepted, and what they merit."""
+    """Base of metrics of in-group fairness: accepted and rejected merits of a group.
+
+    Parameters
+    ----------
+    k : int, optional
+        Cutoff: positions 1 to k are accepted.
+    """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "higher"
     exact_ties: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "nobody is accepted, or a merit is 0"
+
+    @classmethod
+    def from_arrays(cls, *args: Any, **arguments: Any) -> tuple[Metric, dict[str, Any]]:
+        """Raise for a merit that is not above 0.
+
+        Parameters
+        ----------
+        y_true : array-like
+            The merit of each row, > 0.
+        """
+        metric, arrays = super().from_arrays(**arguments)
+        return metric, {**arrays, "y_true": _checked_merit(arrays["y_true"])}
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's value, NaN in queries where a merit is 0."""
@@ -36,23 +54,23 @@ class IGFMetric(GroupMetric):
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Make the function that gives the value of one group's members in each query."""
+        """Return a function from the members of a group to its value in each query."""
         raise TypeError(f"{type(self).__name__} must define inside; IGFMetric is abstract")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFRatio(IGFMetric):
-    """How the lowest accepted merit of a group compares with its highest rejected one: 1 is best.
+    """IGF-ratio: the lowest accepted merit of a group divided by its highest rejected merit.
 
-    The first k places are accepted (all that are shown without a cutoff). ``IGF-ratio of G =
-    min(1, lowest accepted merit in G / highest rejected merit in G)``; 1 where nobody of the group
-    is rejected, and without a value where nobody is accepted. The merit is the relevance, which
-    must be above 0. The protected group's value, else the lowest of all groups, whose values stand
-    beside it.
+    Positions 1 to k are accepted (without a cutoff, all that are shown). ``IGF-ratio of G = min(1,
+    lowest accepted merit in G / highest rejected merit in G)``; 1 if nobody of the group is
+    rejected, no value if nobody is accepted. The merit is the relevance, which must be above 0. The
+    value is that of the protected group, or else the lowest; the result includes the value of each
+    group.
 
-    Items tied at the border may be accepted or rejected, and each is taken for both: the value is
-    the lowest over the orders of tied items, not their mean. Over draws: the expected metric.
-    Undefined where nobody is accepted, or a merit of the query is 0 (the function refuses it).
+    Items tied at the cutoff count both as accepted and as rejected: the value is the lowest over
+    the orders of tied items, not their mean. Over draws: the expected metric. Undefined if nobody
+    is accepted or a merit of the query is 0 (the function raises an error for it).
 
     References
     ----------
@@ -60,15 +78,17 @@ class IGFRatio(IGFMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import IGFRatio
+    >>> from equirank.metrics import IGFRatio, igf_ratio
     >>> IGFRatio(by="sex")@10
     IGFRatio(by="sex")@10
+    >>> igf_ratio([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2, return_groups=True)  # 6 / 8
+    (0.75, {'a': 1.0, 'b': 0.75})
     """
 
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Divide the lowest merit that may be accepted by the highest that may be rejected."""
+        """Return the lowest merit that may be accepted over the highest that may be rejected."""
         accepted = np.where(chance > 0, merit, np.inf)
         rejected = np.where(chance < 1, merit, 0.0)
 
@@ -81,91 +101,28 @@ class IGFRatio(IGFMetric):
         return ratio
 
 
-def refuse_merit(y_true: Any) -> Any:
-    """Refuse merits that are not above 0, naming the first row."""
+def _checked_merit(y_true: Any) -> Any:
+    """Raise for a merit that is not above 0; the message names the first row."""
     merit = door.numbers("y_true", y_true)
     if merit is not None:
         door.refuse("y_true", merit, ~(merit > 0), "a merit > 0")
     return merit
 
 
-def igf_ratio(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the ratio of the lowest accepted to the highest rejected merit within a group.
-
-    The formula and its reference stand with `IGFRatio`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, > 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the lowest of all groups counts.
-    k : int, optional
-        Cutoff: the first k places are accepted.
-    ties : {"average", "stable"}
-        Equal scores share their places (each may be accepted), or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import igf_ratio
-    >>> igf_ratio([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2, return_groups=True)  # 6 / 8
-    (0.75, {'a': 1.0, 'b': 0.75})
-    """
-    metric = IGFRatio(k=k, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=refuse_merit(y_true),
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class IGFAggregated(IGFMetric):
-    """How much of the merit at or above each accepted item of a group is accepted: 1 is best.
+    """IGF-aggregated: the lowest accepted share of the merit at or above an accepted item.
 
-    The first k places are accepted (all that are shown without a cutoff). ``IGF-aggregated of G =
+    Positions 1 to k are accepted (without a cutoff, all that are shown). ``IGF-aggregated of G =
     min over accepted i in G of (sum of accepted merits in G at or above that of i) / (sum of all
-    merits in G at or above that of i)``; without a value where nobody of the group is accepted. The
-    merit is the relevance, which must be above 0. The protected group's value, else the lowest of
-    all groups, whose values stand beside it.
+    merits in G at or above that of i)``; no value if nobody of the group is accepted; 1 is best.
+    The merit is the relevance, which must be above 0. The value is that of the protected group, or
+    else the lowest; the result includes the value of each group.
 
-    An item tied at the border is accepted in part, by its chance: sums are expected sums, and i
-    runs over all that may be accepted; this is not the mean over the orders of tied items. Over
-    draws: the expected metric. Undefined where nobody is accepted, or a merit of the query is 0
-    (the function refuses it).
+    An item tied at the cutoff is accepted with its probability: sums are expected sums, and i runs
+    over all items that may be accepted. This is not the mean over the orders of tied items. Over
+    draws: the expected metric. Undefined if nobody is accepted or a merit of the query is 0 (the
+    function raises an error for it).
 
     References
     ----------
@@ -173,15 +130,18 @@ class IGFAggregated(IGFMetric):
 
     Examples
     --------
-    >>> from equirank.metrics import IGFAggregated
+    >>> from equirank.metrics import IGFAggregated, igf_aggregated
     >>> IGFAggregated(by="sex")@10
     IGFAggregated(by="sex")@10
+    >>> value = igf_aggregated([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2)
+    >>> round(value, 4)  # 6 / (8 + 6)
+    0.4286
     """
 
     def inside(
         self, offsets: np.ndarray, chance: np.ndarray, merit: np.ndarray
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Add up merits from the highest down, and take the lowest ratio of accepted to all."""
+        """Return the lowest ratio of accepted to all merit, summed from the highest merit down."""
         order = sort_within(merit, offsets)
         _, end = tie_blocks(merit[order], offsets)
         last = np.arange(len(order)) if end is None else end - 1
@@ -189,10 +149,15 @@ class IGFAggregated(IGFMetric):
 
         def lowest(member: np.ndarray) -> np.ndarray:
             own = member[order]
-            worth = np.where(own, merit, 0.0)
-            taken, whole = _running(worth * chance, offsets), _running(worth, offsets)
+            merits = np.where(own, merit, 0.0)
+            accepted_sum, total_sum = _running(merits * chance, offsets), _running(merits, offsets)
             ratio = np.full(len(own), np.inf)
-            np.divide(taken[last], whole[last], out=ratio, where=own & (chance > 0) & (merit > 0))
+            np.divide(
+                accepted_sum[last],
+                total_sum[last],
+                out=ratio,
+                where=own & (chance > 0) & (merit > 0),
+            )
             least = np.minimum.reduceat(ratio, offsets[:-1])
             return np.where(np.isinf(least), np.nan, np.minimum(1.0, least))
 
@@ -200,70 +165,6 @@ class IGFAggregated(IGFMetric):
 
 
 def _running(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Add up along each query."""
+    """Return cumulative sums within each query."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     return total[1:] - np.repeat(total[offsets[:-1]], np.diff(offsets))
-
-
-def igf_aggregated(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    *,
-    qid: Any = None,
-    protected: Any = None,
-    k: int | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    return_groups: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the least share of merit accepted at or above an accepted item of a group.
-
-    The formula and its reference stand with `IGFAggregated`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        The merit of each row, > 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    sensitive_features : array-like
-        The group of each row.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    protected : label, optional
-        The group to look at; without it the lowest of all groups counts.
-    k : int, optional
-        Cutoff: the first k places are accepted.
-    ties : {"average", "stable"}
-        Equal scores share their places (each is accepted in part), or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    return_groups : bool
-        Give also a dict of group to its value.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray, with ``return_groups`` also a dict
-
-    Examples
-    --------
-    >>> from equirank.metrics import igf_aggregated
-    >>> value = igf_aggregated([9, 6, 8, 5], [4, 3, 2, 1], list("abbb"), k=2)
-    >>> round(value, 4)  # 6 / (8 + 6)
-    0.4286
-    """
-    metric = IGFAggregated(k=k, protected=protected, undefined=undefined)
-    return score_arrays(
-        metric,
-        y_true=refuse_merit(y_true),
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=per_query,
-        return_groups=return_groups,
-    )

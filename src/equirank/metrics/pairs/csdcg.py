@@ -1,49 +1,48 @@
-"""CSDCG: discounted gain in which costly items count more, and low ones against the list."""
+"""CSDCG: discounted gain weighted by the costs of items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...core.data import RankingData
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Values
 from ...core.params import Constraint, Flag
 from ...core.slots import Slots
 from ...kernels.discounts import discounts, gains
 from ...kernels.pair_counts import largest_with_others, truth_order
 from ...kernels.segments import divide, segment_sum, sort_values_within
-from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cost, item_costs, terms
+from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
-__all__ = ["CSDCG", "csdcg"]
+__all__ = ["CSDCG"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class CSDCG(Metric):
-    """How much gain stands early, weighed by cost, with the worse half counting against it.
+class CSDCG(PairCostMetric):
+    """CSDCG: discounted gain weighted by cost, in which the less relevant half counts negatively.
 
     ``CSDCG@k = sum_i sign_i (2**y_i - 1) c*_i / log2(1 + pos(i))`` over positions up to k. ``c*_i``
-    is the mean, over the other items of the query (equal relevance included), of the cost of the
-    pair (i, other), as given and not scaled. ``sign_i`` is +1 for the better half by relevance,
-    positions 1 to floor(n/2), and -1 for the rest; items of equal relevance across that border
-    share it, so theirs lies between. (As published, the formula mixes two indices; the position of
-    the item is meant.) Items of relevance 0 carry no weight, whatever they cost.
+    is the mean cost of the pairs (i, other) over the other items of the query, including those of
+    equal relevance; costs are not scaled. ``sign_i`` is +1 for the more relevant half, positions 1
+    to floor(n/2) by relevance, and -1 for the rest; items of equal relevance across that border
+    share the mean sign. (As published, the formula mixes two indices; the position of the item is
+    meant.) Items of relevance 0 have weight 0, whatever their cost.
 
-    ``normalized``: ``(value - worst) / (best - worst)``, best and worst by sorting the signed
-    weights, among lists that show as many items; it lies in [0, 1] and the scale of the costs
-    cancels. The published text names no normalisation. Tied items share their places, so this is
-    exact in expectation over ties and draws. Undefined for a single item, normalised also where
-    best equals worst.
+    ``normalized``: ``(value - worst) / (best - worst)``, with best and worst found by sorting the
+    signed weights, among lists that show as many items. It is in [0, 1], and the scale of the costs
+    cancels. The published text has no normalisation. Tied items receive the mean discount of the
+    positions they span, so the value is the exact expectation over ties and draws. Undefined for a
+    single item; normalised, also if best equals worst.
 
     Parameters
     ----------
     cost : optional
-        ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: made from the costs of the two items in the
+        ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: combines the costs of the two items in the
         data. None: every pair costs 1. A square table: ``cost[y_i][y_other]``. A sparse matrix or a
-        mapping: the pair of rows (i, other), others cost nothing. A callable: asked for arrays of
-        rows i and other, in the caller's numbering.
+        mapping: the pair of rows (i, other); other pairs cost 0. A callable: called with arrays of
+        rows i and other, in input order.
     normalized : bool
-        Between the worst order (0) and the best (1) of the same items.
+        Scale between the worst order (0) and the best (1) of the same items.
 
     References
     ----------
@@ -52,53 +51,53 @@ class CSDCG(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import CSDCG
+    >>> from equirank.metrics import CSDCG, csdcg
     >>> CSDCG(normalized=True)
     CSDCG(normalized=True)
+    >>> round(csdcg([2, 1], [0.9, 0.5], cost=[3, 2]), 4)  # 3 * 6 / log2(2) - 1 * 6 / log2(3)
+    14.2144
+    >>> csdcg([2, 1], [0.9, 0.5], cost=[3, 2], normalized=True)
+    1.0
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    why_undefined: ClassVar[str] = "it holds a single item, or every order is worth the same"
-    params: ClassVar[Mapping[str, Constraint]] = {"cost": PairCost(), "normalized": Flag()}
+    why_undefined: ClassVar[str] = "it contains a single item, or every order has the same value"
+    params: ClassVar[Mapping[str, Constraint]] = {"cost": MisorderCost(), "normalized": Flag()}
 
     cost: Any = "product"
     normalized: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options, and say what they need and where the value lies."""
-        object.__setattr__(self, "cost", as_pair_cost("CSDCG", self.cost))
+        """Check the options and set the needs and bounds that follow from them."""
         super().__post_init__()
         if not isinstance(self.cost, str):
             object.__setattr__(self, "needs", frozenset({"relevance"}))
         if self.normalized:
             object.__setattr__(self, "bounds", (0.0, 1.0))
 
-    def check(self, data: RankingData) -> None:
-        """Raise where the data lacks what the metric needs."""
-        super().check(data)
-        check_cost(self, self.cost, np.asarray(data.y))
-
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         weight = _signs(slots) * gains(slots.y, "exp2") * self._mean_costs(slots)
         table = discounts(int(slots.sizes.max()), "log2", self.k)
         value = segment_sum(weight * slots.expect(table), slots.offsets)
         several = slots.sizes > 1
         if not self.normalized:
             return Values(np.where(several, value, np.nan))
-        place = table[slots.position - 1]
+        discount = table[slots.position - 1]
         if slots.shown is not None:
-            place = place * (slots.position <= np.repeat(slots.shown, slots.sizes))
-        best = segment_sum(sort_values_within(weight, slots.offsets) * place, slots.offsets)
-        worst = -segment_sum(sort_values_within(-weight, slots.offsets) * place, slots.offsets)
-        size = segment_sum(sort_values_within(np.abs(weight), slots.offsets) * place, slots.offsets)
+            discount = discount * (slots.position <= np.repeat(slots.shown, slots.sizes))
+        best = segment_sum(sort_values_within(weight, slots.offsets) * discount, slots.offsets)
+        worst = -segment_sum(sort_values_within(-weight, slots.offsets) * discount, slots.offsets)
+        size = segment_sum(
+            sort_values_within(np.abs(weight), slots.offsets) * discount, slots.offsets
+        )
         defined = several & (best - worst > 1e-12 * size)
         share = divide(value - worst, best - worst, defined)
         return Values(np.clip(share, 0.0, 1.0))
 
     def _mean_costs(self, slots: Slots) -> np.ndarray:
-        """Return each item's mean pair cost with the others of its query."""
+        """Return the mean cost of each item's pairs with the other items of its query."""
         from ...kernels.metric_loops import exclusive_sums
 
         others = np.repeat(np.maximum(slots.sizes - 1, 1), slots.sizes)
@@ -117,7 +116,7 @@ class CSDCG(Metric):
 
 
 def _signs(slots: Slots) -> np.ndarray:
-    """Return +1 in the better half by relevance, -1 in the other, between for ties across."""
+    """Return +1 for the better half by relevance, -1 for the other, the mean for ties across."""
     order, begin, end = truth_order(slots.y, slots.offsets)
     size = end - begin
     half = np.repeat(slots.sizes // 2, slots.sizes)
@@ -125,63 +124,3 @@ def _signs(slots: Slots) -> np.ndarray:
     signs = np.empty(len(order))
     signs[order] = 2.0 * high - 1.0
     return signs
-
-
-def csdcg(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    cost: Any = "product",
-    combine: Literal["product", "mean", "sum", "max"] = "product",
-    normalized: bool = False,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute cost-sensitive discounted cumulative gain.
-
-    The formula and its reference stand with `CSDCG`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    cost : array-like, square table, sparse matrix, mapping, callable or None
-        One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs as
-        `CSDCG` takes them (a word for how to combine the costs that a `Ranking` brings).
-    combine : {"product", "mean", "sum", "max"}
-        How the costs of two items make that of their pair.
-    normalized : bool
-        Between the worst order (0) and the best (1) of the same items.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import csdcg
-    >>> round(csdcg([2, 1], [0.9, 0.5], cost=[3, 2]), 4)  # 3 * 6 / log2(2) - 1 * 6 / log2(3)
-    14.2144
-    >>> csdcg([2, 1], [0.9, 0.5], cost=[3, 2], normalized=True)
-    1.0
-    """
-    cost, items = item_costs(cost, combine)
-    metric = CSDCG(k=k, cost=cost, normalized=normalized, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query, **items
-    )

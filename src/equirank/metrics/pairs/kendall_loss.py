@@ -1,4 +1,4 @@
-"""Kendall loss: the share of pairs in the wrong order, weighed by where they belong."""
+"""Kendall loss: the share of misordered pairs, weighted by their true positions."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Optional
 from ...core.slots import Slots
 from ...kernels.pair_counts import grade_codes, truth_order
 from ...kernels.segments import divide
 
-__all__ = ["KendallLoss", "kendall_loss"]
+__all__ = ["KendallLoss"]
 
 
-#: How many weights are asked for at once.
+#: Largest number of weights computed at once.
 WEIGHTS = 1 << 21
 
 
@@ -25,7 +25,7 @@ class Weight:
     """A function of two arrays of true positions."""
 
     def accepts(self, value: Any) -> bool:
-        """Return whether the value can be called."""
+        """Return whether the value is callable."""
         return callable(value)
 
     def __str__(self) -> str:
@@ -35,17 +35,17 @@ class Weight:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class KendallLoss(Metric):
-    """How many pairs of items stand in the wrong order: 0 is the true order, 1 its reverse.
+    """Normalised Kendall distance: the share of misordered pairs; 0 is best, 1 the reverse order.
 
-    ``L_w = 2/(n (n-1)) sum over misordered pairs of w(i, j)`` with i < j the true positions of the
-    two items, by relevance. Without ``weight`` this is Kendall's distance divided by its largest
-    value, O(n log n); with one it takes all n^2 weights, some at a time.
+    ``L_w = 2/(n (n-1)) sum over misordered pairs of w(i, j)``, where i < j are the true positions
+    of the two items, by relevance. Without ``weight``, this is Kendall's distance divided by its
+    maximum, in O(n log n); with it, all n^2 weights are computed in blocks.
 
-    A pair tied in score is half misordered; a pair of equal relevance is never misordered but
-    stays in the denominator, and items of equal relevance share their true positions (each weight
-    is the mean over the positions they may have). Items not shown stand tied behind those shown.
-    Undefined for a single item. Values lie in [0, 1], with ``weight`` in [0, largest weight]. Over
-    draws: the expected loss.
+    A pair tied in score is half misordered. A pair of equal relevance is never misordered but
+    counts in the denominator; its items share their true positions, so each weight is the mean over
+    the possible positions. Items that are not shown are tied below those shown. Undefined for a
+    single item. Values are in [0, 1], with ``weight`` in [0, largest weight]. Over draws: the
+    expected loss.
 
     Parameters
     ----------
@@ -61,15 +61,19 @@ class KendallLoss(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import KendallLoss
+    >>> from equirank.metrics import KendallLoss, kendall_loss
     >>> KendallLoss()
     KendallLoss
+    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5]), 4)  # 1 of 3 pairs
+    0.3333
+    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5], weight=lambda i, j: 1 / (i * j)), 4)
+    0.0556
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     takes_k: ClassVar[bool] = False
-    why_undefined: ClassVar[str] = "it holds a single item"
+    why_undefined: ClassVar[str] = "it contains a single item"
     params: ClassVar[Mapping[str, Constraint]] = {"weight": Optional(Weight())}
 
     weight: Callable[[np.ndarray, np.ndarray], Any] | None = None
@@ -81,7 +85,7 @@ class KendallLoss(Metric):
             object.__setattr__(self, "bounds", (0.0, np.inf))
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         lost = self._counted(slots) if self.weight is None else self._weighted(slots, self.weight)
         n = slots.sizes.astype(np.float64)
         return Values(divide(2.0 * lost, n * (n - 1.0)))
@@ -105,73 +109,24 @@ class KendallLoss(Metric):
 
 
 def _weight_rows(weight: Callable[..., Any], n: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Ask for the weights of n positions, some rows of their table at a time."""
+    """Yield the weights of n positions in blocks of rows, with the first row of each."""
     rows = max(1, WEIGHTS // n)
     for first in range(0, n, rows):
-        place = np.arange(first + 1, min(first + rows, n) + 1)
-        i, j = np.meshgrid(place, np.arange(1, n + 1), indexing="ij")
-        yield first, _ask(weight, i, j)
+        position = np.arange(first + 1, min(first + rows, n) + 1)
+        i, j = np.meshgrid(position, np.arange(1, n + 1), indexing="ij")
+        yield first, _checked_weights(weight, i, j)
 
 
-def _ask(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -> np.ndarray:
-    """Ask for weights; positions with themselves are never used and may be anything."""
+def _checked_weights(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """Return the weights of pairs of positions; those with i = j are not used and set to 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        answer = np.array(np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), i.shape))
-    answer[i == j] = 0.0
-    bad = ~(np.isfinite(answer) & (answer >= 0))
+        weights = np.array(np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), i.shape))
+    weights[i == j] = 0.0
+    bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise DataError(
-            f"weight must give finite numbers >= 0, got {answer[at].item()!r} for the positions "
+            f"weight must return finite numbers >= 0, got {weights[at].item()!r} for the positions "
             f"{int(i[at])} and {int(j[at])}"
         )
-    return answer
-
-
-def kendall_loss(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    weight: Callable[[np.ndarray, np.ndarray], Any] | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the weighted Kendall distance to the order by relevance.
-
-    The formula and its reference stand with `KendallLoss`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    weight : callable, optional
-        ``w(i, j)`` for arrays of 1-based true positions, >= 0; None weighs all pairs 1.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import kendall_loss
-    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5]), 4)  # 1 of 3 pairs
-    0.3333
-    >>> round(kendall_loss([3, 2, 1], [0.9, 0.1, 0.5], weight=lambda i, j: 1 / (i * j)), 4)
-    0.0556
-    """
-    metric = KendallLoss(weight=weight, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
+    return weights

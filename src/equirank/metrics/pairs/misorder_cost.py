@@ -1,11 +1,12 @@
-"""What it costs to misorder a pair: from item costs, a table of grades, listed pairs or a rule."""
+"""Costs of misordered pairs: from item costs, a table of grades, listed pairs or a callable."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.inputs import choose
 from ...core.metric import Metric
@@ -14,23 +15,22 @@ from ...kernels.pair_counts import match_pairs, ordered_pairs
 
 __all__ = [
     "ITEM_COSTS",
-    "PairCost",
+    "MisorderCost",
     "PairList",
     "as_pair_cost",
     "blocks",
-    "check_cost",
     "item_costs",
     "terms",
 ]
 
 
-#: How the costs of two items make the cost of their pair.
+#: How the costs of two items are combined into the cost of their pair.
 ITEM_COSTS = ("product", "mean", "sum", "max")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairList:
-    """Listed pairs: rows a and b in the caller's order, and what it costs to put b above a."""
+    """Pairs of rows a and b, in input order, with the cost of ranking b above a."""
 
     a: np.ndarray
     b: np.ndarray
@@ -45,7 +45,7 @@ class PairList:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        """Say how many pairs are listed."""
+        """Return the number of pairs."""
         return f"PairList({len(self.a)} pairs)"
 
     def _key(self) -> tuple[bytes, ...]:
@@ -72,7 +72,7 @@ def as_pair_cost(owner: str, cost: Any) -> Any:
     else:
         array = np.asarray(cost)
         if array.ndim == 2 and array.shape[0] == array.shape[1] and array.dtype.kind in "iufb":
-            _refuse(owner, array.astype(np.float64).ravel())
+            _check_costs(owner, array.astype(np.float64).ravel())
             return tuple(tuple(row) for row in array.astype(np.float64).tolist())
     words = ", ".join(repr(word) for word in ITEM_COSTS)
     shown = repr(cost) if isinstance(cost, str) else type(cost).__name__
@@ -83,7 +83,7 @@ def as_pair_cost(owner: str, cost: Any) -> Any:
 
 
 def item_costs(cost: Any, combine: str) -> tuple[Any, dict[str, Any]]:
-    """Tell a cost per item from costs of pairs: the metric's cost, and the data's if it has any."""
+    """Return the cost of the metric and, for costs per item, the column of the data."""
     choose("combine", combine, ITEM_COSTS)
     direct = cost is None or isinstance(cost, (str, Mapping)) or callable(cost)
     if direct or hasattr(cost, "tocoo") or isinstance(cost, PairList):
@@ -95,20 +95,20 @@ def item_costs(cost: Any, combine: str) -> tuple[Any, dict[str, Any]]:
 
 
 def _pair_list(owner: str, a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> PairList:
-    _refuse(owner, cost)
+    _check_costs(owner, cost)
     order = np.argsort(a, kind="stable")
     return PairList(a[order].astype(np.int64), b[order].astype(np.int64), cost[order])
 
 
-def _refuse(owner: str, costs: np.ndarray) -> None:
+def _check_costs(owner: str, costs: np.ndarray) -> None:
     bad = ~(np.isfinite(costs) & (costs >= 0))
     if bad.any():
         raise DataError(f"cost of {owner} must be finite numbers >= 0, got {costs[bad][0].item()}")
 
 
 @dataclass(frozen=True)
-class PairCost:
-    """Finishes the sentence 'must be ...' for a checked cost of pairs."""
+class MisorderCost:
+    """Constraint on a cost of pairs that `as_pair_cost` has checked."""
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value has passed `as_pair_cost`."""
@@ -124,21 +124,58 @@ class PairCost:
         return "a cost of pairs"
 
 
-def check_cost(metric: Metric, cost: Any, y: np.ndarray) -> None:
-    """Raise where a table by grade does not name every grade."""
-    if isinstance(cost, tuple):
-        bad = (y != np.floor(y)) | (y >= len(cost))
-        if bad.any():
-            raise DataError(
-                f"cost of {metric} must name every relevance grade: its table has grades 0 to "
-                f"{len(cost) - 1}, and the data has {y[bad][0].item()!r}"
-            )
+@dataclass(frozen=True, repr=False, kw_only=True)
+class PairCostMetric(Metric):
+    """Base of metrics with costs of pairs, which its function also takes per item."""
+
+    cost: Any = None
+
+    @classmethod
+    def from_arrays(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        cost: Any,
+        combine: Literal["product", "mean", "sum", "max"] = "product",
+        **arguments: Any,
+    ) -> tuple[Metric, dict[str, Any]]:
+        """Separate costs of items, which belong to the data, from costs of pairs.
+
+        Parameters
+        ----------
+        cost : array-like, square table, sparse matrix, mapping, callable, str or None
+            One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs
+            as the class takes them (a word combines the costs of a `Ranking`).
+        combine : {"product", "mean", "sum", "max"}
+            How the costs of two items are combined into the cost of their pair.
+        """
+        cost, items = item_costs(cost, combine)
+        metric, arrays = super().from_arrays(cost=cost, **arguments)
+        return metric, {"y_true": y_true, "y_score": y_score, **arrays, **items}
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        object.__setattr__(self, "cost", as_pair_cost(type(self).__name__, self.cost))
+        super().__post_init__()
+
+    def check(self, data: RankingData) -> None:
+        """Raise if the data lack what the metric needs, or a table by grade lacks a grade."""
+        super().check(data)
+        if isinstance(self.cost, tuple):
+            y = np.asarray(data.y)
+            bad = (y != np.floor(y)) | (y >= len(self.cost))
+            if bad.any():
+                raise DataError(
+                    f"cost of {self} must name every relevance grade: its table has grades 0 to "
+                    f"{len(self.cost) - 1}, and the data has {y[bad][0].item()!r}"
+                )
 
 
 def terms(
     cost: Any, slots: Slots, item_cost: np.ndarray | None
 ) -> list[tuple[np.ndarray, np.ndarray]] | None:
-    """Write the pair cost as a sum of products ``u_a v_b``; None where it is no such sum."""
+    """Return the pair cost as a sum of products ``u_a v_b``; None if it is not such a sum."""
     one = np.ones(len(slots.order))
     if cost is None:
         return [(one, one)]
@@ -156,7 +193,7 @@ def terms(
 def blocks(
     cost: Any, slots: Slots, item_cost: np.ndarray | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Go through the pairs (a, b) of slots of one query with their cost, some at a time."""
+    """Yield the pairs (a, b) of slots of one query with their costs, in blocks."""
     row = slots.order if slots.data.rows is None else slots.data.rows[slots.order]
     if isinstance(cost, PairList):
         yield match_pairs(row, slots.query, cost.a, cost.b, cost.cost)
@@ -165,17 +202,17 @@ def blocks(
         if item_cost is not None:
             yield a, b, np.maximum(item_cost[a], item_cost[b])
         else:
-            yield a, b, _called(cost, row[a], row[b])
+            yield a, b, _computed(cost, row[a], row[b])
 
 
-def _called(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Ask a callable, and check what it answers."""
-    answer = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
-    bad = ~(np.isfinite(answer) & (answer >= 0))
+def _computed(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the costs that a callable computes, after a check."""
+    costs = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
+    bad = ~(np.isfinite(costs) & (costs >= 0))
     if bad.any():
         at = int(np.flatnonzero(bad)[0])
         raise DataError(
-            f"cost must give finite numbers >= 0, got {answer[at].item()!r} for the rows "
+            f"cost must return finite numbers >= 0, got {costs[at].item()!r} for the rows "
             f"{int(a[at])} and {int(b[at])}"
         )
-    return answer
+    return costs

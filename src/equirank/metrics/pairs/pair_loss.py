@@ -1,53 +1,52 @@
-"""Pair loss: how often, or by how much, a pair of items stands in the wrong order."""
+"""Pair loss: the share of misordered pairs, or its exponential bound."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.data import RankingData
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Values
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
 from ...kernels.pair_counts import grade_codes
 from ...kernels.segments import divide, sort_within
-from .misorder_cost import ITEM_COSTS, PairCost, as_pair_cost, blocks, check_cost, item_costs, terms
+from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
-__all__ = ["PairLoss", "pair_loss"]
+__all__ = ["PairLoss"]
 
 
-#: What a tied pair counts.
+#: Loss of a tied pair.
 TIED = {"R1": 1.0, "R2": 0.5}
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class PairLoss(Metric):
-    """How often a better item does not stand above a worse one: 0 is best.
+class PairLoss(PairCostMetric):
+    """Pair loss: the share of pairs in which the more relevant item is not ranked above the other.
 
-    Over the pairs of a query with ``y_a > y_b``, each weighing ``c_ab`` (costs scaled to sum 1 over
-    these pairs, so their scale cancels; without ``cost`` all weigh the same):
+    The pairs of a query with ``y_a > y_b`` have weights ``c_ab``: costs scaled to sum to 1 over
+    these pairs, or equal weights without ``cost``.
 
     - R1: ``sum c_ab [s_a <= s_b]``, tied pairs are errors;
     - R2: ``sum c_ab ([s_a < s_b] + [s_a = s_b]/2)``, tied pairs are half errors;
-    - E1: ``sum c_ab exp(-(s_a - s_b))``, an upper bound of R1 that reads the scores and not the
-      order, so it needs scores, and draws or rows not shown do not change it. It is summed in logs:
+    - E1: ``sum c_ab exp(-(s_a - s_b))``, an upper bound of R1. It depends on the scores, not on
+      the order, so draws and rows that are not shown do not change it. It is summed in logarithms:
       only a value over 1.8e308 becomes infinite, without a warning.
 
-    R1 and R2 lie in [0, 1], E1 in [0, inf). In R1 and R2 items not shown stand tied behind those
-    shown; over draws they are the expected loss. O(n log n) for equal, product, sum, mean and
-    by-grade costs, in the number of pairs for others. Undefined where no two items differ in
-    relevance (so for a single item), or where all pairs that do cost 0.
+    R1 and R2 are in [0, 1], E1 in [0, inf). In R1 and R2, items that are not shown are tied below
+    those shown; over draws they are the expected loss. The cost is O(n log n) for equal, product,
+    sum, mean and by-grade costs, and linear in the number of pairs for others. Undefined if no two
+    items differ in relevance (also for a single item), or if all such pairs cost 0.
 
     Parameters
     ----------
     kind : {"R1", "R2", "E1"}
         Which loss.
     cost : optional
-        None: every pair the same. ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: made from the
-        costs of the two items in the data. A square table: ``cost[y_a][y_b]``. A sparse matrix or a
-        mapping: the pair of rows (a, b), others cost nothing. A callable: asked for arrays of rows
-        a and b, in the caller's numbering. Pairs that are not compared may be left out of all.
+        None: equal costs. ``"product"``, ``"mean"``, ``"sum"``, ``"max"``: combines the costs of
+        the two items in the data. A square table: ``cost[y_a][y_b]``. A sparse matrix or a
+        mapping: the pair of rows (a, b); other pairs cost 0. A callable: called with arrays of rows
+        a and b, in input order. Pairs that are not compared may be omitted.
 
     References
     ----------
@@ -58,9 +57,15 @@ class PairLoss(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import PairLoss
+    >>> from equirank.metrics import PairLoss, pair_loss
     >>> PairLoss(kind="R2", cost="product")
     PairLoss(cost="product", kind="R2")
+    >>> pair_loss([2, 1, 0, 0], [0.9, 0.3, 0.5, 0.3])  # 1 wrong and 1 tied of 5 pairs
+    0.4
+    >>> pair_loss([2, 1, 0, 0], [0.9, 0.3, 0.5, 0.3], kind="R2")
+    0.3
+    >>> pair_loss([1, 0, 0], [0.5, 0.9, 0.1], cost=[2, 3, 1])  # 2 * 3 of 2 * 3 + 2 * 1
+    0.75
     """
 
     exact_ties: ClassVar[bool] = False
@@ -70,15 +75,13 @@ class PairLoss(Metric):
     why_undefined: ClassVar[str] = "no two items differ in relevance, or such pairs cost nothing"
     params: ClassVar[Mapping[str, Constraint]] = {
         "kind": Choice("R1", "R2", "E1"),
-        "cost": PairCost(),
+        "cost": MisorderCost(),
     }
 
     kind: Literal["R1", "R2", "E1"] = "R1"
-    cost: Any = None
 
     def __post_init__(self) -> None:
-        """Check the options, and say what they need and how large the loss may be."""
-        object.__setattr__(self, "cost", as_pair_cost("PairLoss", self.cost))
+        """Check the options and set the needs and bounds that follow from them."""
         super().__post_init__()
         needs = {"cost"} if isinstance(self.cost, str) else set()
         if self.kind == "E1":
@@ -86,13 +89,8 @@ class PairLoss(Metric):
             object.__setattr__(self, "bounds", (0.0, np.inf))
         object.__setattr__(self, "needs", frozenset({"relevance", *needs}))
 
-    def check(self, data: RankingData) -> None:
-        """Raise where the data lacks what the loss needs."""
-        super().check(data)
-        check_cost(self, self.cost, np.asarray(data.y))
-
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         item_cost = None
         if self.cost in ITEM_COSTS:
             largest = np.maximum.reduceat(slots.cost, slots.offsets[:-1]).astype(np.float64)
@@ -137,7 +135,7 @@ class PairLoss(Metric):
 
     def _listed(self, slots: Slots, item_cost: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         lost, total = np.zeros(slots.n_queries), np.zeros(slots.n_queries)
-        place = slots.begin()
+        position = slots.begin()
         for a, b, cost in blocks(self.cost, slots, item_cost):
             compared = slots.y[a] > slots.y[b]
             a, b, cost = a[compared], b[compared], cost[compared]
@@ -145,67 +143,8 @@ class PairLoss(Metric):
                 loss = np.exp(slots.score[b].astype(np.float64) - slots.score[a])
                 loss = np.where(cost > 0, loss, 0.0)
             else:
-                loss = (place[a] > place[b]) + TIED[self.kind] * (place[a] == place[b])
+                loss = (position[a] > position[b]) + TIED[self.kind] * (position[a] == position[b])
             query = slots.query[a]
             lost += np.bincount(query, weights=cost * loss, minlength=slots.n_queries)
             total += np.bincount(query, weights=cost, minlength=slots.n_queries)
         return lost, total
-
-
-def pair_loss(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    kind: Literal["R1", "R2", "E1"] = "R1",
-    cost: Any = None,
-    combine: Literal["product", "mean", "sum", "max"] = "product",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the share of misordered pairs, or its exponential bound.
-
-    The formula and its reference stand with `PairLoss`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    kind : {"R1", "R2", "E1"}
-        Tied pairs are errors, tied pairs are half errors, or the exponential loss.
-    cost : array-like, square table, sparse matrix, mapping or callable, optional
-        One cost > 0 per item, which ``combine`` turns into costs of pairs; or costs of pairs as
-        `PairLoss` takes them.
-    combine : {"product", "mean", "sum", "max"}
-        How the costs of two items make that of their pair.
-    ties : {"average", "stable"}
-        Equal scores are tied, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import pair_loss
-    >>> pair_loss([2, 1, 0, 0], [0.9, 0.3, 0.5, 0.3])  # 1 wrong and 1 tied of 5 pairs
-    0.4
-    >>> pair_loss([2, 1, 0, 0], [0.9, 0.3, 0.5, 0.3], kind="R2")
-    0.3
-    >>> pair_loss([1, 0, 0], [0.5, 0.9, 0.1], cost=[2, 3, 1])  # 2 * 3 of 2 * 3 + 2 * 1
-    0.75
-    """
-    cost, items = item_costs(cost, combine)
-    metric = PairLoss(kind=kind, cost=cost, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query, **items
-    )

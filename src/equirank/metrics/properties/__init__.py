@@ -1,4 +1,4 @@
-"""Properties: how one group's places are distributed, and which metric sees what."""
+"""Properties: checks of a group's positions, and which metric detects what."""
 
 import lazy_loader as _lazy
 

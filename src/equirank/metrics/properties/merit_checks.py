@@ -1,4 +1,4 @@
-"""Arbitrary treatment: whether merit orders a group less than it orders everyone else."""
+"""Checks of a group's positions against its true positions by merit."""
 
 from dataclasses import dataclass
 from math import inf, nan, sqrt
@@ -25,13 +25,13 @@ __all__ = [
 ]
 
 
-#: Pairs looked at together.
+#: Largest number of pairs compared at once.
 BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
 class ArbitraryTreatment:
-    """Kendall's tau of both groups; the difference is above 0 where the protected lose order."""
+    """Kendall's tau of both groups; the difference is above 0 if the protected's is lower."""
 
     difference: float
     protected: float
@@ -39,20 +39,20 @@ class ArbitraryTreatment:
 
 
 def arbitrary_treatment(position: Any, true_position: Any, protected: Any) -> ArbitraryTreatment:
-    """Compare how well the order within a group follows merit with the order within the others.
+    """Compare how well the order within a group and within everyone else follows merit.
 
-    Kendall's tau-b of positions and true positions, within the protected and within the others;
-    ``difference`` is the others' less the protected's: 0 is equal, 2 the most. Only pairs of one
-    group count, so no shift of a whole group changes it; that is why it sees a group whose places
-    are dealt out at random, which every measure of the group's places alone must miss. Ties are
-    taken out of the denominator (tau-b). NaN where a group has no pair with different places.
+    Kendall's tau-b of positions and true positions, within the protected group and within everyone
+    else; ``difference`` is the latter minus the former: 0 is equal, 2 the maximum. Only pairs
+    within a group count, so a shift of a whole group does not change it. It therefore detects a
+    group whose positions are assigned at random, which no measure of its positions alone can. Ties
+    are excluded from the denominator (tau-b). NaN if a group has no pair of different positions.
 
     Parameters
     ----------
     position, true_position : array-like
-        The place each item got and the place it should have; 1 is the first.
+        The position of each item and its position by merit; 1 is the top.
     protected : array-like of bool
-        Which items belong to the group.
+        Mask of the items of the group.
 
     Returns
     -------
@@ -70,13 +70,13 @@ def arbitrary_treatment(position: Any, true_position: Any, protected: Any) -> Ar
     ArbitraryTreatment(difference=2.0, protected=-1.0, others=1.0)
     """
     displacement, truth, mask = as_displacement(position, true_position, protected)
-    place = displacement + truth
-    inside, outside = (_tau(place[part], truth[part]) for part in (mask, ~mask))
+    given = displacement + truth
+    inside, outside = (_tau(given[part], truth[part]) for part in (mask, ~mask))
     return ArbitraryTreatment(outside - inside, inside, outside)
 
 
 def _tau(a: np.ndarray, b: np.ndarray) -> float:
-    """Compute Kendall's tau-b over all pairs, some rows at a time."""
+    """Return Kendall's tau-b over all pairs, computed in blocks of rows."""
     agree = pairs_a = pairs_b = 0.0
     rows = max(1, BLOCK // max(len(a), 1))
     for at in range(0, len(a), rows):
@@ -90,7 +90,7 @@ def _tau(a: np.ndarray, b: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class ConditionalIndependence:
-    """Differences of mean displacement, averaged over bins with sign and without; each bin's."""
+    """Differences in mean displacement: signed and absolute mean over bins, and per bin."""
 
     difference: float
     absolute: float
@@ -100,22 +100,23 @@ class ConditionalIndependence:
 def conditional_independence(
     position: Any, true_position: Any, protected: Any, *, bins: int = 1
 ) -> ConditionalIndependence:
-    """Compare the displacement of a group with that of others of like merit: 0 is equal, in places.
+    """Compute the difference in displacement between a group and others of similar merit.
 
-    The displacement of an item is its position less its true position; above 0 it stands lower than
-    it should. Items are cut by true position into ``bins`` bins of equal width; ``by_bin`` holds
-    the protected's mean displacement less the others' in each, best first. ``difference`` averages
-    them, each bin counting by its number of protected; ``absolute`` averages their sizes. With one
-    bin a group whose best are lifted and whose others are dropped shows nothing; with two or more
-    ``absolute`` sees it, while ``difference`` still says who is favoured on the whole. A bin
-    without protected or without others is NaN and left out; all NaN gives NaN.
+    The displacement of an item is its position minus its true position, in positions; above 0, it
+    is ranked too low. Items are divided by true position into ``bins`` bins of equal width;
+    ``by_bin`` is the mean displacement of the protected minus that of everyone else in each bin,
+    best first. ``difference`` is their mean, weighted by the number of protected; ``absolute`` is
+    the mean of the absolute values. One bin cannot detect a group whose best items are raised and
+    whose other items are lowered; with two or more, ``absolute`` does, while ``difference`` still
+    shows the overall direction. A bin without protected or without other items is NaN and excluded;
+    if all are NaN, so is the result.
 
     Parameters
     ----------
     position, true_position : array-like
-        The place each item got and the place it should have; 1 is the first.
+        The position of each item and its position by merit; 1 is the top.
     protected : array-like of bool
-        Which items belong to the group.
+        Mask of the items of the group.
     bins : int
         Number of bins of true position.
 
@@ -127,15 +128,15 @@ def conditional_independence(
     References
     ----------
     Barocas, Hardt and Narayanan, Fairness and machine learning, 2023, chapter 3 (separation, here
-    given the true place).
+    given the true position).
 
     Examples
     --------
     >>> from equirank.metrics.properties import conditional_independence
-    >>> place, truth, group = [1, 2, 3, 4], [2, 1, 4, 3], [1, 0, 0, 1]
-    >>> conditional_independence(place, truth, group)
+    >>> position, truth, group = [1, 2, 3, 4], [2, 1, 4, 3], [1, 0, 0, 1]
+    >>> conditional_independence(position, truth, group)
     ConditionalIndependence(difference=0.0, absolute=0.0, by_bin=(0.0,))
-    >>> conditional_independence(place, truth, group, bins=2)
+    >>> conditional_independence(position, truth, group, bins=2)
     ConditionalIndependence(difference=0.0, absolute=2.0, by_bin=(-2.0, 2.0))
     """
     check_params("conditional_independence", {"bins": bins}, {"bins": Integer(1)})
@@ -160,7 +161,7 @@ def conditional_independence(
 
 @dataclass(frozen=True)
 class NoisyRanking:
-    """The ratio of mean absolute displacements and its bootstrap interval."""
+    """Ratio of mean absolute displacements with its bootstrap interval."""
 
     ratio: float
     low: float
@@ -176,26 +177,26 @@ def noisy_ranking(
     level: float = 0.95,
     random_state: Any = 0,
 ) -> NoisyRanking:
-    """Measure how much farther from their true places the protected stand than others: 1 is equal.
+    """Compute the ratio of absolute displacements of a group and everyone else; 1 is equal.
 
     ``mean |position - true position|`` of the protected, divided by that of everyone else. The
-    interval is a bootstrap of items within each group, its percentiles widened for the size of the
-    smaller group. Why absolute values: noise cancels in signed means, so only the size of the
-    displacements shows that one group's places are less exact. 1 where nobody is displaced,
-    infinite where only protected are; replicates without a displaced other item are left out.
+    interval is a bootstrap of items within each group, with percentiles widened for the size of the
+    smaller group. Noise cancels in signed means, so only absolute displacements show that one
+    group's positions are less accurate. 1 if nobody is displaced, infinite if only protected items
+    are; replicates without another displaced item are excluded.
 
     Parameters
     ----------
     position, true_position : array-like
-        The place each item got and the place it should have; 1 is the first.
+        The position of each item and its position by merit; 1 is the top.
     protected : array-like of bool
-        Which items belong to the group.
+        Mask of the items of the group.
     n_boot : int
         Number of bootstrap replicates; 0 for no interval (its ends are NaN).
     level : float
         Level of the interval.
     random_state : int, generator or None
-        Where randomness comes from.
+        Source of randomness.
 
     Returns
     -------
@@ -226,15 +227,15 @@ def noisy_ranking(
     if n_boot == 0:
         return NoisyRanking(ratio, nan, nan)
     counts = stratified_counts(generator(random_state), n_boot, mask.astype(np.int64))
-    drawn = counts[:, mask] @ size[mask] / mask.sum()
-    replicates = divide(drawn, counts[:, ~mask] @ size[~mask] / (~mask).sum())
+    resampled = counts[:, mask] @ size[mask] / mask.sum()
+    replicates = divide(resampled, counts[:, ~mask] @ size[~mask] / (~mask).sum())
     low, high = interval(replicates[:, None], level, int(min(mask.sum(), (~mask).sum())))
     return NoisyRanking(ratio, float(low[0]), float(high[0]))
 
 
 @dataclass(frozen=True)
 class TokenisationIndex:
-    """The index, and what it is made of: mean displacements of both halves, and mean sizes."""
+    """The index with its parts: mean displacements of both halves, mean absolute ones."""
 
     index: float
     upper: float
@@ -244,27 +245,26 @@ class TokenisationIndex:
 
 
 def tokenisation_index(position: Any, true_position: Any, protected: Any) -> TokenisationIndex:
-    """Measure how much of a group's displacement lifts its best and drops its others: 0 is none.
+    """Compute how much a group's best items are raised and its other items lowered; 0 is none.
 
-    The displacement of an item is its position less its true position. The protected are cut in two
-    by true position (of an odd number the middle one belongs to neither half); ``upper`` and
-    ``lower`` are the halves' mean displacements. ``t = min(-upper, lower)`` is by how much the best
-    are lifted and the others dropped at once, whichever is less: it is what cancels in the mean
-    over the group. With ``size`` the mean absolute displacement of the protected and ``others``
-    that of everyone else, ``index = max(0, t - others) / size``, in [0, 1].
+    The displacement of an item is its position minus its true position. The protected items are
+    split in two halves by true position (the middle one of an odd number belongs to neither);
+    ``upper`` and ``lower`` are the mean displacements of the halves. ``t = min(-upper, lower)`` is
+    the smaller of both shifts, which cancels in the mean over the group. With ``size`` the mean
+    absolute displacement of the protected and ``others`` that of everyone else,
+    ``index = max(0, t - others) / size``, in [0, 1].
 
-    Why so: the mean displacement cannot see tokens, since the halves cancel; the mean size sees
-    them but cannot tell them from noise. ``t`` is near 0 under noise, whose displacements cancel
-    within each half already, and at most 0 where the group is drawn to its middle; taking off
-    ``others`` leaves out what happens to everybody. 0 where nobody protected moved; NaN for fewer
-    than two protected.
+    The mean displacement cannot detect tokens, since the halves cancel; the mean absolute
+    displacement cannot distinguish them from noise. ``t`` is near 0 under noise, which cancels
+    within each half, and at most 0 if the group moves toward its middle. Subtracting ``others``
+    removes what affects everyone. 0 if no protected item moved; NaN for fewer than two protected.
 
     Parameters
     ----------
     position, true_position : array-like
-        The place each item got and the place it should have; 1 is the first.
+        The position of each item and its position by merit; 1 is the top.
     protected : array-like of bool
-        Which items belong to the group.
+        Mask of the items of the group.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Bimodality: whether a group's places gather at two ends with nothing between."""
+"""Checks of the distribution of a group's positions: spread, modes, runs and mean."""
 
 from dataclasses import dataclass
 from math import comb, erfc, nan, sqrt
@@ -17,7 +17,7 @@ __all__ = [
     "as_displacement",
     "as_mask",
     "as_numbers",
-    "as_places",
+    "as_positions",
     "bimodality",
     "check_both",
     "clustering",
@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 
-def as_places(owner: str, positions: Any, n: int) -> np.ndarray:
-    """Return the places of a group in a list of n, ascending, or say what is wrong with them."""
+def as_positions(owner: str, positions: Any, n: int) -> np.ndarray:
+    """Return the positions of a group in a list of n, ascending; raise if they are invalid."""
     check_params(owner, {"n": n}, {"n": Integer(1)})
-    places = as_numbers("positions", positions)
-    whole = places.astype(np.int64)
-    if (whole != places).any() or (whole < 1).any() or (whole > n).any():
-        raise DataError(f"positions must be whole numbers from 1 to n = {n}, got {_shown(places)}")
+    numbers = as_numbers("positions", positions)
+    whole = numbers.astype(np.int64)
+    if (whole != numbers).any() or (whole < 1).any() or (whole > n).any():
+        raise DataError(f"positions must be whole numbers from 1 to n = {n}, got {_shown(numbers)}")
     whole = np.sort(whole)
     if (np.diff(whole) == 0).any():
         raise DataError(f"positions must differ, got {_shown(whole)}")
@@ -51,7 +51,7 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 
 
 def as_mask(protected: Any) -> np.ndarray:
-    """Return a row of truth values: True (or 1) for the protected."""
+    """Return a mask of the protected items."""
     mask = np.asarray(protected)
     if mask.ndim != 1 or len(mask) == 0 or not np.isin(mask, (0, 1)).all():
         raise DataError(f"protected must be a sequence of True and False, got {_shown(mask)}")
@@ -61,22 +61,22 @@ def as_mask(protected: Any) -> np.ndarray:
 def as_displacement(
     position: Any, true_position: Any, protected: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return displacements (position - true position), true positions and the protected."""
-    place, truth = as_numbers("position", position), as_numbers("true_position", true_position)
+    """Return displacements (position - true position), true positions and the mask."""
+    given, truth = as_numbers("position", position), as_numbers("true_position", true_position)
     mask = as_mask(protected)
-    if not len(place) == len(truth) == len(mask):
+    if not len(given) == len(truth) == len(mask):
         raise DataError(
             "position, true_position and protected must have one length, "
-            f"got {len(place)}, {len(truth)} and {len(mask)}"
+            f"got {len(given)}, {len(truth)} and {len(mask)}"
         )
     check_both(mask)
-    return place - truth, truth, mask
+    return given - truth, truth, mask
 
 
 def check_both(mask: np.ndarray) -> None:
-    """Raise where one of the two groups is empty."""
+    """Raise if one of the two groups is empty."""
     if mask.all() or not mask.any():
-        raise DataError("protected must name some items and leave out some, got one group only")
+        raise DataError("protected must select some items and not all, got one group only")
 
 
 def _shown(values: np.ndarray) -> str:
@@ -86,30 +86,29 @@ def _shown(values: np.ndarray) -> str:
 
 @dataclass(frozen=True)
 class Bimodality:
-    """Sarle's coefficient of the places, and what as many evenly spread places have."""
+    """Sarle's coefficient of the positions, and that of as many evenly spread positions."""
 
     coefficient: float
     even: float
 
 
 def bimodality(positions: Any, n: int) -> Bimodality:
-    """Measure with Sarle's coefficient whether a group's places gather in two heaps.
+    """Compute Sarle's bimodality coefficient of a group's positions.
 
     ``b = (g^2 + 1) / (k + 3 (m-1)^2 / ((m-2)(m-3)))`` with the sample skewness g and excess
-    kurtosis k of the m places, both corrected for small m. For large m it is 1 for two points of
-    any weight, 5/9 for an even spread and 1/3 for a normal heap; for small m all are lower, so
-    ``even`` gives the coefficient of m evenly spaced places exactly. Above it the places are more
-    bimodal than an even spread.
+    kurtosis k of the m positions, both corrected for small m. For large m it is 1 for two points of
+    any weight, 5/9 for an even spread and 1/3 for a normal distribution. For small m all are lower,
+    so ``even`` is the exact coefficient of m evenly spaced positions. Above it, the positions are
+    more bimodal than an even spread.
 
-    Why Sarle and not Hartigan's dip: it has a closed form, needs no table or simulation, and what
-    counts here, two far ends with an empty middle, lowers the kurtosis most. Its known weakness: a
-    strongly skewed single heap also scores high, so read it beside `smoothness`. NaN for fewer than
-    four items; places must differ.
+    Unlike Hartigan's dip, it has a closed form and needs no table or simulation; two far ends with
+    an empty middle lower the kurtosis most. A strongly skewed single mode also has a high value, so
+    use it together with `smoothness`. NaN for fewer than four items; positions must differ.
 
     Parameters
     ----------
     positions : array-like of int
-        Places of the group, from 1 to n.
+        Positions of the group, from 1 to n.
     n : int
         Length of the list.
 
@@ -130,11 +129,11 @@ def bimodality(positions: Any, n: int) -> Bimodality:
     >>> round(ends.coefficient, 3), round(ends.even, 3)
     (0.564, 0.319)
     """
-    places = as_places("bimodality", positions, n).astype(float)
-    m = len(places)
+    values = as_positions("bimodality", positions, n).astype(float)
+    m = len(values)
     if m < 4:
         return Bimodality(nan, nan)
-    centred = places - places.mean()
+    centred = values - values.mean()
     second, third, fourth = ((centred**power).mean() for power in (2, 3, 4))
     coefficient = _sarle(float(third / second**1.5), float(fourth / second**2) - 3.0, m)
     return Bimodality(coefficient, _sarle(0.0, -1.2 * (m * m + 1.0) / (m * m - 1.0), m))
@@ -148,13 +147,13 @@ def _sarle(skewness: float, excess: float, m: int) -> float:
     return (g * g + 1.0) / (k + 3.0 * (m - 1.0) ** 2 / both)
 
 
-#: The exact p-value is given up to this length; beyond it the normal one is the same.
+#: Longest list with an exact p-value; beyond it the normal approximation agrees.
 LONGEST = 1000
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """Runs of equal group along the list: how many, how many by chance, and how surprising."""
+    """Number of runs of equal group along the list, its expectation, and the test."""
 
     runs: int
     expected: float
@@ -164,25 +163,25 @@ class Clustering:
 
 
 def clustering(protected_mask: Any, *, exact: bool = True) -> Clustering:
-    """Test whether a group stands in clumps: the runs test of Wald and Wolfowitz.
+    """Test whether a group is ranked in clusters: the runs test of Wald and Wolfowitz.
 
-    A run is a longest stretch of items that are all protected or all not. With a protected and b
-    others, N = a + b, all arrangements alike, the number of runs has the mean ``2ab/N + 1`` and the
-    variance ``2ab (2ab - N) / (N^2 (N - 1))``; ``z`` is the observed number so standardised: below
-    0 there are clumps, above 0 the groups alternate. ``p`` is two-sided by the normal distribution,
-    ``p_exact`` by the exact one: the share of arrangements whose number of runs lies at least as
-    far from the mean (NaN above 1,000 items).
+    A run is a maximal sequence of items that are all protected or all not. With a protected and b
+    other items, N = a + b, and all arrangements equally likely, the number of runs has the mean
+    ``2ab/N + 1`` and the variance ``2ab (2ab - N) / (N^2 (N - 1))``. ``z`` is the standardised
+    number of runs: below 0 there are clusters, above 0 the groups alternate. ``p`` is two-sided
+    from the normal distribution, ``p_exact`` from the exact one: the share of arrangements whose
+    number of runs is at least as far from the mean (NaN above 1,000 items).
 
-    Why runs: they do not depend on where in the list a clump stands, so the test sees clumps that
-    leave the mean place and every coarse share as they were. Where there is but one possible number
-    of runs ``z`` is NaN and both p are 1.
+    Runs do not depend on the position of a cluster, so the test detects clusters that leave the
+    mean position and every coarse share unchanged. If only one number of runs is possible, ``z`` is
+    NaN and both p-values are 1.
 
     Parameters
     ----------
     protected_mask : array-like of bool
-        The list from its first place on: True where the item is protected.
+        The list in ranked order: True if the item is protected.
     exact : bool
-        Give also ``p_exact``, which takes longer the longer the list is.
+        Also compute ``p_exact``, which takes longer for longer lists.
 
     Returns
     -------
@@ -228,7 +227,7 @@ def _exact(runs: int, a: int, b: int) -> float:
 
 
 def _arrangements(runs: int, a: int, b: int) -> int:
-    """Count the arrangements with so many runs."""
+    """Return the number of arrangements with this number of runs."""
     half = runs // 2
     if runs % 2 == 0:
         return 2 * comb(a - 1, half - 1) * comb(b - 1, half - 1)
@@ -237,29 +236,29 @@ def _arrangements(runs: int, a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Smoothness:
-    """Two distances to the even spread, both from 0 to 1: the largest and the mean difference."""
+    """Largest and mean difference from an even spread, both from 0 to 1."""
 
     ks: float
     wasserstein: float
 
 
 def smoothness(positions: Any, n: int) -> Smoothness:
-    """Measure how far a group's places lie from an even spread over the list: 0 is even.
+    """Compute the distance of a group's positions from an even spread; 0 is even.
 
-    With ``F(j)`` the share of the group within the first j places and ``j/n`` that of an even
-    spread, ``ks = max_j |F(j) - j/n|`` (Kolmogorov-Smirnov) and
+    With ``F(j)`` the share of the group in positions 1 to j and ``j/n`` that of an even spread,
+    ``ks = max_j |F(j) - j/n|`` (Kolmogorov-Smirnov) and
     ``wasserstein = 1/n sum_j |F(j) - j/n|``, over j = 1..n.
 
-    The reference is the uniform distribution over the n places that exist, not over an interval, so
-    both are exact for any n: a group that is the whole list scores 0. With many places they become
-    the distances to the continuous uniform distribution. ``ks`` finds the one prefix that is most
-    out of line; ``wasserstein`` is how far, as a share of the list, the mean item would have to
-    move. Order does not matter; places must differ, since tied items have no place of their own.
+    The reference is the uniform distribution over the n positions, not over an interval, so both
+    are exact for any n: a group that is the whole list has the value 0. For large n they converge
+    to the distances from the continuous uniform distribution. ``ks`` is the largest deviation of
+    any prefix; ``wasserstein`` is the mean distance that items would have to move, as a share of
+    the list. Order does not matter; positions must differ, so ties are not allowed.
 
     Parameters
     ----------
     positions : array-like of int
-        Places of the group, from 1 to n.
+        Positions of the group, from 1 to n.
     n : int
         Length of the list.
 
@@ -281,16 +280,16 @@ def smoothness(positions: Any, n: int) -> Smoothness:
     >>> smoothness([1, 2, 3, 4], n=4)
     Smoothness(ks=0.0, wasserstein=0.0)
     """
-    places = as_places("smoothness", positions, n)
+    values = as_positions("smoothness", positions, n)
     along = np.arange(1, n + 1)
-    share = np.searchsorted(places, along, side="right") / len(places)
+    share = np.searchsorted(values, along, side="right") / len(values)
     distance = np.abs(share - along / n)
     return Smoothness(float(distance.max()), float(distance.mean()))
 
 
 @dataclass(frozen=True)
 class StatisticalIndependence:
-    """Mean normalised places; the difference is above 0 where the protected stand lower."""
+    """Mean normalised positions; the difference is above 0 if the protected rank lower."""
 
     difference: float
     protected: float
@@ -298,20 +297,20 @@ class StatisticalIndependence:
 
 
 def statistical_independence(position: Any, protected: Any) -> StatisticalIndependence:
-    """Compare the mean place of a group with that of the others: 0 is equal.
+    """Compute the difference in mean position between a group and everyone else; 0 is equal.
 
-    Places are normalised as ``(position - 1/2) / n``, the middle of each place's share of the list,
-    so that an even spread has the mean 1/2 for every n. ``difference`` is the protected's mean less
-    the others', from -1/2 (all above) to 1/2 (all below). It is the plainest reading of demographic
-    parity for rankings, and blind to everything but the mean: see `smoothness`, `bimodality` and
-    `clustering` for the rest. Tied items may share a mean place.
+    Positions are normalised as ``(position - 1/2) / n``, so that an even spread has the mean 1/2
+    for every n. ``difference`` is the mean of the protected minus that of everyone else, from -1/2
+    (all above) to 1/2 (all below). It is the simplest form of demographic parity for rankings, and
+    measures only the mean: see `smoothness`, `bimodality` and `clustering` for the shape. Tied
+    items may have a mean position.
 
     Parameters
     ----------
     position : array-like
-        The place of each item of the list; 1 is the first.
+        The position of each item of the list; 1 is the top.
     protected : array-like of bool
-        Which items belong to the group.
+        Mask of the items of the group.
 
     Returns
     -------
@@ -328,12 +327,12 @@ def statistical_independence(position: Any, protected: Any) -> StatisticalIndepe
     >>> statistical_independence([1, 2, 3, 4], [0, 0, 1, 1])
     StatisticalIndependence(difference=0.5, protected=0.75, others=0.25)
     """
-    place, mask = as_numbers("position", position), as_mask(protected)
-    if len(place) != len(mask):
+    given, mask = as_numbers("position", position), as_mask(protected)
+    if len(given) != len(mask):
         raise DataError(
-            f"position and protected must have one length, got {len(place)} and {len(mask)}"
+            f"position and protected must have one length, got {len(given)} and {len(mask)}"
         )
     check_both(mask)
-    normal = (place - 0.5) / len(place)
+    normal = (given - 0.5) / len(given)
     inside, outside = float(np.mean(normal[mask])), float(np.mean(normal[~mask]))
     return StatisticalIndependence(inside - outside, inside, outside)

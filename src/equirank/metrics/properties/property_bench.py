@@ -1,19 +1,18 @@
-"""The property bench: which metric sees which property."""
+"""The property bench: which metric detects which property."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
-from importlib import import_module
 from math import inf
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.inference import holm, paired_tests
 from ...core.metric import Metric, Values, measure
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
-from ...core.registry import metric_names, parse_metrics, suggest
+from ...core.registry import metric_names, parse_metrics
 from ...core.slots import Slots
 from ...core.table import Table
 from ..fairness.prefix_divergence import RRD
@@ -26,12 +25,12 @@ from .merit_checks import (
 from .position_checks import bimodality, clustering, smoothness, statistical_independence
 from .scenarios import PROTECTED, scenario_names, scenario_pair
 
-__all__ = ["CHECKS", "LEVEL", "LISTS", "CheckMetric", "bench", "default_metrics", "true_places"]
+__all__ = ["CHECKS", "LEVEL", "LISTS", "CheckMetric", "bench", "default_metrics", "true_positions"]
 
 
 Check = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 
-#: One number of each check, larger is worse, from places (1..n in order), true places and group.
+#: One number of each check, larger is worse, from positions, true positions and the group mask.
 CHECKS: dict[str, Check] = {
     "smoothness.ks": lambda p, t, g: smoothness(p[g], len(p)).ks,
     "smoothness.wasserstein": lambda p, t, g: smoothness(p[g], len(p)).wasserstein,
@@ -54,10 +53,11 @@ CHECKS: dict[str, Check] = {
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CheckMetric(Metric):
-    """One number of a distributional check of the protected in the scenarios: lower is better.
+    """One number of a distributional check of the protected in the scenarios; lower is better.
 
-    Signed numbers count by their size, the z of the runs test with its sign turned, so that larger
-    is always worse. True places are those of the order by relevance, ties at their mean.
+    Signed numbers count by their absolute value, the z of the runs test with its sign reversed, so
+    that larger is always worse. True positions are those of the order by relevance, with the mean
+    position for ties.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class CheckMetric(Metric):
         found = []
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
             some = slice(int(begin), int(end))
-            places, truth = np.arange(1, end - begin + 1), true_places(slots.y[some])
-            found.append(measured(places, truth, group[some]))
+            position, truth = np.arange(1, end - begin + 1), true_positions(slots.y[some])
+            found.append(measured(position, truth, group[some]))
         return Values(np.array(found))
 
 
-def true_places(y: np.ndarray) -> np.ndarray:
-    """Return the place of each item in the order by relevance; tied items share their mean."""
+def true_positions(y: np.ndarray) -> np.ndarray:
+    """Return the position of each item in the order by relevance, the mean for ties."""
     _, level, size = np.unique(-y, return_inverse=True, return_counts=True)
     last = np.cumsum(size)
     return (last - (size - 1) / 2.0)[level]
@@ -101,11 +101,11 @@ def true_places(y: np.ndarray) -> np.ndarray:
 
 #: Lists in each version of each repetition.
 LISTS = 4
-#: A property is detected where the corrected p-value lies below.
+#: A property is detected if the corrected p-value is below this level.
 LEVEL = 0.01
-#: What the scenarios can give a metric.
+#: What the scenarios contain.
 GIVEN = frozenset({"relevance", "sensitive", "score"})
-#: Metrics that say little or nothing without a cutoff get this one.
+#: Cutoff for metrics that measure little or nothing without one.
 K = 20
 CUT = {
     *("AdverseImpactRatio", "IGFAggregated", "IGFRatio"),
@@ -115,35 +115,35 @@ CROSSED = ('ExposureGap(by=("group", "part"))', 'RankParityError(by=("group", "p
 
 
 def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -> Table:
-    """Run metrics on pairs of a fair and a bad version and say which properties each one sees.
+    """Test which properties metrics detect, on pairs of a fair and a bad version of lists.
 
-    In each repetition a metric scores the fair and the bad version of four lists of every scenario
-    (`scenario_pair`). The difference, counted so that above 0 the bad version is the worse one, is
-    tested against 0 over the repetitions by random sign flips, two-sided; p-values are corrected by
-    Holm over the properties of the metric. A metric detects a property where the corrected p-value
-    is below 0.01 and the bad version scores worse. Fewer than eleven repetitions cannot detect
-    anything. A repetition in which either version is undefined or infinite is left out.
+    In each repetition, a metric is computed for the fair and the bad version of four lists of every
+    scenario (`scenario_pair`). The difference, above 0 if the bad version is worse, is tested
+    against 0 over the repetitions by random sign flips, two-sided; p-values are corrected by Holm
+    over the properties of the metric. A metric detects a property if the corrected p-value is below
+    0.01 and the bad version is worse. Fewer than eleven repetitions cannot detect anything. A
+    repetition in which either version is undefined or infinite is excluded.
 
-    A metric that compares groups and names no attribute looks at ``group``, whose groups are
-    ``protected`` and ``other``; ``by=("group", "part")`` crosses it with the second attribute.
+    A metric that compares groups and names no attribute uses ``group``, whose groups are
+    ``protected`` and ``other``; ``by=("group", "part")`` is its intersection with the second
+    attribute.
 
     Parameters
     ----------
     metrics : metric, name, or several, optional
-        `Metric` objects of yours or ours, their classes or strings, or names of checks such as
-        ``"smoothness.ks"``. Without it all metrics that need no more than relevance, scores and
-        groups (those that mean nothing without a cutoff ``@20``), two of them also on crossed
-        attributes, and all checks.
+        `Metric` objects, classes or strings, or names of checks such as ``"smoothness.ks"``. None
+        selects all metrics that need only relevance, scores and groups (with ``@20`` if they need a
+        cutoff), two of them also on the intersection, and all checks.
     n_repetitions : int
         Number of seeded repetitions.
     random_state : int, generator or None
-        Where randomness comes from.
+        Source of randomness.
 
     Returns
     -------
     Table
         One row per metric and property: ``effect`` (mean difference divided by its standard
-        deviation; infinite where all differences are equal and not 0), ``p`` (corrected),
+        deviation; infinite if all differences are equal and not 0), ``p`` (corrected),
         ``detected``, and ``repetitions`` used.
 
     Examples
@@ -176,17 +176,16 @@ def bench(metrics: Any = None, n_repetitions: int = 50, random_state: Any = 0) -
 
 
 def default_metrics() -> list[Metric]:
-    """Make the metrics the bench runs unless others are given."""
-    room = import_module("equirank.metrics")
-    found = [getattr(room, name)(**({"k": K} if name in CUT else {})) for name in metric_names()]
+    """Return the metrics that the bench runs by default."""
+    found = parse_metrics([f"{name}@{K}" if name in CUT else name for name in metric_names()])
     ours = [metric for metric in found if metric.needs <= GIVEN]
-    # rRD has a meaning for the smaller group only
+    # rRD is meaningful only for the smaller group
     ours = [replace(m, protected=PROTECTED) if isinstance(m, RRD) else m for m in ours]
     return [*ours, *parse_metrics(CROSSED), *(CheckMetric(check_name=name) for name in CHECKS)]
 
 
 def _chosen(metrics: Any) -> list[Metric]:
-    """Read metrics, where names of checks count too."""
+    """Return metrics by name or object; names of checks are accepted too."""
     one = isinstance(metrics, (str, Metric)) or not isinstance(metrics, Iterable)
     several = [metrics] if one else list(metrics)
     chosen = parse_metrics([_check_or_metric(metric) for metric in several])
@@ -198,7 +197,7 @@ def _chosen(metrics: Any) -> list[Metric]:
 
 
 def _check_or_metric(metric: Any) -> Any:
-    """Turn the name of a check into a metric; names in small letters can be nothing else."""
+    """Return the metric of a check, recognised by its lower-case name; others as given."""
     if not isinstance(metric, str) or not metric[:1].islower():
         return metric
     if metric not in CHECKS:
@@ -208,12 +207,12 @@ def _check_or_metric(metric: Any) -> Any:
 
 
 def _scores(metrics: list[Metric], ranking: Any, n_repetitions: int) -> list[np.ndarray]:
-    """Score every repetition: metrics x repetitions."""
-    placed = [_on_group(metric) for metric in metrics]
-    for metric in placed:
+    """Return the value of each metric in every repetition (metrics x repetitions)."""
+    prepared = [_on_group(metric) for metric in metrics]
+    for metric in prepared:
         metric.check(ranking.data)
     found = []
-    for metric, values in zip(placed, measure(placed, ranking), strict=True):
+    for metric, values in zip(prepared, measure(prepared, ranking), strict=True):
         metric.refuse_undefined(ranking.data, values)
         parts = [_part(values, at) for at in range(n_repetitions)]
         found.append(np.array([float(metric.summarize(part)[0]) for part in parts]))
@@ -221,7 +220,7 @@ def _scores(metrics: list[Metric], ranking: Any, n_repetitions: int) -> list[np.
 
 
 def _on_group(metric: Metric) -> Metric:
-    """Let a metric that names no attribute look at the groups."""
+    """Return the metric with ``by="group"`` if it names no attribute."""
     if any(field.name == "by" for field in fields(metric)) and getattr(metric, "by", "") is None:
         options: dict[str, Any] = {"by": "group"}
         return replace(metric, **options)

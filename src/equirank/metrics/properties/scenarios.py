@@ -6,22 +6,21 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.data import RankingData, as_ranking_data
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
-from ...core.registry import suggest
 
 __all__ = ["PROTECTED", "SCENARIOS", "scenario_names", "scenario_pair"]
 
 
-#: Length of a list, number of protected in it, by how many places everyone's rank is blurred.
-N, M, BLUR = 60, 20, 2.0
+#: Length of a list, number of protected items, standard deviation of the noise in positions.
+N, M, NOISE = 60, 20, 2.0
 #: The name of the protected group in the attribute ``group``.
 PROTECTED = "protected"
 
 
 class Listing(NamedTuple):
-    """One list, its items by merit: the place of each, who is protected, and its part."""
+    """One list with items by merit: position, protected or not, and second attribute."""
 
     position: np.ndarray
     protected: np.ndarray
@@ -32,57 +31,57 @@ Pair = tuple[Listing, Listing]
 
 
 def _smooth_distribution(rng: np.random.Generator) -> Pair:
-    """Protected places even, or a few at the top and a heap behind the middle; same mean."""
+    """Protected positions even, or a few at the top and a cluster below the middle; same mean."""
     few = rng.choice(np.arange(1, 10), 6, replace=False)
-    heap = rng.choice(np.arange(33, 51), M - 6, replace=False)
-    places = _shift_to_sum(rng, np.concatenate([few, heap]), M * (N + 1) // 2)
-    return _relabelled(rng, places)
+    cluster = rng.choice(np.arange(33, 51), M - 6, replace=False)
+    positions = _shift_to_sum(rng, np.concatenate([few, cluster]), M * (N + 1) // 2)
+    return _relabelled(rng, positions)
 
 
 def _bimodality(rng: np.random.Generator) -> Pair:
-    """Protected places even, or half at each end; same mean."""
+    """Protected positions even, or half at each end; same mean."""
     return _relabelled(rng, _mirrored(rng.choice(np.arange(1, 15), M // 2, replace=False)))
 
 
 def _clustering(rng: np.random.Generator) -> Pair:
-    """Protected places even, or in four clumps spread evenly; same mean."""
+    """Protected positions even, or in four evenly spread clusters; same mean."""
     starts = np.array([1, 16]) + rng.integers(0, 11, size=2)
     return _relabelled(rng, _mirrored((starts[:, None] + np.arange(5)).ravel()))
 
 
 def _tokenisation(rng: np.random.Generator) -> Pair:
-    """Protected ranked by merit, or their better half lifted and their other half dropped."""
-    protected, part, blur = _mask(_even(rng)), _parts(rng), _blur(rng)
+    """Protected ranked by merit, or their better half raised and their other half lowered."""
+    protected, part, noise = _mask(_even(rng)), _parts(rng), _noise(rng)
     shift = np.zeros(N)
     shift[np.flatnonzero(protected)] = np.repeat([-8.0, 8.0], M // 2)
     return (
-        Listing(_ranked(blur), protected, part),
-        Listing(_ranked(blur + shift), protected, part),
+        Listing(_ranked(noise), protected, part),
+        Listing(_ranked(noise + shift), protected, part),
     )
 
 
 def _noisy_ranking(rng: np.random.Generator) -> Pair:
-    """Everyone's rank blurred alike, or the protected's five times as much."""
-    protected, part, blur = _mask(_even(rng)), _parts(rng), _blur(rng)
+    """Equal noise for everyone, or five times as much for the protected."""
+    protected, part, noise = _mask(_even(rng)), _parts(rng), _noise(rng)
     return (
-        Listing(_ranked(blur), protected, part),
-        Listing(_ranked(np.where(protected, 5.0 * blur, blur)), protected, part),
+        Listing(_ranked(noise), protected, part),
+        Listing(_ranked(np.where(protected, 5.0 * noise, noise)), protected, part),
     )
 
 
 def _arbitrary_treatment(rng: np.random.Generator) -> Pair:
-    """The protected's places given by merit, or the same places dealt out at random."""
+    """Positions of the protected by merit, or the same positions assigned at random."""
     protected, part = _mask(_even(rng)), _parts(rng)
-    position = _ranked(_blur(rng))
-    dealt = position.copy()
-    dealt[protected] = rng.permutation(position[protected])
-    return Listing(position, protected, part), Listing(dealt, protected, part)
+    position = _ranked(_noise(rng))
+    shuffled = position.copy()
+    shuffled[protected] = rng.permutation(position[protected])
+    return Listing(position, protected, part), Listing(shuffled, protected, part)
 
 
 def _class_asymmetry(rng: np.random.Generator) -> Pair:
-    """A third of the list dropped ten places: drawn from both groups alike, or all protected."""
+    """A third of the list lowered by ten positions: from both groups equally, or all protected."""
     dropped = _mask(_even(rng))
-    position, part = _ranked(_blur(rng) + 10.0 * dropped), _parts(rng)
+    position, part = _ranked(_noise(rng) + 10.0 * dropped), _parts(rng)
     hit = round(M * M / N)
     alike = np.zeros(N, dtype=bool)
     alike[rng.choice(np.flatnonzero(dropped), hit, replace=False)] = True
@@ -91,9 +90,9 @@ def _class_asymmetry(rng: np.random.Generator) -> Pair:
 
 
 def _biased_ground_truth(rng: np.random.Generator) -> Pair:
-    """Recorded merit free of the group, or ten places too low for the protected; rank follows."""
+    """Recorded merit independent of the group, or ten positions too low for the protected."""
     protected, part = _mask(_even(rng)), _parts(rng)
-    position = _ranked(_blur(rng))
+    position = _ranked(_noise(rng))
     recorded = _ranked(10.0 * protected)
     lowered = np.zeros(N, dtype=bool)
     lowered[recorded[protected] - 1] = True
@@ -101,9 +100,9 @@ def _biased_ground_truth(rng: np.random.Generator) -> Pair:
 
 
 def _gerrymandering(rng: np.random.Generator) -> Pair:
-    """Half of each group dropped and half lifted: any half, or one part of each, crosswise."""
+    """Half of each group lowered and half raised: any half, or one part of each, crosswise."""
     protected, part = _mask(_even(rng)), _parts(rng)
-    position = _ranked(_blur(rng) + np.where(protected ^ part, 8.0, -8.0))
+    position = _ranked(_noise(rng) + np.where(protected ^ part, 8.0, -8.0))
     mixed = part.copy()
     for group in (protected, ~protected):
         mixed[group] = rng.permutation(part[group])
@@ -125,7 +124,7 @@ SCENARIOS: dict[str, Callable[[np.random.Generator], Pair]] = {
 
 
 def scenario_names() -> list[str]:
-    """List the properties that have a pair of scenarios.
+    """Return the properties that have a pair of scenarios.
 
     Examples
     --------
@@ -139,16 +138,17 @@ def scenario_names() -> list[str]:
 def scenario_pair(
     name: str, *, n_lists: int = 4, random_state: Any = 0
 ) -> tuple[RankingData, RankingData]:
-    """Make the fair and the bad version of some lists, which differ in one property only.
+    """Generate the fair and the bad version of lists that differ in one property only.
 
-    Each list has 60 items, 20 of them protected. ``y`` falls evenly from 2 to 0 with merit, so
-    that half the items reach 1; ``score`` is the order, without ties; attribute ``group`` says who
-    is protected, ``part`` is a second attribute that only gerrymandering uses. In all but three
-    pairs the order and the relevance are the same in both versions and only labels differ; for
-    tokenisation, noisy ranking and arbitrary treatment the labels stay and the protected move. The
-    order follows merit exactly where the shape of the protected places is the matter (smooth
-    distribution, bimodality, clustering), and is blurred by about two places elsewhere.
-    Each list has its own generator, so a longer run begins with the lists of a shorter one.
+    Each list has 60 items, 20 of them protected. ``y`` decreases evenly from 2 to 0 with merit, so
+    that half the items reach 1; ``score`` is the order, without ties. The attribute ``group`` is
+    ``protected`` or ``other``; ``part`` is a second attribute that only gerrymandering uses. In all
+    but three pairs, the order and the relevance are the same in both versions and only labels
+    differ; for tokenisation, noisy ranking and arbitrary treatment, the labels are the same and the
+    protected move. The order follows merit exactly in the pairs about the shape of positions
+    (smooth distribution, bimodality, clustering); elsewhere noise moves items by about two
+    positions. Each list has its own generator, so a longer run begins with the lists of a shorter
+    one.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def scenario_pair(
     n_lists : int
         Number of lists in each version.
     random_state : int, generator or None
-        Where randomness comes from.
+        Source of randomness.
 
     Returns
     -------
@@ -203,24 +203,24 @@ def _as_data(listings: list[Listing]) -> RankingData:
 
 
 def _relabelled(rng: np.random.Generator, bad: np.ndarray) -> Pair:
-    """Return the order of merit twice: the protected on even places, and on the given ones."""
+    """Return the order by merit twice: with protected positions even, and as given."""
     position, part = np.arange(1, N + 1), _parts(rng)
-    fair, worse = (np.isin(position, places) for places in (_even(rng), bad))
+    fair, worse = (np.isin(position, chosen) for chosen in (_even(rng), bad))
     return Listing(position, fair, part), Listing(position, worse, part)
 
 
-def _blur(rng: np.random.Generator) -> np.ndarray:
-    """Draw how far each item is blurred, in places."""
-    return BLUR * rng.standard_normal(N)
+def _noise(rng: np.random.Generator) -> np.ndarray:
+    """Draw the noise of each item, in positions."""
+    return NOISE * rng.standard_normal(N)
 
 
 def _ranked(shift: np.ndarray) -> np.ndarray:
-    """Rank the items by merit after a shift in places: the position of each."""
+    """Return the position of each item by merit after a shift in positions."""
     return np.argsort(np.argsort(np.arange(1, N + 1) + shift, kind="stable")) + 1
 
 
 def _even(rng: np.random.Generator) -> np.ndarray:
-    """Draw one place of every N/M, mirrored so that the mean is that of the list."""
+    """Draw one position of every N/M, mirrored so that the mean is that of the list."""
     width = N // M
     return _mirrored(np.arange(M // 2) * width + rng.integers(1, width + 1, size=M // 2))
 
@@ -229,21 +229,21 @@ def _mirrored(upper: np.ndarray) -> np.ndarray:
     return np.concatenate([upper, N + 1 - upper])
 
 
-def _mask(places: np.ndarray) -> np.ndarray:
-    return np.isin(np.arange(1, N + 1), places)
+def _mask(positions: np.ndarray) -> np.ndarray:
+    return np.isin(np.arange(1, N + 1), positions)
 
 
 def _parts(rng: np.random.Generator) -> np.ndarray:
-    """Draw the second attribute: a coin for each item."""
+    """Draw the second attribute: a fair coin for each item."""
     return rng.random(N) < 0.5
 
 
-def _shift_to_sum(rng: np.random.Generator, places: np.ndarray, total: int) -> np.ndarray:
-    """Move places by one, at random and never onto each other, until they have this sum."""
-    places = places.copy()
-    while (missing := total - int(places.sum())) != 0:
-        at, step = rng.integers(len(places)), 1 if missing > 0 else -1
-        moved = places[at] + step
-        if 1 <= moved <= N and moved not in places:
-            places[at] = moved
-    return places
+def _shift_to_sum(rng: np.random.Generator, positions: np.ndarray, total: int) -> np.ndarray:
+    """Move random positions by one, without collisions, until they have this sum."""
+    positions = positions.copy()
+    while (missing := total - int(positions.sum())) != 0:
+        at, step = rng.integers(len(positions)), 1 if missing > 0 else -1
+        moved = positions[at] + step
+        if 1 <= moved <= N and moved not in positions:
+            positions[at] = moved
+    return positions

@@ -1,32 +1,28 @@
-"""AUC: how often a relevant item stands above an irrelevant one."""
+"""AUC and average rank: where the relevant items of a list are ranked."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Choice, Constraint, Number
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
+from .binary_metric import BinaryMetric
 
-__all__ = ["AUC", "AverageRank", "auc", "average_rank"]
+__all__ = ["AUC", "AverageRank"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class AUC(Metric):
-    """How often a relevant item stands above an irrelevant one: 1/2 is chance.
+class AUC(BinaryMetric):
+    """AUC: the share of pairs with the relevant item above the irrelevant one; 1/2 is chance.
 
-    ``P(score of a relevant > score of an irrelevant) + P(equal)/2`` over the pairs of a query;
-    ``1 - AUC`` is the bipartite misranking error. Items not shown stand together behind those
-    shown. Undefined where all items are relevant or none is, so also for a single item.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant where ``y >= threshold``.
+    ``P(score of a relevant item > score of an irrelevant item) + P(equal)/2`` over the pairs of a
+    query; ``1 - AUC`` is the bipartite misranking error. Items that are not shown are tied below
+    those shown. Undefined if all items are relevant or none is, hence also for a single item.
 
     References
     ----------
@@ -34,20 +30,18 @@ class AUC(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AUC
+    >>> from equirank.metrics import AUC, auc
     >>> AUC(threshold=2)
     AUC(threshold=2)
+    >>> auc([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.3])  # (2 + 1/2) of 4 pairs
+    0.625
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     takes_k: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "all items are relevant, or none is"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         relevant = slots.y >= self.threshold
         negatives = np.concatenate([[0], np.cumsum(~relevant)])
         begin, end = slots.begin(), slots.end()
@@ -60,67 +54,20 @@ class AUC(Metric):
         return Values(divide(won, pairs))
 
 
-def auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the area under the ROC curve of each query.
-
-    The formula and its reference stand with `AUC`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import auc
-    >>> auc([1, 0, 1, 0], [0.9, 0.5, 0.3, 0.3])  # (2 + 1/2) of 4 pairs
-    0.625
-    """
-    metric = AUC(threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class AverageRank(Metric):
-    """Where the relevant items stand on average: 1 is the top.
+    """Average rank: the mean position of the relevant items; 1 is the top.
 
-    ``sum_i w_i pos(i) / sum_i w_i`` over the relevant items, w their relevance or 1. Tied items
-    stand at the middle of their block; items not shown share the places behind those shown.
-    Undefined without a relevant item.
+    ``sum_i w_i pos(i) / sum_i w_i`` over the relevant items, with w their relevance or 1. Tied
+    items have the mean position of their block; items that are not shown share the positions below
+    those shown. Undefined without a relevant item.
 
     Parameters
     ----------
     threshold : float
-        An item is relevant where ``y >= threshold``.
+        An item is relevant if ``y >= threshold``.
     weights : {"relevance", "none"}
-        Weigh the relevant items by their relevance, or all the same.
+        Weight the relevant items by their relevance, or equally.
 
     References
     ----------
@@ -128,9 +75,11 @@ class AverageRank(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AverageRank
+    >>> from equirank.metrics import AverageRank, average_rank
     >>> AverageRank(weights="none")
     AverageRank(weights="none")
+    >>> average_rank([1, 0, 3], [0.9, 0.5, 0.1])  # (1 * 1 + 3 * 3) / (1 + 3)
+    2.5
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -148,71 +97,21 @@ class AverageRank(Metric):
     weights: Literal["relevance", "none"] = "relevance"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
-        weight, place = self._parts(slots)
+        """Return the metric value of each query."""
+        weight, position = self._parts(slots)
         total = segment_sum(weight, slots.offsets)
-        value = segment_sum(weight * place, slots.offsets)
+        value = segment_sum(weight * position, slots.offsets)
         return Values(divide(value, total))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the average rank of each group's own relevant items."""
-        weight, place = self._parts(slots)
+        weight, position = self._parts(slots)
         total = slots.sum_by_group(weight, codes, n_groups)
-        value = slots.sum_by_group(weight * place, codes, n_groups)
+        value = slots.sum_by_group(weight * position, codes, n_groups)
         return divide(value, total)
 
     def _parts(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-        """Return each slot's weight and expected position; rows not shown share the last ones."""
+        """Return the weight and expected position of each slot; rows not shown share the last."""
         relevant = slots.y >= self.threshold
         weight = slots.y * relevant if self.weights == "relevance" else relevant.astype(float)
         return weight, (slots.begin() + slots.end() + 1) / 2.0 - slots.start
-
-
-def average_rank(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    threshold: float = 1.0,
-    weights: Literal["relevance", "none"] = "relevance",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the average rank of the relevant items.
-
-    The formula and its reference stand with `AverageRank`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    weights : {"relevance", "none"}
-        Weigh the relevant items by their relevance, or all the same.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import average_rank
-    >>> average_rank([1, 0, 3], [0.9, 0.5, 0.1])  # (1 * 1 + 3 * 3) / (1 + 3)
-    2.5
-    """
-    metric = AverageRank(threshold=threshold, weights=weights, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )

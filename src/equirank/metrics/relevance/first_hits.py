@@ -1,41 +1,34 @@
-"""AP: precision at each relevant item, averaged."""
+"""Average precision, ERR and reciprocal rank: exact expectations over tied orders."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError, logger
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Constraint, Number, Optional
 from ...core.slots import Slots
 from ...kernels.segments import divide, segment_sum
 from ...kernels.ties import average_precision_terms, cascade, first_hit
+from .binary_metric import BinaryMetric
 
 __all__ = [
     "ERR",
     "AveragePrecision",
     "ReciprocalRank",
-    "average_precision",
-    "err",
-    "reciprocal_rank",
 ]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class AveragePrecision(Metric):
-    """How pure the list is above each relevant item; its mean over queries is MAP.
+class AveragePrecision(BinaryMetric):
+    """Average precision: the mean precision at each relevant item; its mean over queries is MAP.
 
-    ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator is all relevant items also
-    under a cutoff. Undefined without a relevant item. Ties: the exact expectation over the orders
-    of the tied block.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant where ``y >= threshold``.
+    ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator counts all relevant items,
+    also with a cutoff. Undefined without a relevant item. Ties: the exact expectation over the
+    orders of the tied block.
 
     References
     ----------
@@ -43,19 +36,17 @@ class AveragePrecision(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import AveragePrecision
+    >>> from equirank.metrics import AveragePrecision, average_precision
     >>> AveragePrecision@10
     AveragePrecision@10
+    >>> round(average_precision([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1/1 + 2/3) / 2
+    0.8333
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         wanted = segment_sum((slots.y >= self.threshold).astype(float), slots.offsets)
         head = slots.head(self.k)
         relevant = (head.y >= self.threshold).astype(np.int64)
@@ -66,68 +57,18 @@ class AveragePrecision(Metric):
         return Values(divide(total, wanted))
 
 
-def average_precision(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute average precision; the mean over queries is MAP.
-
-    The formula and its reference stand with `AveragePrecision`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import average_precision
-    >>> round(average_precision([1, 0, 1], [0.9, 0.5, 0.1]), 4)  # (1/1 + 2/3) / 2
-    0.8333
-    """
-    metric = AveragePrecision(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ERR(Metric):
-    """How soon a reader stops who goes down the list and leaves once satisfied.
+    """ERR: the expected reciprocal of the position at which a reader finds a satisfying item.
 
     ``ERR@k = sum_{j <= k} (1/j) R_j prod_{l < j} (1 - R_l)`` with ``R = (2**y - 1) /
     2**max_grade``. The largest grade is that of the data set, not of the query. Ties: the exact
-    expectation over the orders of the tied block. A list without relevant items scores 0.
+    expectation over the orders of the tied block. A list without relevant items has the value 0.
 
     Parameters
     ----------
     max_grade : float, optional
-        The largest grade there can be; taken from the data where it is not given (logged).
+        The largest possible grade; None takes the largest of the data and logs it.
 
     References
     ----------
@@ -135,9 +76,11 @@ class ERR(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import ERR
+    >>> from equirank.metrics import ERR, err
     >>> ERR(max_grade=4)@10
     ERR(max_grade=4)@10
+    >>> err([1, 0, 2], [0.9, 0.5, 0.1])  # R = 1/4, 0, 3/4: 1/4 + (1 - 1/4) * 3/4 / 3
+    0.4375
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
@@ -148,7 +91,7 @@ class ERR(Metric):
     max_grade: float | None = None
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         top = slots.data.max_grade if self.max_grade is None else self.max_grade
         head = slots.head(self.k)
         stop = (np.exp2(head.y, dtype=np.float64) - 1.0) / 2.0**top
@@ -156,7 +99,7 @@ class ERR(Metric):
         return Values(value)
 
     def check(self, data: RankingData) -> None:
-        """Raise where a grade exceeds ``max_grade``; note where it was taken from the data."""
+        """Raise if a grade exceeds ``max_grade``; log a grade taken from the data."""
         super().check(data)
         if self.max_grade is None:
             logger.info("%s takes its largest grade from the data: %g", self, data.max_grade)
@@ -169,67 +112,12 @@ class ERR(Metric):
             )
 
 
-def err(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    max_grade: float | None = None,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute expected reciprocal rank.
-
-    The formula and its reference stand with `ERR`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    max_grade : float, optional
-        The largest grade there can be; taken from all of ``y_true`` where it is not given.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import err
-    >>> err([1, 0, 2], [0.9, 0.5, 0.1])  # R = 1/4, 0, 3/4: 1/4 + (1 - 1/4) * 3/4 / 3
-    0.4375
-    """
-    metric = ERR(k=k, max_grade=max_grade, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ReciprocalRank(Metric):
-    """How soon the first relevant item comes: 1 at the top, 1/2 in second place, and so on.
+class ReciprocalRank(BinaryMetric):
+    """Reciprocal rank: 1 divided by the position of the first relevant item.
 
-    ``RR@k = 1 / position of the first relevant item``, 0 where there is none among the first k.
-    Ties: the exact expectation over the orders of the tied block.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant where ``y >= threshold``.
+    ``RR@k = 1 / position of the first relevant item``, 0 if none is in the top k. Ties: the exact
+    expectation over the orders of the tied block.
 
     References
     ----------
@@ -237,72 +125,19 @@ class ReciprocalRank(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import ReciprocalRank
+    >>> from equirank.metrics import ReciprocalRank, reciprocal_rank
     >>> ReciprocalRank@10
     ReciprocalRank@10
-    """
-
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
-
-    def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
-        head = slots.head(self.k)
-        relevant = (head.y >= self.threshold).astype(np.int64)
-        return Values(
-            first_hit(relevant, head.offsets, head.start, head.begin(), head.end(), self.k)
-        )
-
-
-def reciprocal_rank(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute the reciprocal rank of the first relevant item.
-
-    The formula and its reference stand with `ReciprocalRank`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import reciprocal_rank
     >>> reciprocal_rank([0, 1, 1], [0.9, 0.5, 0.1])
     0.5
     >>> reciprocal_rank([0, 1], [0.5, 0.5])  # (1/1 + 1/2) / 2
     0.75
     """
-    metric = ReciprocalRank(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
+
+    def values(self, slots: Slots) -> Values:
+        """Return the metric value of each query."""
+        head = slots.head(self.k)
+        relevant = (head.y >= self.threshold).astype(np.int64)
+        return Values(
+            first_hit(relevant, head.offsets, head.start, head.begin(), head.end(), self.k)
+        )

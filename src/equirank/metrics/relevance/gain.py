@@ -1,48 +1,34 @@
-"""DCG: relevance gained, discounted by how far down it stands."""
+"""DCG and NDCG: relevance gains discounted by position."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, Metric, Values, score_arrays
+from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts, gains
 from ...kernels.segments import divide, largest_within, segment_sum, sort_values_within
 
-__all__ = ["DCG", "NDCG", "dcg", "ndcg"]
+__all__ = ["DCG", "NDCG"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class DCG(Metric):
-    """How much relevance a reader meets near the top of the list.
-
-    ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``.
-    Tied items share the mean discount of their places; a list without relevant items scores 0.
+class GainMetric(Metric):
+    """Base of the metrics of discounted gain.
 
     Parameters
     ----------
     gain : {"exp2", "linear"}
-        ``2**y - 1`` or ``y``.
+        ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
     discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
-
-    References
-    ----------
-    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
-
-    Examples
-    --------
-    >>> from equirank.metrics import DCG
-    >>> DCG(gain="linear")@10
-    DCG(gain="linear")@10
+        ``1/log2(1 + j)``, ``1/j``, or the weights of positions 1, 2, ... (0 beyond its end).
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     additive: ClassVar[bool] = True
     params: ClassVar[Mapping[str, Constraint]] = {
         "gain": Choice("exp2", "linear"),
@@ -52,8 +38,32 @@ class DCG(Metric):
     gain: Literal["exp2", "linear"] = "exp2"
     discount: str | Sequence[float] = "log2"
 
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DCG(GainMetric):
+    """DCG: the sum of relevance gains, each discounted by its position.
+
+    ``DCG@k = sum_{j <= k} gain(y_j) / log2(1 + j)`` with the gain ``2**y - 1`` or ``y``. Tied items
+    receive the mean discount of the positions they span. A list without relevant items has the
+    value 0.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002.
+
+    Examples
+    --------
+    >>> from equirank.metrics import DCG, dcg
+    >>> DCG(gain="linear")@10
+    DCG(gain="linear")@10
+    >>> round(dcg([0, 3, 1], [0.9, 0.5, 0.1], k=2), 4)  # (2**0 - 1)/log2(2) + (2**3 - 1)/log2(3)
+    4.4165
+    """
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         return Values(segment_sum(*_weighted(self, slots)))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -68,79 +78,20 @@ def _table(metric: "DCG", slots: Slots) -> np.ndarray:
 
 
 def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-    """Return gain times expected discount of the slots that count, and where each query begins."""
+    """Return gain times expected discount of the slots up to k, and the offsets of queries."""
     table = _table(metric, slots)
     head = slots.head(metric.k)
     return gains(head.y, metric.gain) * head.expect(table), head.offsets
 
 
-def dcg(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    gain: Literal["exp2", "linear"] = "exp2",
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute discounted cumulative gain.
-
-    The formula and its reference stand with `DCG`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` or ``y``.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import dcg
-    >>> round(dcg([0, 3, 1], [0.9, 0.5, 0.1], k=2), 4)  # (2**0 - 1)/log2(2) + (2**3 - 1)/log2(3)
-    4.4165
-    """
-    metric = DCG(k=k, gain=gain, discount=discount, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
-class NDCG(Metric):
-    """How close the list comes to the best order of its own items: 1 is best.
+class NDCG(GainMetric):
+    """NDCG: discounted cumulative gain divided by its maximum over all orders of the list.
 
-    ``NDCG@k = DCG@k / max over orders of DCG@k``. Undefined where no item is relevant; other
-    libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items share their places.
-    By group, a group's gain is divided by the best its own items could have in the first places.
-
-    Parameters
-    ----------
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` (as LightGBM) or ``y`` (as scikit-learn and trec_eval).
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
+    ``NDCG@k = DCG@k / max over orders of DCG@k``; 1 is best. Undefined if no item is relevant;
+    other libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items receive the
+    mean discount of the positions they span. By group, the gain of a group is divided by the
+    maximum for its items in the top positions.
 
     References
     ----------
@@ -149,24 +100,19 @@ class NDCG(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import NDCG
+    >>> from equirank.metrics import NDCG, ndcg
     >>> NDCG@10
     NDCG@10
+    >>> round(ndcg([0, 1], [0.9, 0.5]), 4)  # (1/log2(3)) / (1/log2(2))
+    0.6309
+    >>> ndcg([0, 1, 0, 0], [0.9, 0.5, 0.2, 0.1], qid=[1, 1, 2, 2], per_query=True)
+    array([0.63092975,        nan])
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "gain": Choice("exp2", "linear"),
-        "discount": DISCOUNT,
-    }
-
-    gain: Literal["exp2", "linear"] = "exp2"
-    discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         head = slots.head(self.k)
         gained = segment_sum(gains(head.y, self.gain) * head.expect(table), head.offsets)
@@ -174,7 +120,7 @@ class NDCG(Metric):
         return Values(divide(gained, best))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Divide each group's gain by the best its items could have in the first places."""
+        """Return each group's gain divided by the maximum for its items in the top positions."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         cell = slots.query * n_groups + codes
         n_cells = slots.n_queries * n_groups
@@ -187,69 +133,14 @@ class NDCG(Metric):
 
 
 def _best(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray, k: int | None) -> np.ndarray:
-    """Return each list's largest sum: the largest gains meet the largest discounts."""
+    """Return the largest sum of each list: largest gains at the largest discounts."""
     if (np.diff(table) > 0).any():
-        place = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
-        weight = sort_values_within(table[place], offsets)
+        index = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
+        weight = sort_values_within(table[index], offsets)
         return segment_sum(sort_values_within(gain, offsets) * weight, offsets)
     if k is None:
         ranked, cuts = sort_values_within(gain, offsets), offsets
     else:
         ranked, cuts = largest_within(gain, offsets, k)
-    place = np.arange(len(ranked)) - np.repeat(cuts[:-1], np.diff(cuts))
-    return segment_sum(ranked * table[place], cuts)
-
-
-def ndcg(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    gain: Literal["exp2", "linear"] = "exp2",
-    discount: str | Sequence[float] = "log2",
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute normalised discounted cumulative gain.
-
-    The formula and its reference stand with `NDCG`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    gain : {"exp2", "linear"}
-        ``2**y - 1`` or ``y``.
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the weights of places 1, 2, ... (0 behind its end).
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import ndcg
-    >>> round(ndcg([0, 1], [0.9, 0.5]), 4)  # (1/log2(3)) / (1/log2(2))
-    0.6309
-    >>> ndcg([0, 1, 0, 0], [0.9, 0.5, 0.2, 0.1], qid=[1, 1, 2, 2], per_query=True)
-    array([0.63092975,        nan])
-    """
-    metric = NDCG(k=k, gain=gain, discount=discount, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
+    index = np.arange(len(ranked)) - np.repeat(cuts[:-1], np.diff(cuts))
+    return segment_sum(ranked * table[index], cuts)

@@ -1,32 +1,26 @@
-"""P@k: the share of relevant items among the first k."""
+"""Precision and recall in the top k."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from ...core.metric import Metric, Values, score_arrays
-from ...core.params import Constraint, Number
+from ...core.metric import Values
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import divide, segment_sum
+from .binary_metric import BinaryMetric
 
-__all__ = ["Precision", "Recall", "precision", "recall"]
+__all__ = ["Precision", "Recall"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Precision(Metric):
-    """How many of the first k items are relevant, as a share of k.
+class Precision(BinaryMetric):
+    """Precision: the share of relevant items in the top k.
 
-    ``P@k = |relevant among the first k| / k``, also where the list is shorter than k; without a
-    cutoff k is the length of the list. Tied items count by their chance to be among the first k.
-    Always defined: a list without relevant items scores 0.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant where ``y >= threshold``.
+    ``P@k = |relevant in the top k| / k``, also if the list is shorter than k; without a cutoff, k
+    is the length of the list. Tied items count with their probability of being in the top k. Always
+    defined: a list without relevant items has the value 0.
 
     References
     ----------
@@ -34,98 +28,41 @@ class Precision(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import Precision
+    >>> from equirank.metrics import Precision, precision
     >>> Precision@10
     Precision@10
+    >>> precision([1, 0, 1], [0.9, 0.5, 0.1], k=2)
+    0.5
+    >>> precision([1, 0, 1], [0.9, 0.5, 0.5], k=2)  # two items share position 2
+    0.75
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     additive: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         head = slots.head(self.k)
         inside = head.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         hits = segment_sum(inside * (head.y >= self.threshold), head.offsets)
         return Values(hits / (slots.sizes if self.k is None else self.k))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Count only the group's relevant items; the parts add up to the whole."""
+        """Return the precision from each group's relevant items; the parts sum to the whole."""
         table = discounts(int(slots.sizes.max()), "flat", self.k)
         hit = slots.expect(table) * (slots.y >= self.threshold)
-        places = slots.sizes if self.k is None else np.full(slots.n_queries, self.k)
-        value = slots.sum_by_group(hit, codes, n_groups) / places[:, None]
+        cutoff = slots.sizes if self.k is None else np.full(slots.n_queries, self.k)
+        value = slots.sum_by_group(hit, codes, n_groups) / cutoff[:, None]
         present = slots.sum_by_group(np.ones(len(hit)), codes, n_groups)
         return np.where(present > 0, value, np.nan)
 
 
-def precision(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute precision among the first k places.
-
-    The formula and its reference stand with `Precision`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import precision
-    >>> precision([1, 0, 1], [0.9, 0.5, 0.1], k=2)
-    0.5
-    >>> precision([1, 0, 1], [0.9, 0.5, 0.5], k=2)  # the second place is shared
-    0.75
-    """
-    metric = Precision(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )
-
-
 @dataclass(frozen=True, repr=False, kw_only=True)
-class Recall(Metric):
-    """How many of the relevant items the first k places hold, as a share of all relevant ones.
+class Recall(BinaryMetric):
+    """Recall: the share of the relevant items that are in the top k.
 
-    ``R@k = |relevant among the first k| / |relevant|``. Undefined without a relevant item. Tied
-    items count by their chance to be among the first k. By group it is the recall of the group's
+    ``R@k = |relevant in the top k| / |relevant|``. Undefined without a relevant item. Tied items
+    count with their probability of being in the top k. By group, it is the recall of the group's
     own relevant items (equal opportunity at k).
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant where ``y >= threshold``.
 
     References
     ----------
@@ -133,20 +70,18 @@ class Recall(Metric):
 
     Examples
     --------
-    >>> from equirank.metrics import Recall
+    >>> from equirank.metrics import Recall, recall
     >>> Recall(threshold=2)@10
     Recall(threshold=2)@10
+    >>> recall([1, 0, 1], [0.9, 0.5, 0.1], k=2)
+    0.5
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "no item is relevant"
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
 
     def values(self, slots: Slots) -> Values:
-        """Return the value of each query."""
+        """Return the metric value of each query."""
         head = slots.head(self.k)
         inside = head.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         hits = segment_sum(inside * (head.y >= self.threshold), head.offsets)
@@ -160,53 +95,3 @@ class Recall(Metric):
         wanted = slots.sum_by_group(relevant, codes, n_groups)
         hits = slots.sum_by_group(hit, codes, n_groups)
         return divide(hits, wanted)
-
-
-def recall(
-    y_true: Any,
-    y_score: Any,
-    *,
-    qid: Any = None,
-    k: int | None = None,
-    threshold: float = 1.0,
-    ties: Literal["average", "stable"] = "average",
-    per_query: bool = False,
-    undefined: Literal["skip", "zero", "one", "raise"] = "skip",
-) -> Any:
-    """Compute recall among the first k places.
-
-    The formula and its reference stand with `Recall`, the object this calls.
-
-    Parameters
-    ----------
-    y_true : array-like
-        Relevance, >= 0.
-    y_score : array-like
-        Scores, higher is ranked earlier; or a `Ranking`.
-    qid : array-like, optional
-        The list each row belongs to; None makes all rows one list.
-    k : int, optional
-        Cutoff: only the first k places count.
-    threshold : float
-        An item is relevant where ``y >= threshold``.
-    ties : {"average", "stable"}
-        Equal scores share their places, or keep the order given.
-    per_query : bool
-        Give one value per query, in order of first appearance, NaN where undefined.
-    undefined : {"skip", "zero", "one", "raise"}
-        What a query counts where the metric is undefined.
-
-    Returns
-    -------
-    float or ndarray
-
-    Examples
-    --------
-    >>> from equirank.metrics import recall
-    >>> recall([1, 0, 1], [0.9, 0.5, 0.1], k=2)
-    0.5
-    """
-    metric = Recall(k=k, threshold=threshold, undefined=undefined)
-    return score_arrays(
-        metric, y_true=y_true, y_score=y_score, qid=qid, ties=ties, per_query=per_query
-    )

@@ -1,1 +1,1 @@
-"""Boosting: weak rankers added up, with costs."""
+"""Boosting of weak rankers, with costs."""

@@ -1,4 +1,4 @@
-"""The rules of cost-sensitive AdaBoost: where each variant puts the cost."""
+"""Rules of the AdaBoost variants: weights, votes and updates with costs, and stumps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ Step = Callable[[np.ndarray, np.ndarray, float, int], np.ndarray]
 
 @dataclass(frozen=True)
 class Rule:
-    """One variant.
+    """The rule of one variant.
 
     Attributes
     ----------
     start : callable
-        Costs and number of rounds to the first weights, not yet normalised.
+        Maps costs and number of rounds to the first weights, not normalised.
     looks : int
-        The weak learner sees D c^looks.
+        The weak learner is trained on the weights D c^looks.
     vote : callable
-        Weights, costs and margins y h (+-1) to the weight of the weak learner.
+        Maps weights, costs and margins y h (+-1) to the weight of the weak learner.
     step : callable
-        Costs, margins, vote and number of rounds to the factors the weights are multiplied by.
+        Maps costs, margins, vote and number of rounds to the factors of the weights.
     unit : bool
-        Whether costs are divided by the largest, since the rule needs them <= 1.
+        Whether costs are divided by the largest, for rules that need costs <= 1.
     """
 
     start: Callable[[np.ndarray, int], np.ndarray]
@@ -40,33 +40,37 @@ class Rule:
 
 
 def _half_log(weight: np.ndarray, margin: np.ndarray) -> float:
-    """Return 1/2 ln((1 - err) / err) on weights, err kept off 0."""
+    """Return 1/2 ln((1 - err) / err) of the weighted error, bounded away from 0."""
     total = float(weight.sum())
     return _odds(float((weight * margin).sum()) / total, len(weight))
 
 
 def _odds(edge: float, rows: int) -> float:
-    """Return 1/2 ln((1 + r) / (1 - r)), r kept off +-1 by one part in the number of rows."""
+    """Return 1/2 ln((1 + r) / (1 - r)), with r at most 1 - 1/rows in absolute value."""
     edge = float(np.clip(edge, -1.0 + 1.0 / rows, 1.0 - 1.0 / rows))
     return 0.5 * float(np.log((1.0 + edge) / (1.0 - edge)))
 
 
 def exact_vote(weight: np.ndarray, cost: np.ndarray, margin: np.ndarray) -> float:
-    """Return the minimiser of sum D exp(-c y a h), found where its slope is 0."""
+    """Return the minimiser a of sum D exp(-c y a h), a root of its derivative."""
     from scipy.optimize import brentq
 
     levels, level = np.unique(cost, return_inverse=True)
     right = np.bincount(level, weights=weight * (margin > 0))
     wrong = np.bincount(level, weights=weight * (margin < 0))
 
-    def slope(a: float) -> float:
+    def derivative(a: float) -> float:
         return float((levels * (wrong * np.exp(levels * a) - right * np.exp(-levels * a))).sum())
 
-    # no farther than one wrong example in twice the rows would allow
-    far = 0.5 * float(np.log(2.0 * len(weight))) / float(levels[0])
-    if slope(-far) > 0:
-        return -far
-    return far if slope(far) < 0 else float(brentq(slope, -far, far, xtol=1e-14, rtol=1e-14))
+    # bounded as if one example in twice the rows were wrong
+    bound = 0.5 * float(np.log(2.0 * len(weight))) / float(levels[0])
+    if derivative(-bound) > 0:
+        return -bound
+    return (
+        bound
+        if derivative(bound) < 0
+        else float(brentq(derivative, -bound, bound, xtol=1e-14, rtol=1e-14))
+    )
 
 
 def _on(power: int) -> Pass:
@@ -97,7 +101,7 @@ def _costs(c: np.ndarray, rounds: int) -> np.ndarray:
     return c
 
 
-#: The table, variant by variant.
+#: The rule of each variant.
 RULES: Mapping[str, Rule] = {
     "AdaBoost": Rule(_even, 0, _on(0), lambda c, m, a, n: np.exp(-a * m)),
     "AdaMEC": Rule(_even, 0, _on(0), lambda c, m, a, n: np.exp(-a * m)),
@@ -127,9 +131,9 @@ RULES: Mapping[str, Rule] = {
 def vote_sum(
     X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Add up the votes; stumps of one feature and threshold are added once."""
-    cuts, place = np.unique(np.stack([feature, threshold], axis=1), axis=0, return_inverse=True)
-    total = np.bincount(place.reshape(-1), weights=weight, minlength=len(cuts))
+    """Return the sum of the votes; stumps of one feature and threshold are merged."""
+    cuts, stump = np.unique(np.stack([feature, threshold], axis=1), axis=0, return_inverse=True)
+    total = np.bincount(stump.reshape(-1), weights=weight, minlength=len(cuts))
     score = np.full(len(X), -weight.sum())
     for (column, cut), vote in zip(cuts, total, strict=True):
         score += np.where(X[:, int(column)] > cut, 2.0 * vote, 0.0)
@@ -139,16 +143,16 @@ def vote_sum(
 def vote_parts(
     X: np.ndarray, feature: np.ndarray, threshold: np.ndarray, weight: np.ndarray
 ) -> np.ndarray:
-    """Return what the votes of each feature add to each row's sum (rows x features)."""
+    """Return the contribution of each feature to the sum of each row (rows x features)."""
     parts = np.zeros(X.shape)
     for column in np.unique(feature).tolist():
-        mine = feature == column
-        parts[:, column] = vote_sum(X, feature[mine], threshold[mine], weight[mine])
+        chosen = feature == column
+        parts[:, column] = vote_sum(X, feature[chosen], threshold[chosen], weight[chosen])
     return parts
 
 
 def best_edge(bins: Bins, potential: np.ndarray, workers: Workers) -> tuple[int, int, float, float]:
-    """Find the stump with the largest edge: feature, cut (-1: always +1), side and edge."""
+    """Return the stump with the largest edge: feature, cut (-1: always +1), side and edge."""
     sums = bins.histograms(potential, workers)
     total = float(potential.sum())
     above = total - np.cumsum(sums[:, : bins.edges.shape[1]], axis=1)

@@ -1,37 +1,35 @@
-"""Booster: what RankBoost and its kin share, from costs to rounds to what they record."""
+"""Booster: the base class of the boosted rankers, their rounds, and their learning curves."""
 
 import math
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Protocol, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from ...core.data import RankingData
 from ...core.environment import progress
-from ...core.errors import DataError, EquirankWarning
-from ...core.metric import Metric
-from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import AnyOf, Constraint, Flag, Instance, Integer, Number, Optional
-from ...core.params import Choice as OneOf
+from ...core.errors import EquirankWarning
+from ...core.explain_pair import as_dense
+from ...core.pair_cost import warn_uneven_costs
+from ...core.params import Choice, Flag, Integer, Number, Optional
 from ...kernels.metric_loops import separable_sums
 from ...kernels.pair_factors import best_first
-from ..early_stopping import Watch, held_out, one_metric
+from ..early_stopping import METRIC, EarlyStopping, Watch, one_metric
 from ..feature_bins import Workers, bin_features
-from ..preferences import data_of_pairs
+from ..preferences import PairRanker
 from ..training_pairs import CostRule, PairOptions, PairWeights, Stump, cost_rule
-from .ensemble import Ensemble, dense
+from .ensemble import Ensemble
 from .factorised_weights import FactorisedWeights
 from .weak_rankers import Features, Stumps, WeakChoice, WeakRankers
 
-__all__ = ["COLUMNS", "COMMON", "Booster", "PairErrors", "Rounds"]
+__all__ = ["COLUMNS", "Booster", "PairErrors", "Rounds"]
 
 
 class PairErrors:
-    """Counts misordered pairs of a training set, with and without costs, for any scores.
+    """The share of misordered training pairs, with and without costs, for any scores.
 
-    Costs that are no sum of products over items are not counted: ``cost_R2`` is then NaN.
+    ``cost_R2`` is NaN if the costs are not a sum of products over items.
     """
 
     def __init__(self, data: RankingData, rule: CostRule) -> None:
@@ -42,16 +40,16 @@ class PairErrors:
         self.plain = [(weight, one[0])]
         self.uniform, self.known = rule.uniform, rule.separable and not rule.equal_grades
         self.costly: list[tuple[np.ndarray, np.ndarray]] = []
-        self.turned: list[tuple[np.ndarray, np.ndarray]] = []
+        self.reversed: list[tuple[np.ndarray, np.ndarray]] = []
         for u, v in zip(*(rule.terms() or (one, one)), strict=True):
             for k, row in enumerate(rule.matrix):
-                mine = u * weight * (rule.cells == k)
-                self.costly.append((mine, v * np.maximum(row, 0.0)[rule.cells]))
+                left = u * weight * (rule.cells == k)
+                self.costly.append((left, v * np.maximum(row, 0.0)[rule.cells]))
                 if (row < 0.0).any():
-                    self.turned.append((mine, v * np.maximum(-row, 0.0)[rule.cells]))
+                    self.reversed.append((left, v * np.maximum(-row, 0.0)[rule.cells]))
 
     def __call__(self, score: np.ndarray) -> tuple[float, float]:
-        """Return R2 without costs and with costs, of scores per stored row."""
+        """Return R2 without and with costs, given one score per stored row."""
         order, end = np.empty((2, len(score)), dtype=np.int64)
         best_first(score, self.offsets, order, end)
         wrong, total = self._sum(self.plain, order, end)
@@ -59,7 +57,7 @@ class PairErrors:
         if self.uniform or not self.known:
             return plain, plain if self.uniform else float("nan")
         wrong, total = self._sum(self.costly, order, end)
-        against, other = self._sum(self.turned, order, end)
+        against, other = self._sum(self.reversed, order, end)
         whole = total + other
         return plain, (wrong + other - against) / whole if whole > 0 else 0.0
 
@@ -76,12 +74,12 @@ class PairErrors:
         return wrong, total
 
 
-#: What is recorded of every round.
+#: Columns of the learning curve.
 COLUMNS = ("alpha", "r", "e_plus", "e_minus", "e_zero", "Z", "E", "R2", "cost_R2")
 
 
 class Rule(Protocol):
-    """What a booster says about its rounds."""
+    """The part of a booster that its rounds use."""
 
     tol: float
     smoothing: float | None
@@ -91,7 +89,7 @@ class Rule(Protocol):
 
 
 class Rounds:
-    """Rounds of RankBoost on given weights, and what came of them."""
+    """Rounds of RankBoost on given pair weights, with their weak rankers and learning curve."""
 
     def __init__(
         self,
@@ -110,16 +108,16 @@ class Rounds:
     def run(
         self, n_rounds: int, growing: CostRule | None = None, fixed: list[Stump] | None = None
     ) -> Self:
-        """Run up to so many rounds.
+        """Run at most ``n_rounds`` rounds.
 
         Parameters
         ----------
         n_rounds : int
-            At most.
+            Largest number of rounds.
         growing : CostRule, optional
-            Costs that enter round by round, as their powers t / n_rounds.
+            Costs that enter gradually: round t uses their power t / n_rounds.
         fixed : list of Stump, optional
-            The weak rankers to take, in order; without them each round chooses.
+            The weak rankers to use, in order; by default each round chooses one.
         """
         weights, rule = self.weights, self.rule
         if weights.n_pairs == 0:
@@ -148,10 +146,10 @@ class Rounds:
         return self
 
     def _watched(self, ranker: Stump, alpha: float) -> np.ndarray:
-        """Return the round's part of the scores of the validation data."""
+        """Return what the round adds to the scores of the validation data."""
         if self.watch is None:
             return np.zeros(0)
-        return alpha * self.weak.output_of(dense(self.watch.data.X), ranker)
+        return alpha * self.weak.output_of(as_dense(self.watch.data.X), ranker)
 
     def _record(
         self,
@@ -175,60 +173,63 @@ class Rounds:
             self.curve[name].append(value)
 
 
-#: Rows up to which the share of misordered pairs is recorded unless asked otherwise.
+#: Number of rows up to which the share of misordered pairs is recorded by default.
 RECORDED = 100_000
 
-#: Parameters that every booster shares, and what each may be.
-COMMON: dict[str, Constraint] = {
-    "n_estimators": Integer(1),
-    "cost_combination": OneOf("product", "sum", "mean"),
-    "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
-    "cost_stage": OneOf("initial", "rounds", "post"),
-    "missing": OneOf("learn", "abstain"),
-    "max_bins": Optional(Integer(2, 255)),
-    "smoothing": Optional(Number(0.0)),
-    "tol": Number(0.0),
-    "max_pairs": Integer(1),
-    "pair_sample": Optional(Integer(1)),
-    "dtype": OneOf("float32", "float64"),
-    "early_stopping": Optional(Integer(1)),
-    "validation": AnyOf(
-        Number(0.0, 1.0, open_low=True, open_high=True),
-        Optional(Instance(RankingData, "a RankingData")),
-    ),
-    "metric": AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric")),
-    "record_errors": Optional(Flag()),
-    "n_jobs": Optional(Integer()),
-}
 
+class Booster(EarlyStopping, PairRanker, Ensemble):
+    """Base of the boosted rankers; a subclass computes alpha from the errors of a round.
 
-class Booster(Ensemble):
-    """Base of the boosted rankers; each says how alpha comes from a round's errors."""
+    Parameters
+    ----------
+    n_estimators : int
+        Largest number of rounds. Training stops earlier if every pair is ordered correctly, or if
+        no weak ranker has a merit above ``tol``.
+    cost_stage : {"initial", "rounds", "post"}
+        ``"initial"``: the costs are the first weights. ``"rounds"``: their T-th root enters in each
+        of T rounds. ``"post"``: weak rankers are chosen without costs, and their weights are then
+        fitted again with costs.
+    missing : {"learn", "abstain"}
+        The output of a stump for a missing feature: the better of 0 and 1, or 1/2.
+    smoothing : float, optional
+        Added to both errors in alpha; by default 1 / (2 x number of pairs).
+    tol : float
+        Training stops if no weak ranker has a larger merit (``|r|`` in `RankBoost`).
+    max_pairs : int
+        Largest number of pairs that may be listed, if they must be. The error for more states the
+        number and the memory they need.
+    pair_sample : int, optional
+        Draw this many pairs uniformly instead of listing all.
+    dtype : {"float32", "float64"}
+        Precision of the weights of listed pairs.
+    metric : str or Metric
+        The metric to compute on the validation data.
+    record_errors : bool, optional
+        Record the share of misordered training pairs after each round; by default up to 100,000
+        rows.
+    random_state : int, Generator, RandomState or None
+        Seed of the validation split, of drawn pairs, and of the rows used for quantiles.
+    """
 
-    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
-    params: ClassVar[Mapping[str, Constraint]] = COMMON
+    positional: ClassVar[tuple[str, ...]] = ("n_estimators",)
+    unused_with_pairs: ClassVar[tuple[str, ...]] = ("pair_cost", "validation")
 
-    n_estimators: int
-    cost_combination: str
-    pair_cost: PairCost | None
-    cost_stage: str
-    missing: str
-    max_bins: int | None
-    smoothing: float | None
-    tol: float
-    max_pairs: int
-    pair_sample: int | None
-    dtype: str
-    early_stopping: int | None
-    validation: Any
-    metric: Any
-    record_errors: bool | None
-    n_jobs: int | None
-    random_state: Any
+    n_estimators: Annotated[int, Integer(1)] = 100
+    cost_stage: Annotated[str, Choice("initial", "rounds", "post")] = "initial"
+    missing: Annotated[str, Choice("learn", "abstain")] = "learn"
+    max_bins: Annotated[int | None, Optional(Integer(2, 255))] = 255
+    smoothing: Annotated[float | None, Optional(Number(0.0))] = None
+    tol: Annotated[float, Number(0.0)] = 1e-7
+    max_pairs: Annotated[int, Integer(1)] = 200_000_000
+    pair_sample: Annotated[int | None, Optional(Integer(1))] = None
+    dtype: Annotated[str, Choice("float32", "float64")] = "float32"
+    metric: Annotated[Any, METRIC] = "NDCG@10"
+    record_errors: Annotated[bool | None, Optional(Flag())] = None
+    n_jobs: Annotated[int | None, Optional(Integer())] = -1
 
-    def _needs(self) -> frozenset[str]:
-        """Add what the metric needs, where validation data is taken from the training data."""
-        needs = super()._needs()
+    def current_needs(self) -> frozenset[str]:
+        """Add what the metric needs if validation data is held out of the training data."""
+        needs = super().current_needs()
         if self.validation is None or isinstance(self.validation, RankingData):
             return needs
         wanted = one_metric(self.metric).needs
@@ -236,50 +237,19 @@ class Booster(Ensemble):
 
     def _fit(self, data: RankingData) -> None:
         warn_uneven_costs(type(self).__name__, data.cost)
-        name = type(self).__name__
-        data, watched = held_out(data, self.validation, self.random_state, name)
+        data, watch = self._split_validation(data, self.metric)
         data = self._graded(data)
         rule = cost_rule(data, self.cost_combination, self.pair_cost)
-        watch = None
-        if watched is not None:
-            watch = Watch(watched, one_metric(self.metric), self.early_stopping)
-        elif self.early_stopping is not None:
-            raise DataError(
-                "validation must be a share of the queries or a RankingData where early_stopping "
-                "is given, got None"
-            )
-        workers = Workers(effective_n_jobs(self.n_jobs))
-        try:
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
             self._boost(data, rule, watch, workers)
-        finally:
-            workers.close()
 
-    def fit_pairs(self, X: Any, pairs: Any, preference: Any = None, weight: Any = None) -> Self:
-        """Learn from explicit preferences between rows, which need not be transitive.
-
-        Parameters
-        ----------
-        X : array-like, data frame or RankingData
-            Features; of a `RankingData` only they are used.
-        pairs : array-like of int of shape (n_pairs, 2)
-            Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
-        preference : array-like, optional
-            Per pair: > 0 where the first row is preferred, < 0 where the second is; 0 leaves the
-            pair out. Its size weighs the pair.
-        weight : array-like, optional
-            Further weight per pair, >= 0: what it costs to get it wrong.
-        """
-        unused = ("pair_cost", "validation")
-        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
-        workers = Workers(effective_n_jobs(self.n_jobs))
-        try:
+    def _fit_preferences(
+        self, data: RankingData, first: np.ndarray, second: np.ndarray, cost: np.ndarray
+    ) -> None:
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
             weights = self._listed_weights(data.n_rows, first, second, cost, workers)
             weak = self._weak_rankers(data, weights.rows, workers)
             self._keep(Rounds(self, weights, weak, None, None).run(self.n_estimators), weak, None)
-        finally:
-            workers.close()
-        self.is_fitted_ = True
-        return self
 
     def _listed_weights(
         self, n_rows: int, first: np.ndarray, second: np.ndarray, cost: np.ndarray, workers: Workers
@@ -288,7 +258,7 @@ class Booster(Ensemble):
         return PairWeights.of_preferences(n_rows, first, second, cost, options, workers)
 
     def _graded(self, data: RankingData) -> RankingData:
-        """Return the data with the grades that make the pairs."""
+        """Return the data with the grades that define the pairs."""
         return data
 
     def _boost(
@@ -306,8 +276,8 @@ class Booster(Ensemble):
         rounds = Rounds(self, weights, weak, errors, watch)
         if weights.n_pairs == 0:
             warnings.warn(
-                f"no pair of unequal relevance costs anything, so {type(self).__name__} learns "
-                "nothing: all scores are 0",
+                f"no pair of unequal relevance has a cost above 0, so {type(self).__name__} learns "
+                "nothing and all scores are 0",
                 EquirankWarning,
                 stacklevel=4,
             )
@@ -320,7 +290,7 @@ class Booster(Ensemble):
         self._keep(rounds, weak, watch)
 
     def _weights(self, data: RankingData, rule: CostRule, stage: str, workers: Workers) -> Any:
-        """Choose how pair weights are kept: factorised where the costs allow it, else listed."""
+        """Choose how pair weights are stored: factorised if the costs allow it, else listed."""
         rooted = stage == "rounds" and not rule.to_power(0.5).separable
         if rule.separable and not rooted:
             return FactorisedWeights(data, rule, workers)
@@ -330,7 +300,7 @@ class Booster(Ensemble):
         return PairOptions(self.max_pairs, self.pair_sample, self.dtype, self.random_state)
 
     def _weak_rankers(self, data: RankingData, rows: np.ndarray, workers: Workers) -> WeakRankers:
-        X = dense(data.X)
+        X = as_dense(data.X)
         with np.errstate(invalid="ignore"):
             self.low_ = np.fmin.reduce(X, axis=0).astype(np.float64)
             self.high_ = np.fmax.reduce(X, axis=0).astype(np.float64)
@@ -347,7 +317,7 @@ class Booster(Ensemble):
         raise TypeError(f"{type(self).__name__} must define _alpha; Booster is abstract")
 
     def _keep(self, rounds: Rounds, weak: WeakRankers, watch: Watch | None) -> None:
-        """Keep the rounds up to the best one on the validation data."""
+        """Store the rounds up to the best one on the validation data."""
         kept = len(rounds.rankers)
         if watch is not None and self.early_stopping is not None and watch.values:
             kept = watch.best + 1

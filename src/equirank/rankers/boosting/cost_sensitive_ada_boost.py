@@ -1,9 +1,8 @@
-"""CostSensitiveAdaBoost: AdaBoost and the ways in which cost has been put into it."""
+"""CostSensitiveAdaBoost: AdaBoost and its published cost-sensitive variants."""
 
 import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -11,12 +10,13 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ...core import inputs as door
+from ...core import inputs
 from ...core.data import as_ranking_data
+from ...core.declared import Declared
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
 from ...core.pair_explanation import PairExplanation
-from ...core.params import AnyOf, Choice, Constraint, Integer, Optional, Vector, check_params
+from ...core.params import AnyOf, Choice, Integer, Optional, Vector, check_params
 from ...core.persistence import save
 from ...core.random import as_seed
 from ...core.ranking import Ranking
@@ -28,42 +28,41 @@ from .ada_boost_rules import RULES, best_edge, stump_output, vote_parts, vote_su
 __all__ = ["CostSensitiveAdaBoost"]
 
 
-#: An edge below this is none: no stump tells the classes apart any more.
+#: Relative edge up to which a stump does not separate the classes.
 NO_EDGE = 1e-12
 
 
-class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """AdaBoost over stumps for two classes, in one of the forms that mind what mistakes cost.
+class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """AdaBoost over stumps for two classes, in one of its cost-sensitive variants.
 
     ``F(x) = sum_t a_t h_t(x)`` with ``h_t = +-1`` on the two sides of a threshold; the variants
-    differ in the first weights, in how weights are updated and in ``a_t``. It is a classifier, so
-    `predict` gives classes; `rank` orders rows by `decision_function`, which makes it a baseline
-    for rankings with binary relevance. Rows with equal scores are tied. Of equally good stumps the
-    one with the lowest feature, then threshold, is taken. Boosting stops early where no stump has
-    an edge, or where one makes no mistake.
+    differ in the first weights, in the update of the weights and in ``a_t``. `predict` returns
+    classes; `rank` orders rows by `decision_function`, so the classifier is a baseline for rankings
+    with binary relevance. Rows with equal scores are tied. Among equally good stumps, the one with
+    the lowest feature, then the lowest threshold, is chosen. Boosting stops early if no stump has
+    an edge, or if a stump makes no mistake.
 
     Parameters
     ----------
     variant : str
-        ``"AdaBoost"`` (blind to cost), ``"AdaMEC"`` (trained like it, the decision shifted to the
-        cheapest expected cost), ``"CGAda"`` (first weights are the costs), ``"AsymAda"`` (the cost
-        spread over the rounds), ``"CSAda"``, ``"AdaC1"``, ``"AdaC2"``, ``"AdaC3"``, ``"CSB0"``,
-        ``"CSB1"``, ``"CSB2"``, ``"AdaCost"``. The user guide has a table of what each keeps.
+        ``"AdaBoost"`` (ignores costs), ``"AdaMEC"`` (trained like it, with the decision threshold
+        of least expected cost), ``"CGAda"`` (first weights are the costs), ``"AsymAda"`` (the cost
+        is spread over the rounds), ``"CSAda"``, ``"AdaC1"``, ``"AdaC2"``, ``"AdaC3"``, ``"CSB0"``,
+        ``"CSB1"``, ``"CSB2"``, ``"AdaCost"``. The user guide compares their properties.
     n_estimators : int
-        Number of rounds at most.
+        Largest number of rounds.
     class_cost : None, "balanced" or sequence of two numbers
-        What it costs to mistake a row of the first and of the second class (in sorted order, as in
-        ``classes_``); ``"balanced"`` is one over the class's share. Costs given to `fit` multiply.
+        The cost of misclassifying a row of the first and of the second class (sorted, as in
+        ``classes_``); ``"balanced"`` is the inverse share of the class. Costs given to `fit`
+        multiply it.
     calibration : {"sigmoid", "isotonic"} or None
         How `predict_proba` maps scores to probabilities: Platt's sigmoid or an isotonic curve,
-        fitted to the scores of folds left out; None takes ``1 / (1 + exp(-2F))``, which is not
-        calibrated. AdaMEC's decision follows the calibrated probabilities.
+        fitted to out-of-fold scores; None uses ``1 / (1 + exp(-2F))``, which is not calibrated.
+        The decision of AdaMEC uses the calibrated probabilities.
     calibration_folds : int
         Number of folds, each of which costs one further fit.
-    max_bins : int or None
-        Thresholds per feature are between at most so many quantile bins; None tries all.
     random_state : int, Generator, RandomState or None
-        Seed of the folds (and of the sample that bins are taken from beyond 200,000 rows).
+        Seed of the folds, and of the sample used for bins beyond 200,000 rows.
 
     Attributes
     ----------
@@ -72,7 +71,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     feature_, threshold_, weight_ : ndarray
         The stumps: feature, threshold (minus infinity: always +1) and signed weight.
     shift_ : float
-        What is taken off F before its sign decides; 0 but for AdaMEC.
+        Subtracted from F before the decision; 0 except for AdaMEC.
 
     References
     ----------
@@ -88,41 +87,25 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     >>> CostSensitiveAdaBoost(n_estimators=1).fit(X, y).predict(X)
     array([0, 0, 1, 1, 1, 1, 1, 1])
     >>> careful = CostSensitiveAdaBoost("CGAda", n_estimators=1, class_cost=(3.0, 1.0))
-    >>> careful.fit(X, y).predict(X)  # to accept a 0 costs three times as much
+    >>> careful.fit(X, y).predict(X)  # a false positive costs three times as much
     array([0, 0, 0, 0, 0, 0, 1, 1])
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "variant": Choice(*RULES),
-        "n_estimators": Integer(1),
-        "class_cost": Optional(AnyOf(Choice("balanced"), Vector(0))),
-        "calibration": Optional(Choice("sigmoid", "isotonic")),
-        "calibration_folds": Integer(2),
-        "max_bins": Optional(Integer(2)),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("variant",)
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True}
 
-    def __init__(
-        self,
-        variant: str = "AdaMEC",
-        *,
-        n_estimators: int = 100,
-        class_cost: Any = None,
-        calibration: Literal["sigmoid", "isotonic"] | None = "sigmoid",
-        calibration_folds: int = 3,
-        max_bins: int | None = 255,
-        random_state: Any = None,
-    ) -> None:
-        self.variant = variant
-        self.n_estimators = n_estimators
-        self.class_cost = class_cost
-        self.calibration = calibration
-        self.calibration_folds = calibration_folds
-        self.max_bins = max_bins
-        self.random_state = random_state
+    variant: Annotated[str, Choice(*RULES)] = "AdaMEC"
+    n_estimators: Annotated[int, Integer(1)] = 100
+    class_cost: Annotated[Any, Optional(AnyOf(Choice("balanced"), Vector(0)))] = None
+    calibration: Annotated[
+        Literal["sigmoid", "isotonic"] | None, Optional(Choice("sigmoid", "isotonic"))
+    ] = "sigmoid"
+    calibration_folds: Annotated[int, Integer(2)] = 3
+    max_bins: Annotated[int | None, Optional(Integer(2))] = 255
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, *, cost: Any = None) -> Self:
-        """Learn to tell two classes apart.
+        """Fit the classifier to two classes.
 
         Parameters
         ----------
@@ -131,12 +114,12 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         y : array-like
             The class of each row; two classes.
         cost : array-like, optional
-            What a mistake about a row costs, > 0.
+            The cost of misclassifying each row, > 0.
         """
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         positive = self._two_classes(y)
-        costs = self._costs(positive, door.numbers("cost", cost))
+        costs = self._costs(positive, inputs.numbers("cost", cost))
         seed = as_seed(self.random_state)
         self.feature_, self.threshold_, self.weight_ = self._boost(X, positive, costs, seed)
         self.calibration_x_ = self.calibration_y_ = np.zeros(0)
@@ -148,12 +131,12 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return F less the shift of the decision: above 0 is the second class."""
+        """Return F minus ``shift_``; values above 0 are the second class."""
         score = self._margin(self._checked(X))
         return score - self.shift_
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the class of each row; a score of 0 is the first class."""
+        """Return the class of each row; a decision value of 0 is the first class."""
         positive = self.decision_function(X) > 0
         return self.classes_[positive.astype(np.intp)]
 
@@ -177,8 +160,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         X : array-like
             Features.
         y, qid, sensitive_features : array-like, optional
-            Relevance, list and people, as in `as_ranking_data`; they ride along in
-            ``ranking.data``.
+            As in `as_ranking_data`; they are stored in ``ranking.data``.
         """
         score = self.decision_function(X)
         data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
@@ -187,7 +169,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def explain_pair(
         self, X: Any, a: int, b: int, *, qid: Any = None, sensitive_features: Any = None
     ) -> PairExplanation:
-        """Say why row a is ranked above (or below) row b; exact, as `Ranker.explain_pair` gives it.
+        """Explain why row a is ranked above (or below) row b, exactly; see `Ranker.explain_pair`.
 
         Parameters
         ----------
@@ -213,7 +195,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def rankers_(self) -> Table:
-        """The stumps: feature, threshold, and weight of the side above it."""
+        """The stumps: feature, threshold, and the weight of the side above the threshold."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         feature = self.feature_ if names is None else names[self.feature_]
@@ -225,7 +207,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         save(self, folder)
 
     def __sklearn_tags__(self) -> Any:
-        """Say that there are two classes."""
+        """Declare that only two classes are supported."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         return tags
@@ -239,12 +221,12 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
                 f"{type_of_target(y)}."
             )
         if len(self.classes_) < 2:
-            raise DataError(f"y must hold two classes, got one class: {self.classes_[0]!r}")
+            raise DataError(f"y must contain two classes, got one class: {self.classes_[0]!r}")
         return codes == 1
 
     def _costs(self, positive: np.ndarray, cost: np.ndarray | None) -> np.ndarray:
-        door.same_length({"y": positive, "cost": cost})
-        door.refuse("cost", cost, cost is not None and ~(cost > 0), "a number > 0")
+        inputs.same_length({"y": positive, "cost": cost})
+        inputs.refuse("cost", cost, cost is not None and ~(cost > 0), "a number > 0")
         share = float(positive.mean())
         given = np.asarray(
             (1.0, 1.0)
@@ -263,7 +245,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _boost(
         self, X: np.ndarray, positive: np.ndarray, costs: np.ndarray, seed: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Run the rounds; gives feature, threshold and signed weight of each stump."""
+        """Return feature, threshold and signed weight of the stump of each round."""
         rule = RULES[self.variant]
         sign = np.where(positive, 1.0, -1.0)
         workers = Workers(1)
@@ -282,7 +264,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
             vote = rule.vote(weight, cost, margin)
             stopped = vote <= 0
             if stopped:
-                self._say_stopped(len(rounds), float((weight * margin).sum()))
+                self._warn_stopped(len(rounds), float((weight * margin).sum()))
                 if rounds:
                     break
                 vote = RULES["AdaBoost"].vote(weight, cost, margin)
@@ -298,12 +280,12 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         )
         return feature_, threshold_, weight_
 
-    def _say_stopped(self, rounds: int, edge: float) -> None:
-        """Warn that the variant gives a useful stump no positive vote: AdaCost does so."""
-        kept = "" if rounds else ", which is kept with AdaBoost's vote"
+    def _warn_stopped(self, rounds: int, edge: float) -> None:
+        """Warn that the vote of a stump with an edge is not positive, as happens with AdaCost."""
+        fallback = "" if rounds else "; that stump is used with the vote of AdaBoost"
         warnings.warn(
-            f"{self.variant} stopped after {rounds} rounds: it gives a stump with an edge of "
-            f"{edge:.3g} no positive vote{kept}",
+            f"{self.variant} stopped after {rounds} rounds: the vote of a stump with an edge of "
+            f"{edge:.3g} is not positive{fallback}",
             EquirankWarning,
             stacklevel=4,
         )
@@ -311,7 +293,7 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
     def _left_out_scores(
         self, X: np.ndarray, positive: np.ndarray, costs: np.ndarray, seed: int
     ) -> np.ndarray:
-        """Score each row by an ensemble that has not seen it, where the classes allow folds."""
+        """Return out-of-fold scores, or training scores if a class is too small for folds."""
         fewest = int(min(positive.sum(), (~positive).sum()))
         folds = min(self.calibration_folds, fewest)
         if folds < 2:
@@ -319,14 +301,14 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         score = np.empty(len(X))
         split = StratifiedKFold(folds, shuffle=True, random_state=seed % 2**32)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EquirankWarning)  # said once, for the whole
+            warnings.simplefilter("ignore", EquirankWarning)  # the fit to all rows has warned
             for train, test in split.split(X, positive):
                 parts = self._boost(X[train], positive[train], costs[train], seed)
                 score[test] = vote_sum(X[test], *parts)
         return score
 
     def _shift(self, negative: float, positive: float) -> float:
-        """Return the F from which on the second class is cheaper: AdaMEC's decision."""
+        """Return the F above which the second class has the lower expected cost (AdaMEC)."""
         if self.variant != "AdaMEC":
             return 0.0
         odds = float(np.log(negative / positive))
@@ -338,13 +320,12 @@ class CostSensitiveAdaBoost(ClassifierMixin, BaseEstimator):  # type: ignore[mis
         return 0.5 * odds if slope <= 0 else (odds - float(self.calibration_y_[0])) / slope
 
     def _crossing(self, share: float) -> float:
-        """Return the F at which the isotonic curve comes to exceed a share, off its ends if never.
-        """
+        """Return the F at which the isotonic curve crosses a share, or an F beyond all."""
         x, y = self.calibration_x_, self.calibration_y_
         above = np.flatnonzero(y > share)
         if len(above) == 0 or above[0] == 0:
-            far = float(np.abs(self.weight_).sum()) + 1.0
-            return far if len(above) == 0 else -far
+            beyond = float(np.abs(self.weight_).sum()) + 1.0
+            return beyond if len(above) == 0 else -beyond
         at = int(above[0])
         part = (share - y[at - 1]) / (y[at] - y[at - 1])
         return float(x[at - 1] + part * (x[at] - x[at - 1]))

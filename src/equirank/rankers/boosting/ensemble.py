@@ -1,4 +1,4 @@
-"""What a fitted booster offers: scores round by round, tables a person can read, importances."""
+"""Ensemble: scores, tables and feature importances of a weighted sum of weak rankers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.explain_pair import Parts
+from ...core.explain_pair import Parts, as_dense
 from ...core.ranker import Ranker
 from ...core.table import Table
 from ...theory.bounds import EnsembleFacts
@@ -15,15 +15,15 @@ from ...theory.generalization_bounds import GeneralizationBounds
 from ..training_pairs import ABSTAIN
 from .weak_rankers import scale
 
-__all__ = ["Ensemble", "dense"]
+__all__ = ["Ensemble"]
 
 
 class Ensemble(GeneralizationBounds, Ranker):
     """Base of fitted sums ``f = sum_t alpha_t h_t`` of weak rankers.
 
-    Learned attributes: ``feature_``, ``threshold_`` (NaN for a feature itself), ``side_`` (output
-    at a missing value: 0, 1, or 2 for one half) and ``alpha_``, one entry per round; ``low_`` and
-    ``high_``, the ranges of the features; ``curve_``, the columns of the learning curve.
+    Learned attributes: ``feature_``, ``threshold_`` (NaN if the weak ranker is the feature),
+    ``side_`` (output at a missing value: 0, 1, or 2 for 1/2) and ``alpha_``, one entry per round;
+    ``low_`` and ``high_``, the ranges of the features; ``curve_``, the learning curve.
     """
 
     feature_: np.ndarray
@@ -36,30 +36,30 @@ class Ensemble(GeneralizationBounds, Ranker):
 
     def _scores(self, data: Any) -> np.ndarray:
         rounds = slice(0, len(self.alpha_))
-        return self._sum(dense(data.X), rounds)
+        return self._sum(as_dense(data.X), rounds)
 
     def _sum(self, X: np.ndarray, rounds: slice) -> np.ndarray:
-        """Add up the weak rankers of some rounds, feature by feature."""
+        """Sum the weak rankers of some rounds, feature by feature."""
         total = np.zeros(len(X))
         for _, values in self._by_feature(X, rounds):
             total += values
         return total
 
     def _parts(self, data: RankingData) -> Parts:
-        """Return what the weak rankers of each feature add to each row's score."""
-        X = dense(data.X)
+        """Return the contribution of each feature to the score of each row."""
+        X = as_dense(data.X)
         parts = np.zeros(X.shape)
         for feature, values in self._by_feature(X, slice(0, len(self.alpha_))):
             parts[:, feature] = values
         return Parts(parts)
 
     def _by_feature(self, X: np.ndarray, rounds: slice) -> Iterator[tuple[int, np.ndarray]]:
-        """Return each feature that some rounds chose, and what they add to each row's score."""
+        """Yield each feature used in some rounds, and its contribution to the score of each row."""
         features, alphas = self.feature_[rounds], self.alpha_[rounds]
         for feature in np.unique(features).tolist():
-            mine = features == feature
-            threshold, side = self.threshold_[rounds][mine], self.side_[rounds][mine]
-            alpha, column = alphas[mine], X[:, feature].astype(np.float64)
+            chosen = features == feature
+            threshold, side = self.threshold_[rounds][chosen], self.side_[rounds][chosen]
+            alpha, column = alphas[chosen], X[:, feature].astype(np.float64)
             at_missing = np.where(side == ABSTAIN, 0.5, side).astype(np.float64)
             if np.isnan(threshold[0]):
                 low, high = self.low_[feature], self.high_[feature]
@@ -73,7 +73,7 @@ class Ensemble(GeneralizationBounds, Ranker):
     def staged_predict(
         self, X: Any, *, qid: Any = None, sensitive_features: Any = None
     ) -> Iterator[np.ndarray]:
-        """Return the scores after each round, in the caller's row order.
+        """Yield the scores after each round, in input order.
 
         Parameters
         ----------
@@ -83,20 +83,20 @@ class Ensemble(GeneralizationBounds, Ranker):
             As in `predict`.
         """
         data = self._prediction_data(X, None, qid, sensitive_features)
-        X, scores = dense(data.X), np.zeros(data.n_rows)
+        X, scores = as_dense(data.X), np.zeros(data.n_rows)
         for at in range(len(self.alpha_)):
             scores = scores + self._sum(X, slice(at, at + 1))
             yield data.to_original(scores)
 
     @property
     def n_estimators_(self) -> int:
-        """Number of rounds that were kept."""
+        """Number of rounds of the fitted model."""
         check_is_fitted(self)
         return len(self.alpha_)
 
     @property
     def feature_importances_(self) -> np.ndarray:
-        """Each feature's share of the absolute weights; all 0 where there is no weak ranker."""
+        """Share of each feature in the absolute weights; all 0 without a weak ranker."""
         check_is_fitted(self)
         rankers = self._distinct()
         total = np.bincount(
@@ -105,7 +105,7 @@ class Ensemble(GeneralizationBounds, Ranker):
         return total / total.sum() if total.sum() > 0 else total
 
     def _distinct(self) -> dict[str, np.ndarray]:
-        """Merge the rounds that chose the same weak ranker, in the order of their first choice."""
+        """Merge the rounds that chose the same weak ranker, in the order of first choice."""
         key = np.stack(
             [self.feature_, self.side_, np.nan_to_num(self.threshold_, nan=np.inf)], axis=1
         )
@@ -122,12 +122,12 @@ class Ensemble(GeneralizationBounds, Ranker):
 
     @property
     def rankers_(self) -> Table:
-        """The ensemble as a table: one line per distinct weak ranker, the heaviest first.
+        """The ensemble as a table: one row per distinct weak ranker, largest weight first.
 
-        An item gains ``weight`` where its ``feature`` lies above (``>``) or not above (``<=``) the
-        ``threshold``; with ``weak_ranker="feature"`` there is no threshold, and the item gains up
-        to ``weight`` as the feature rises (or falls). ``missing`` is the share of the weight that
-        an item gains where the feature is missing.
+        The score of an item increases by ``weight`` if its ``feature`` is above (``>``) or not
+        above (``<=``) the ``threshold``. With ``weak_ranker="feature"`` there is no threshold, and
+        the score increases by up to ``weight`` as the feature rises (or falls). ``missing`` is the
+        share of the weight that is added if the feature is missing.
         """
         check_is_fitted(self)
         found = self._distinct()
@@ -155,19 +155,19 @@ class Ensemble(GeneralizationBounds, Ranker):
 
     @property
     def learning_curve_(self) -> Table:
-        """One line per round: alpha, e+, e-, e0, Z, and the losses they lead to.
+        """One row per round: alpha, e+, e-, e0, Z, and losses.
 
-        ``E`` is the cost-weighted exponential loss, the bound on the cost-weighted share of
-        misordered pairs; ``R2`` is that share with ties counted half, without costs, and
-        ``cost_R2`` with them (both where ``record_errors`` is on); ``validation`` is the metric on
-        the validation data, where there is any.
+        ``E`` is the cost-weighted exponential loss, an upper bound on the cost-weighted share of
+        misordered pairs. ``R2`` is that share without costs and ``cost_R2`` with costs, ties
+        counted half (see ``record_errors``). ``validation`` is the metric on the validation data,
+        if there is any.
         """
         check_is_fitted(self)
         rounds = list(range(1, len(next(iter(self.curve_.values()))) + 1))
         return Table({"round": rounds} | {name: np.array(v) for name, v in self.curve_.items()})
 
     def _bound_facts(self, data: RankingData) -> EnsembleFacts:
-        """Say what the bounds need to know; with costs that grow, Z bounds no error."""
+        """Return the inputs of the bounds; Z bounds no error if costs grow by round."""
         growing = getattr(self, "cost_stage", "initial") == "rounds"
         features = bool(np.isnan(self.threshold_).any())
         return EnsembleFacts(
@@ -178,12 +178,7 @@ class Ensemble(GeneralizationBounds, Ranker):
         )
 
     def __sklearn_tags__(self) -> Any:
-        """Say that missing values are welcome."""
+        """Allow missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
-
-
-def dense(X: Any) -> np.ndarray:
-    """Return the features as a dense matrix."""
-    return np.asarray(X.toarray() if hasattr(X, "toarray") else X)

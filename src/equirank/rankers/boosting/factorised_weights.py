@@ -1,4 +1,4 @@
-"""Pair weights of RankBoost in factorised form: O(rows) per round, whatever the number of pairs."""
+"""Factorised pair weights of RankBoost: O(rows) per round for any number of pairs."""
 
 import numpy as np
 
@@ -17,14 +17,14 @@ from ..training_pairs import CostRule, Stump
 __all__ = ["FactorisedWeights"]
 
 
-#: The longest run of rows that one thread takes at a time.
+#: Longest run of rows that one thread processes at a time.
 RUN = 1 << 15
 
 
 class FactorisedWeights:
-    """Weights ``D(a, b) = c(a, b) exp(f(b) - f(a)) / sum`` that are never listed.
+    """Weights ``D(a, b) = c(a, b) exp(f(b) - f(a)) / sum``, without a list of pairs.
 
-    Rows are kept in the order of query, grade and cell (`rows` gives the stored row of each).
+    Rows are sorted by query, grade and cell; `rows` contains the stored row of each.
     """
 
     def __init__(self, data: RankingData, rule: CostRule, workers: Workers) -> None:
@@ -48,7 +48,7 @@ class FactorisedWeights:
         run = level | np.concatenate([[True], np.diff(cells) != 0])
         starts = np.flatnonzero(run)
         sizes = np.diff(np.append(starts, n))
-        if sizes.max() > RUN:  # cut long runs, so that threads can share them
+        if sizes.max() > RUN:  # split long runs between threads
             parts = -(-sizes // RUN)
             inside = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
             starts = np.repeat(starts, parts) + inside * RUN
@@ -64,7 +64,7 @@ class FactorisedWeights:
         return len(self.runs) - 1
 
     def set_costs(self, rule: CostRule) -> None:
-        """Take new costs; the scores stay."""
+        """Set new costs; the scores stay."""
         self.lower, self.equal, self.higher = rule.factors()
         terms = rule.terms()
         self.weighted = terms is not None or self.query_weight is not None
@@ -79,7 +79,7 @@ class FactorisedWeights:
         self.refresh()
 
     def _count_pairs(self) -> float:
-        """Count the pairs of a cost other than 0."""
+        """Return the number of pairs with a cost other than 0."""
         sizes = np.diff(self.runs).astype(np.float64)[None]
         lower, higher = ((part > 0.0).astype(np.float64) for part in (self.lower, self.higher))
         factors = [lower, np.where(self.equal > 0.0, lower + higher, 0.0), higher]
@@ -87,7 +87,7 @@ class FactorisedWeights:
         return float((sizes * np.exp(met)).sum())
 
     def _meet(self, factors: list[np.ndarray], value: np.ndarray, scale: np.ndarray) -> np.ndarray:
-        """Return , in logarithms, the sum each run meets in runs of lower, equal, higher grade."""
+        """Return the log of the sum over runs of lower, equal and higher grade, for each run."""
         out = np.full(value.shape, -np.inf)
         for way, factor in zip((-1, 0, 1), factors, strict=True):
             if factor.any():
@@ -141,7 +141,7 @@ class FactorisedWeights:
         )
 
     def sides(self, bins: Bins, stump: Stump) -> tuple[float, float]:
-        """Return e+ and e- of a stump; a difference of 1/2 counts half."""
+        """Return e+ and e- of a stump; an output difference of 1/2 counts half."""
         shape = (3, self.n_terms, self.n_runs)
         above, below = np.empty(shape), np.empty(shape)
         codes = bins.codes[stump.feature]
@@ -167,7 +167,7 @@ class FactorisedWeights:
         return float((above * np.exp(size)).sum()) * self.scale
 
     def add(self, bins: Bins, stump: Stump, alpha: float) -> None:
-        """Add ``alpha`` times a stump to the scores and renew the weights."""
+        """Add ``alpha`` times a stump to the scores and update the weights."""
         codes = bins.codes[stump.feature]
         steps = np.where(np.arange(bins.missing + 1) > stump.cut, alpha, 0.0)
         steps[bins.missing] = alpha * stump.at_missing
@@ -179,12 +179,12 @@ class FactorisedWeights:
         self.refresh()
 
     def add_output(self, output: np.ndarray, alpha: float) -> None:
-        """Add ``alpha`` times an output per row to the scores and renew the weights."""
+        """Add ``alpha`` times an output per row to the scores and update the weights."""
         self.score += alpha * output
         self.refresh()
 
     def separated(self) -> bool:
-        """Return whether every pair that costs something is in the right order."""
+        """Return whether every pair with a cost is ordered correctly."""
         ways = zip((-1, 0, 1), (self.lower, self.equal, self.higher), strict=True)
         return all(
             least_margin(way, factor, self.low, self.high, self.lists, self.levels, self.cell) > 0.0

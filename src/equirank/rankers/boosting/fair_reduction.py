@@ -1,8 +1,7 @@
-"""FairReduction: fairness by cost, for any ranker that takes pair costs."""
+"""FairReduction: fairness constraints for any ranker that accepts pair costs."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -11,7 +10,7 @@ from ...core.data import RankingData
 from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
-from ...core.params import Choice, Constraint, Instance, Integer, Label, Number, Optional
+from ...core.params import Choice, Instance, Integer, Label, Number, Optional
 from ...core.persistence import load
 from ...core.random import as_seed, generator
 from ...core.ranker import Ranker
@@ -23,14 +22,14 @@ from .rank_boost import RankBoost
 __all__ = ["FairReduction", "ReductionSteps"]
 
 
-#: The part of eps that a single ranker aims at, so as not to land just outside.
+#: Share of eps that the mean multiplier of two groups aims at, as a safety margin.
 INSIDE = 0.9
-#: How many times tol a single ranker may have more error than the mixture.
+#: The error of a single ranker may exceed that of the mixture by this many times tol.
 NEARLY = 10.0
 
 
 class ReductionSteps:
-    """The rankers found so far and what is known of them."""
+    """The rankers fitted so far, with their errors, differences and multipliers."""
 
     def __init__(self, rule: PairwiseConstraint, eps: float, bound: float) -> None:
         self.rule, self.eps, self.bound = rule, eps, bound
@@ -49,11 +48,11 @@ class ReductionSteps:
         return both[0] - both[1]
 
     def priced(self) -> np.ndarray | None:
-        """Return the multipliers that the mixture so far asks for.
+        """Return multipliers derived from the current mixture.
 
-        Of two groups the mean multiplier of the mixture that stays somewhat within eps, None where
-        that is a single ranker, whose multiplier was tried already. Of more groups the prices of
-        the linear program: the ranker that is best by them is the one that helps it most.
+        For two groups: the mean multiplier of the mixture that stays within 0.9 eps, or None if
+        that is a single ranker, whose multiplier has been used. For more groups: the dual prices of
+        the linear program, whose best ranker improves the mixture most.
         """
         if len(self.rule.labels) == 1:
             weights = self.mix(INSIDE * self.eps)[0]
@@ -63,7 +62,7 @@ class ReductionSteps:
         return net * min(1.0, self.bound / size) if size > 0 else None
 
     def prices(self) -> np.ndarray:
-        """Return by how much the mixture's error would fall per unit of each difference."""
+        """Return the dual prices: how the mixture's error decreases with each difference."""
         errors, table = np.array(self.errors), np.array(self.differences).T
         excess = _program(np.append(np.zeros(len(errors)), 1.0), table, self.eps, np.inf).x[-1]
         found = _program(np.append(errors, 0.0), table, self.eps, excess + 1e-9)
@@ -72,7 +71,7 @@ class ReductionSteps:
         return both[:half] - both[half:]
 
     def add(self, model: Any, net: np.ndarray, error: float, difference: np.ndarray) -> None:
-        """Take in the ranker of a step and note how matters stand."""
+        """Add the ranker of a step, and record errors, violations and the duality gap."""
         self.members.append(model)
         self.net.append(net)
         self.errors.append(error)
@@ -84,16 +83,15 @@ class ReductionSteps:
         self.history.append((error, violation, mixed_error, mixed_violation, self.gap))
 
     def dual(self) -> float:
-        """Return the largest Lagrangian value of a step's multipliers, each with its best ranker.
-        """
+        """Return the largest Lagrangian value of a step's multipliers, minimised over rankers."""
         net, table = np.array(self.net), np.array(self.differences)
         value = np.array(self.errors) + net @ table.T - self.eps * np.abs(net).sum(1)[:, None]
         return float(value.min(axis=1).max())
 
     def mix(self, eps: float | None = None) -> tuple[np.ndarray, float, float]:
-        """Find the mixture of least violation beyond eps, then of least error.
+        """Return the mixture of least violation beyond eps, then of least error.
 
-        Gives weights, error and violation.
+        The result is a tuple of weights, error and violation.
         """
         errors, table = np.array(self.errors), np.array(self.differences).T
         eps = self.eps if eps is None else eps
@@ -108,18 +106,18 @@ class ReductionSteps:
         return np.abs(np.array(self.differences)).max(axis=1, initial=0.0)
 
     def within(self) -> np.ndarray:
-        """Say which rankers keep to eps."""
+        """Return which rankers have a violation of at most eps."""
         return self.violations() <= self.eps + 1e-12
 
     def done(self, tol: float) -> bool:
-        """Return whether nothing is to be gained: for the mixture within tol, nearly so for one."""
+        """Return whether the mixture and the best single ranker are optimal within tolerance."""
         if not self.within().any():
             return False
-        behind = self.errors[self.best()] - self.history[-1][2]
-        return len(self.members) == 1 or (self.gap <= tol and behind <= NEARLY * tol)
+        excess = self.errors[self.best()] - self.history[-1][2]
+        return len(self.members) == 1 or (self.gap <= tol and excess <= NEARLY * tol)
 
     def best(self) -> int:
-        """Find the ranker of least error within eps, else the one of least violation."""
+        """Return the ranker of least error within eps, or the one of least violation."""
         within = self.within()
         if within.any():
             return int(np.argmin(np.where(within, self.errors, np.inf)))
@@ -127,7 +125,7 @@ class ReductionSteps:
 
 
 def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> Any:
-    """Find shares and an excess over eps of least price, the excess being at most so much."""
+    """Find weights and an excess over eps, at most ``most``, that minimise the price."""
     from scipy.optimize import linprog
 
     size, both = len(price) - 1, np.concatenate([table, -table])
@@ -141,60 +139,57 @@ def _program(price: np.ndarray, table: np.ndarray, eps: float, most: float) -> A
         method="highs",
     )
     if found.x is None:
-        raise DataError(f"no mixture could be found: {found.message}")
+        raise DataError(f"the linear program of the mixture has no solution: {found.message}")
     return found
 
 
-#: What the rate of a difference is multiplied by where it went past the goal, and where not.
+#: Factors of the rate of a difference whose sign changed, and of one whose sign did not.
 SLOWER, FASTER = 0.5, 1.25
 COLUMNS = ("error", "violation", "mixture_error", "mixture_violation", "gap")
 
 
 class FairReduction(Ranker):
-    """Makes a ranker that takes pair costs fair, by fitting it again and again to other costs.
+    """Reduction of a fairness constraint to pair costs, for a ranker that accepts them.
 
-    Groups are to be treated alike within ``eps``, by a measure that is a sum over pairs.
-    Multipliers on the differences between groups turn that into signed pair costs, a negative one
-    being the pair reversed. They follow exponentiated gradient,
-    ``lambda = bound exp(theta) / (1 + sum exp(theta))`` with ``theta`` rising by
-    ``rate x (difference - eps)``, and each step fits the estimator to the costs they make. The rate
-    of a difference is halved when it turns round and grows by a quarter while it does not. From the
-    fourth on every second step takes its multipliers from the mixture so far instead: with two
-    groups their mean, where a single ranker may do what the mixture does, with more the prices of
-    its linear program. Out of the rankers so found come the best mixture (that linear
-    program) and the best single one. It stops where the plain ranker keeps to eps, or where the
-    duality gap is below ``tol`` and a single ranker that keeps to eps has at most ten times that
-    more error than the mixture.
+    Groups must be treated alike within ``eps``, by a measure that is a sum over pairs. Multipliers
+    on the differences between groups turn that into signed pair costs; a negative cost applies to
+    the reversed pair. The multipliers follow exponentiated gradient,
+    ``lambda = bound exp(theta) / (1 + sum exp(theta))``, where ``theta`` increases by
+    ``rate x (difference - eps)``, and each step fits the estimator to the resulting costs. The rate
+    of a difference is halved when its sign changes and grows by a quarter otherwise. From the
+    fourth step on, every second step derives its multipliers from the current mixture: their mean
+    for two groups, the dual prices of its linear program for more. The result is the best mixture
+    of the fitted rankers (a linear program) and the best single ranker. Training stops if the
+    first, unconstrained ranker satisfies eps, or if the duality gap is at most ``tol`` and a single
+    ranker within eps has at most ``10 tol`` more error than the mixture.
 
-    `predict` and `rank` give the best single ranker; ``rank(..., n_draws=...)`` draws from the
-    mixture, and `mixture` gives it exactly. Groups are needed to fit, not to rank. Pairs of all
-    queries are pooled; ties count half. The mixture's differences are those of its expected pair
-    shares. Where no mixture keeps to eps the least violation is taken, which `steps_` shows; groups
-    without pairs to compare are not constrained.
+    `predict` and `rank` use the best single ranker; ``rank(..., n_draws=...)`` draws from the
+    mixture, and `mixture` returns it exactly. Groups are needed to fit, not to rank. Pairs of all
+    queries are pooled; ties count half. The differences of the mixture are those of its expected
+    pair shares. If no mixture satisfies eps, the least violation is taken, which `steps_` shows.
+    Groups without pairs to compare are not constrained.
 
     Parameters
     ----------
     estimator : Ranker, optional
-        With a parameter ``pair_cost``; None is ``RankBoost()``.
+        A ranker with a parameter ``pair_cost``; by default ``RankBoost()``.
     constraint : {"group_pairwise_accuracy", "rank_equality", "rank_parity"}
-        What must be alike. For each two groups g and h: the accuracies on pairs with g's item
-        better and with h's item better; the groups' rank equality errors (how often a group's item
-        stands above a better one of others, over all its mixed pairs); the shares of mixed pairs in
-        which a group's item stands above. The violation is the largest difference.
+        What must be alike for each two groups g and h: the accuracies on pairs whose better item is
+        in g or in h; the rank equality errors (how often an item of the group is ranked above a
+        better item of another group, over all its mixed pairs); the shares of mixed pairs in which
+        the item of the group is ranked above. The violation is the largest difference.
     eps : float
-        By how much they may differ.
+        The largest difference allowed.
     max_iter : int
-        Number of steps, each a fit.
+        Largest number of steps, each of which is a fit.
     bound : float
         The largest sum of multipliers.
     learning_rate : float
         Size of the first step.
     tol : float
-        The duality gap at which it stops.
-    by : str or sequence of str, optional
-        The sensitive attribute, or several to cross; may be left out where there is only one.
+        The duality gap at which training stops.
     random_state : int, Generator, RandomState or None
-        Given to the estimator where it has no ``random_state`` of its own.
+        Seed passed to the estimator if its ``random_state`` is None.
 
     Attributes
     ----------
@@ -203,13 +198,13 @@ class FairReduction(Ranker):
     weights_ : ndarray
         The probability of each in the mixture.
     best_ : int
-        Which is the best single one.
+        Index of the best single ranker.
     multipliers_ : ndarray of shape (n_steps, n_differences)
         Net multiplier of each difference at each step.
     steps_ : Table
-        Per step the ranker's error and violation, those of the mixture so far, and the duality gap:
-        the mixture's error and ``bound`` times its excess over eps, less the best Lagrangian value.
-        All on the training data; the gap is that among the rankers found, since no fit is exact.
+        Per step: error and violation of the ranker and of the current mixture, and the duality gap,
+        which is the mixture's error plus ``bound`` times its excess over eps, minus the best
+        Lagrangian value. All values are of the training data and of the rankers found.
 
     References
     ----------
@@ -232,41 +227,21 @@ class FairReduction(Ranker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": Optional(Instance(Ranker, "a Ranker with a parameter pair_cost")),
-        "constraint": Choice(*CONSTRAINTS),
-        "eps": Number(0.0, 1.0),
-        "max_iter": Integer(1),
-        "bound": Number(0.0, open_low=True),
-        "learning_rate": Number(0.0, open_low=True),
-        "tol": Number(0.0),
-        "by": Optional(Label(many=True)),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("estimator", "constraint", "eps")
     test_params: ClassVar[dict[str, Any]] = {"estimator": RankBoost(5), "max_iter": 3}
     file_attributes: ClassVar[tuple[str, ...]] = ("members_",)
 
-    def __init__(
-        self,
-        estimator: Ranker | None = None,
-        constraint: str = "group_pairwise_accuracy",
-        eps: float = 0.02,
-        *,
-        max_iter: int = 25,
-        bound: float = 5.0,
-        learning_rate: float = 1.0,
-        tol: float = 5e-4,
-        by: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.eps = eps
-        self.max_iter = max_iter
-        self.bound = bound
-        self.learning_rate = learning_rate
-        self.tol = tol
-        self.by = by
-        self.random_state = random_state
+    estimator: Annotated[
+        Ranker | None, Optional(Instance(Ranker, "a Ranker with a parameter pair_cost"))
+    ] = None
+    constraint: Annotated[str, Choice(*CONSTRAINTS)] = "group_pairwise_accuracy"
+    eps: Annotated[float, Number(0.0, 1.0)] = 0.02
+    max_iter: Annotated[int, Integer(1)] = 25
+    bound: Annotated[float, Number(0.0, open_low=True)] = 5.0
+    learning_rate: Annotated[float, Number(0.0, open_low=True)] = 1.0
+    tol: Annotated[float, Number(0.0)] = 5e-4
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    random_state: Any = None
 
     def mixture(
         self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
@@ -276,18 +251,18 @@ class FairReduction(Ranker):
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; what else is given rides along in ``ranking.data``, ready to be evaluated.
+            Features; the other arguments are stored in ``ranking.data`` for evaluation.
         y, qid, sensitive_features : array-like, optional
             As in `as_ranking_data`.
         """
         data = self._prediction_data(X, y, qid, sensitive_features)
         used = np.flatnonzero(self.weights_ > 0)
-        columns = [data.to_original(self._places(data, int(at))) for at in used]
+        columns = [data.to_original(self._positions(data, int(at))) for at in used]
         return Ranking.from_positions(data, np.stack(columns, axis=1), weights=self.weights_[used])
 
     @property
     def steps_(self) -> Table:
-        """What each step came to."""
+        """Error, violation and duality gap of each step."""
         parts = {name: self.history_[:, at] for at, name in enumerate(COLUMNS)}
         return Table({"step": np.arange(1, len(self.history_) + 1)} | parts)
 
@@ -295,8 +270,8 @@ class FairReduction(Ranker):
         estimator = RankBoost() if self.estimator is None else self.estimator
         if "pair_cost" not in estimator.get_params(deep=False):
             raise DataError(
-                f"estimator of FairReduction must have a parameter pair_cost, and "
-                f"{type(estimator).__name__} has none"
+                f"estimator of FairReduction must have a parameter pair_cost, got "
+                f"{type(estimator).__name__}, which has none"
             )
         by = self.by if self.by is None or isinstance(self.by, str) else tuple(self.by)
         rule = pairwise_constraint(data, self.constraint, by)
@@ -305,15 +280,15 @@ class FairReduction(Ranker):
         state = ReductionSteps(rule, self.eps, self.bound)
         rate, previous = np.full(len(rule.labels), float(self.learning_rate)), theta[0]
         for step in progress(range(self.max_iter), "fair reduction"):
-            blend = state.priced() if step % 2 and step > 2 else None
-            net = state.multipliers(theta) if blend is None else blend
+            derived = state.priced() if step % 2 and step > 2 else None
+            net = state.multipliers(theta) if derived is None else derived
             model = self._member(estimator, rule, net, seed)
             model.fit(data)
-            error, difference = rule.measure(data, model._scores(model._blind(data)))
+            error, difference = rule.measure(data, model.predict(data)[data.caller_rank])
             state.add(model, net, error, difference)
             if state.done(self.tol):
                 break
-            if blend is not None:
+            if derived is not None:
                 continue
             rate = rate * np.where(difference * previous < 0, SLOWER, FASTER)
             theta = theta + rate * (np.stack([difference, -difference]) - self.eps)
@@ -326,7 +301,7 @@ class FairReduction(Ranker):
 
     @staticmethod
     def _member(estimator: Ranker, rule: PairwiseConstraint, net: np.ndarray, seed: int) -> Any:
-        """Make the ranker of a step; without multipliers it is the plain one."""
+        """Return the unfitted ranker of a step; without multipliers it has no pair cost."""
         given: dict[str, Any] = {"pair_cost": rule.cost(net) if net.any() else None}
         known = estimator.get_params(deep=False)
         if known.get("random_state", 0) is None:
@@ -334,30 +309,27 @@ class FairReduction(Ranker):
         return clone(estimator).set_params(**given)
 
     def _scores(self, data: RankingData) -> np.ndarray:
-        member = self.members_[self.best_]
-        return np.asarray(member._scores(member._blind(data)), dtype=np.float64)
+        return np.asarray(self.members_[self.best_].predict(data)[data.caller_rank])
 
     def _parts(self, data: RankingData) -> Parts | None:
         member = self.members_[self.best_]
-        return member._parts(member._blind(data))
+        return member._parts(member.visible(data))
 
-    def _places(self, data: RankingData, member: int) -> np.ndarray:
-        """Return the positions that one member gives to the stored rows."""
-        model = self.members_[member]
-        score = np.asarray(model._scores(model._blind(data)), dtype=np.float64)
-        return Ranking.from_scores(data, data.to_original(score)).position
+    def _positions(self, data: RankingData, member: int) -> np.ndarray:
+        """Return the positions of the stored rows under one member."""
+        return Ranking.from_scores(data, self.members_[member].predict(data)).position
 
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
-        """Draw a member for each query and draw; gives the positions (stored rows x draws)."""
+        """Draw a member for each query and draw, and return positions (stored rows x draws)."""
         seed = as_seed(random_state)
         used = np.flatnonzero(self.weights_ > 0)
-        places = np.stack([self._places(data, int(at)) for at in used], axis=1)
+        positions = np.stack([self._positions(data, int(at)) for at in used], axis=1)
         share = self.weights_[used] / self.weights_[used].sum()
         result = np.empty((data.n_rows, n_draws), dtype=np.int32)
         for query in range(data.n_queries):
             rows = slice(data.offsets[query], data.offsets[query + 1])
             chosen = generator(seed, query).choice(len(used), size=n_draws, p=share)
-            result[rows] = places[rows][:, chosen]
+            result[rows] = positions[rows][:, chosen]
         return result
 
     def _save_files(self, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Fairness constraints that are linear in pairwise errors, for the reduction."""
+"""Fairness constraints of FairReduction that are linear in pairwise errors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,33 +15,33 @@ from ...metrics.fairness.pairwise import count_pairs
 __all__ = ["CONSTRAINTS", "PairwiseConstraint", "pairwise_constraint"]
 
 
-#: Groups times grades up to which pairs of equal relevance are told apart from others.
+#: Largest number of groups times grades for which pairs of equal relevance have their own cells.
 MOST_CELLS = 128
 CONSTRAINTS = ("group_pairwise_accuracy", "rank_equality", "rank_parity")
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseConstraint:
-    """Differences between two groups each, every one a weighted sum of misordered pairs.
+    """Differences between pairs of groups, each a weighted sum of misordered pairs.
 
-    The k-th difference is ``sum over g, h of weights[k, g, h] x wrong[g, h]``, ``wrong`` counting
-    pairs by group of the better and of the worse item; of `mixed` constraints it counts all pairs
-    of two groups, whatever their relevance, in which h's item stands above.
+    The k-th difference is ``sum over g, h of weights[k, g, h] x wrong[g, h]``, where ``wrong``
+    counts pairs by group of the better and of the worse item. For `mixed` constraints it counts all
+    pairs of two groups, of any relevance, in which the item of h is ranked above.
 
     Attributes
     ----------
     kind : str
-        Of `CONSTRAINTS`.
+        One of `CONSTRAINTS`.
     by : str, tuple of str or None
         The sensitive attribute.
     weights : ndarray of shape (n_differences, n_groups, n_groups)
         See above.
     labels : list of (group, group)
-        Whose difference each is.
+        The two groups of each difference.
     n_pairs : float
-        Number of pairs that differ in relevance.
+        Number of pairs of unequal relevance.
     few_grades : bool
-        Whether groups times grades are few enough to be cells.
+        Whether groups times grades are at most `MOST_CELLS`.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class PairwiseConstraint:
         return self.kind == "rank_parity"
 
     def measure(self, data: RankingData, score: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the share of misordered pairs, ties half, and the differences of the groups.
+        """Return the share of misordered pairs, ties counted half, and the group differences.
 
         ``score`` is per stored row. Pairs are pooled over the queries.
         """
@@ -68,37 +68,37 @@ class PairwiseConstraint:
         return error, np.einsum("kgh,gh->k", self.weights, wrong)
 
     def cost(self, multipliers: np.ndarray) -> PairCost:
-        """Return pair cost of the Lagrangian, scaled so that a pair costs 1 without multipliers.
+        """Return the pair cost of the Lagrangian, scaled to 1 per pair without multipliers.
 
-        A pair whose cost is negative counts reversed.
+        A pair of negative cost counts reversed.
         """
         extra = np.einsum("k,kgh->gh", multipliers, self.weights) * self.n_pairs
         size = len(extra)
         if not self.mixed:
             return GroupPairCost((np.ones((size, size)) + extra).tolist(), self.by)
-        net = extra - extra.T  # to rank h above g is not to rank g above h
+        net = extra - extra.T  # ranking h above g is not ranking g above h
         if self.few_grades:
             return ParityPairCost(net.tolist(), self.by, base=1.0)
         return GroupPairCost((np.ones((size, size)) + net).tolist(), self.by)
 
 
 def pairwise_constraint(data: RankingData, kind: str, by: Any) -> PairwiseConstraint:
-    """Write a constraint for the groups of a data set.
+    """Return the constraint for the groups of a data set.
 
-    Two groups that have no pairs to compare (in both directions, for accuracies) are left out.
+    Two groups without pairs to compare (in both directions, for accuracies) are not constrained.
     """
     attribute = data.attribute(by)
     names, size = attribute.categories, len(attribute.categories)
     if data.n_rows < 2:
-        raise DataError("X must have two rows or more to make a pair, got one sample")
+        raise DataError("X must have at least two rows to form a pair, got one sample")
     if size < 2:
-        raise DataError(f"sensitive_features must hold two groups or more, got {names[0]!r} only")
+        raise DataError(f"sensitive_features must have at least two groups, got {names[0]!r} only")
     _, total = counted(data, np.zeros(data.n_rows), by)
     if total.sum() == 0:
-        raise DataError("y must differ within a list, and no list has two grades to compare")
+        raise DataError("y must have two grades in at least one list, got none")
     sizes = group_sizes(data, by)
     lists = sizes.sum(axis=1, keepdims=True)
-    mixed = (sizes * (lists - sizes)).sum(axis=0)  # pairs of each group with others
+    mixed = (sizes * (lists - sizes)).sum(axis=0)  # pairs of each group with other groups
     weights, labels = [], []
     for g in range(size):
         for h in range(g + 1, size):
@@ -120,7 +120,7 @@ def pairwise_constraint(data: RankingData, kind: str, by: Any) -> PairwiseConstr
 
 
 def counted(data: RankingData, score: np.ndarray, by: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Count misordered pairs (tied ones half) and all, by group of the better and the worse."""
+    """Return the counts of misordered pairs (ties half) and of all pairs, by groups."""
     attribute = data.attribute(by)
     slots = Ranking.from_scores(data, data.to_original(score)).slots()
     counts = count_pairs(slots, attribute.codes[slots.order], len(attribute.categories), slots.y)
@@ -128,7 +128,7 @@ def counted(data: RankingData, score: np.ndarray, by: Any) -> tuple[np.ndarray, 
 
 
 def above(data: RankingData, score: np.ndarray, by: Any) -> np.ndarray:
-    """Count the pairs of two groups in which the second's item stands above, tied ones half."""
+    """Return the counts of pairs of two groups with the second ranked above, ties half."""
     attribute = data.attribute(by)
     size = len(attribute.categories)
     slots = Ranking.from_scores(data, data.to_original(score)).slots()
@@ -145,8 +145,8 @@ def above(data: RankingData, score: np.ndarray, by: Any) -> np.ndarray:
 
 
 def group_sizes(data: RankingData, by: Any) -> np.ndarray:
-    """Count the rows of each group in each list."""
+    """Return the number of rows of each group in each list."""
     attribute = data.attribute(by)
     size = len(attribute.categories)
-    place = data.query_of_rows() * size + attribute.codes
-    return np.bincount(place, minlength=data.n_queries * size).reshape(-1, size).astype(float)
+    cell = data.query_of_rows() * size + attribute.codes
+    return np.bincount(cell, minlength=data.n_queries * size).reshape(-1, size).astype(float)

@@ -1,9 +1,8 @@
-"""PreferredRankBoost: boosting in which every group picks a weak ranker in every round."""
+"""PreferredRankBoost: boosting in which every group chooses a weak ranker in every round."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.environment import progress
 from ...core.errors import DataError
-from ...core.params import Choice, Constraint, Integer, Label, Number, Optional
+from ...core.params import Choice, Integer, Label, Number, Optional
 from ...core.table import Table
 from ..feature_bins import Bins, Workers, bin_features
 from ..training_pairs import CostRule, Stump
@@ -22,46 +21,40 @@ from .factorised_weights import FactorisedWeights
 __all__ = ["PreferredRankBoost"]
 
 
-#: Sums closer than this are equal: the lowest feature, then the lowest threshold is taken.
+#: Sums that differ by less are ties.
 TIE = 1e-10
 
 
 class PreferredRankBoost(Ensemble):
-    """RankBoost in which each group chooses for itself, and none has less than under parity.
+    """RankBoost in which each group chooses for itself, and none receives less than under parity.
 
-    Each round has a parity choice, the stump that RankBoost would take. Every group then picks the
-    stump with the largest drop of the loss on the pairs whose better item is its own, among those
-    whose benefit to the group (the sum over its items and all others of ``h(a) - h(b)``) is at
-    least that of the parity choice; where there is none it takes the parity choice. The round's
-    stumps enter together: their mean ``h``, with ``alpha = 1/2 ln((1 + r) / (1 - r))`` from its
-    joint ``r``. A missing value lies above every threshold. Of equal stumps the one with the lowest
-    feature, then threshold, is taken. Groups are needed to fit, not to rank. It stops where the
-    joint r is not above ``tol``; without pairs of unequal relevance all scores are 0.
+    The parity choice of a round is the stump that RankBoost would choose. Every group then chooses
+    the stump with the largest decrease of the loss on the pairs whose better item is in the group,
+    among the stumps whose benefit to the group (the sum of ``h(a) - h(b)`` over its items a and all
+    items b) is at least that of the parity choice; if there is none, the parity choice. The stumps
+    of a round enter as their mean ``h``, with ``alpha = 1/2 ln((1 + r) / (1 - r))`` from its joint
+    ``r``. A missing value is above every threshold. Among equal stumps, the one with the lowest
+    feature, then the lowest threshold, is chosen. Groups are needed to fit, not to rank. Training
+    stops if the joint r is at most ``tol``; without pairs of unequal relevance all scores are 0.
 
     Parameters
     ----------
     n_estimators : int
-        Number of rounds at most; each adds one stump per group.
+        Largest number of rounds; each adds one stump per group.
     weighting : {"common", "single"}
-        One weight for the stumps of a round, or each its own from its own errors, as RankBoost
-        would weigh it. The latter shows the known weakness: the largest group has the fewest
-        mistakes and wins.
-    by : str or sequence of str, optional
-        The sensitive attribute, or several to cross; may be left out where there is only one.
-    max_bins : int or None
-        Thresholds per feature are between at most so many quantile bins; None tries all.
+        One weight for the stumps of a round, or one weight for each from its own errors, as in
+        RankBoost. ``"single"`` has a known weakness: it favours the largest group, which has the
+        fewest mistakes.
     tol : float
-        The r at which it stops.
-    n_jobs : int or None
-        Number of threads.
+        The r at which training stops.
     random_state : int, Generator, RandomState or None
-        Seed of the sample that bins are taken from beyond 200,000 rows.
+        Seed of the sample used for bins beyond 200,000 rows.
 
     Attributes
     ----------
     choices_ : Table
-        Who picked what: round, group, feature, direction and threshold of the stump, its weight,
-        how many training pairs it misranks by itself, and its benefit to the group.
+        The choice of each group in each round: feature, direction and threshold of the stump, its
+        weight, the number of training pairs it misranks alone, and its benefit to the group.
 
     References
     ----------
@@ -70,13 +63,13 @@ class PreferredRankBoost(Ensemble):
 
     Examples
     --------
-    Three parties in their true order, each with a feature that marks most of its own:
+    Three parties in their true order; each feature marks most members of one party:
 
     >>> import numpy as np
     >>> from equirank.rankers import PreferredRankBoost
     >>> party = np.array(list("TLDTTTDLT"))
     >>> X = np.stack([party == "L", party == "D", party == "T"], axis=1).astype(float)
-    >>> X[8] = 0.0  # the last of T is not marked
+    >>> X[8] = 0.0  # the last member of T is not marked
     >>> model = PreferredRankBoost(1).fit(X, range(9, 0, -1), sensitive_features=party)
     >>> for choice in model.choices_:
     ...     print(choice["group"], choice["feature"], choice["misranked"])
@@ -86,38 +79,20 @@ class PreferredRankBoost(Ensemble):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "n_estimators": Integer(1),
-        "weighting": Choice("common", "single"),
-        "by": Optional(Label(many=True)),
-        "max_bins": Optional(Integer(2, 255)),
-        "tol": Number(0.0),
-        "n_jobs": Optional(Integer()),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("n_estimators",)
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 8}
 
-    def __init__(
-        self,
-        n_estimators: int = 50,
-        *,
-        weighting: Literal["common", "single"] = "common",
-        by: Any = None,
-        max_bins: int | None = 255,
-        tol: float = 1e-7,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.weighting = weighting
-        self.by = by
-        self.max_bins = max_bins
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    n_estimators: Annotated[int, Integer(1)] = 50
+    weighting: Annotated[Literal["common", "single"], Choice("common", "single")] = "common"
+    by: Annotated[Any, Optional(Label(many=True))] = None
+    max_bins: Annotated[int | None, Optional(Integer(2, 255))] = 255
+    tol: Annotated[float, Number(0.0)] = 1e-7
+    n_jobs: Annotated[int | None, Optional(Integer())] = -1
+    random_state: Any = None
 
     @property
     def choices_(self) -> Table:
-        """Who picked what in each round."""
+        """The choice of each group in each round."""
         check_is_fitted(self)
         return Table(
             {
@@ -136,16 +111,13 @@ class PreferredRankBoost(Ensemble):
         by = self.by if self.by is None or isinstance(self.by, str) else tuple(self.by)
         attribute = data.attribute(by)
         if data.n_rows < 2:
-            raise DataError("X must have two rows or more to make a pair, got one sample")
-        workers = Workers(effective_n_jobs(self.n_jobs))
-        try:
+            raise DataError("X must have at least two rows to form a pair, got one sample")
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
             parts = _Groups(data, attribute.codes, len(attribute.categories), workers)
             bins = bin_features(
                 np.asarray(data.X), parts.every.rows, self.max_bins, self.random_state, workers
             )
             picks, curve = self._rounds(parts, bins, workers)
-        finally:
-            workers.close()
         self.group_names_ = [str(name) for name in attribute.categories]
         self._keep(data, bins, picks, curve)
 
@@ -202,7 +174,7 @@ class PreferredRankBoost(Ensemble):
 
 @dataclass
 class _Pick:
-    """A stump, its direction, and who picked it."""
+    """A stump, its direction, and the group that chose it."""
 
     group: int
     stump: Stump
@@ -214,7 +186,7 @@ class _Pick:
 
 
 class _Groups:
-    """Pair weights of everyone, and of the pairs whose better item belongs to each group."""
+    """Weights of all pairs, and of the pairs whose better item is in each group."""
 
     def __init__(self, data: RankingData, codes: np.ndarray, size: int, workers: Workers) -> None:
         def weights(matrix: np.ndarray) -> FactorisedWeights:
@@ -231,9 +203,9 @@ class _Groups:
         self.benefit = []
         for z in range(size):
             inside = codes == z
-            mine = np.bincount(query, weights=inside)[query]
-            # what 1 more for a row adds to the benefit: once per item outside, or less per inside
-            gain = np.where(inside, rows - mine, -mine)
+            size_inside = np.bincount(query, weights=inside)[query]
+            # derivative of the benefit by the output of each row
+            gain = np.where(inside, rows - size_inside, -size_inside)
             self.benefit.append(gain[self.every.rows].astype(np.float64))
 
     def vote(self, plus: float, minus: float) -> float:
@@ -241,7 +213,7 @@ class _Groups:
         return 0.5 * math.log((plus + self.smooth) / (minus + self.smooth))
 
     def add(self, output: Any) -> None:
-        """Add to everyone's scores and renew all weights."""
+        """Add an output to the scores and update all weights."""
         for part in (self.every, *self.own):
             part.add_output(output, 1.0)
 
@@ -249,7 +221,7 @@ class _Groups:
 def _choices(
     parts: _Groups, bins: Bins, benefit: list[np.ndarray], workers: Workers
 ) -> list[_Pick]:
-    """Let every group pick; nobody does where the parity choice has no edge."""
+    """Return the choice of every group; none if the parity choice has no edge."""
     merit = _above(bins, parts.every.potential, workers)
     everywhere = np.ones(merit.shape, dtype=bool)
     parity = _largest(merit, everywhere)
@@ -260,8 +232,8 @@ def _choices(
     for z, own in enumerate(parts.own):
         drop = _above(bins, own.potential, workers)
         least = direction * benefit[z][parity]
-        content = np.sign(drop) * benefit[z] >= least - 1e-9 * (1.0 + abs(least))
-        at = _largest(drop, content)
+        allowed = np.sign(drop) * benefit[z] >= least - 1e-9 * (1.0 + abs(least))
+        at = _largest(drop, allowed)
         side = direction if at is None else (1.0 if drop[at] > 0 else -1.0)
         at = parity if at is None else at
         stump = Stump(int(at[0]), int(at[1]), 1)
@@ -270,7 +242,7 @@ def _choices(
 
 
 def _above(bins: Bins, values: np.ndarray, workers: Workers) -> np.ndarray:
-    """Sum values above each threshold (feature x cut); 0 where a feature has no such cut."""
+    """Sum values above each threshold (feature x cut); 0 if the feature has no such cut."""
     sums = bins.histograms(values, workers)
     total = sums.sum(axis=1, keepdims=True)
     above = total - np.cumsum(sums[:, : bins.edges.shape[1]], axis=1)
@@ -278,7 +250,7 @@ def _above(bins: Bins, values: np.ndarray, workers: Workers) -> np.ndarray:
 
 
 def _largest(merit: np.ndarray, allowed: np.ndarray) -> tuple[int, int] | None:
-    """Find the largest absolute merit among the allowed, None where all are 0."""
+    """Return the feature and cut of the largest absolute merit allowed, None if all are 0."""
     size = np.where(allowed, np.abs(merit), 0.0)
     most = float(size.max(initial=0.0))
     if most <= TIE:

@@ -1,32 +1,31 @@
-"""RankBoost+: boosting that treats tied pairs as half right."""
+"""RankBoost+: boosting in which a tied pair counts as half correct."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from ...core.data import RankingData
-from ...core.pair_cost import PairCost
-from ...core.params import Choice, Constraint, Number, Optional
+from ...core.params import Choice, Number, Optional
 from ...core.random import generator
 from ...kernels.pair_lists import known_potentials, many_side_weights
 from ...kernels.stumps import best_stump, histograms, output_hashes
 from ..feature_bins import Bins, Workers, bin_features
 from ..training_pairs import ABSTAIN, CostRule, PairWeights, Stump
-from .booster import COMMON, Booster
+from .booster import Booster
+from .rank_boost import TINY
 from .weak_rankers import TIE, Stumps, WeakChoice
 
 __all__ = ["PlusStumps", "PlusWeights", "RankBoostPlus"]
 
 
 class PlusWeights(PairWeights):
-    """Listed pair weights in which a difference of one half counts as a tie."""
+    """Listed pair weights in which a difference of 1/2 counts as a tie."""
 
     whole = True
 
     def many_sides(self, ones: np.ndarray, zeros: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return e+ and e- of many stumps."""
+        """Return e+ and e- of each stump."""
 
         def work(first: int, last: int) -> np.ndarray:
             found = np.zeros((2, ones.shape[1]))
@@ -39,7 +38,7 @@ class PlusWeights(PairWeights):
         return plus, minus
 
     def known_potential(self, known: np.ndarray) -> np.ndarray:
-        """Return the potentials that come from pairs of two known rows."""
+        """Return the potentials of pairs in which both rows have the feature."""
 
         def work(first: int, last: int) -> np.ndarray:
             out = np.zeros(len(self.rows))
@@ -50,7 +49,7 @@ class PlusWeights(PairWeights):
 
 
 class PlusStumps(Stumps):
-    """Threshold stumps, those already in the ensemble having a weight of their own."""
+    """Threshold stumps; those in the ensemble have an accumulated weight."""
 
     def __init__(
         self, bins: Bins, missing: str, workers: Workers, independence: str | None, tol: float
@@ -59,29 +58,25 @@ class PlusStumps(Stumps):
         self.independence, self.tol = independence, tol
         self.abstaining = np.flatnonzero(bins.has_missing) if self.rule == 2 else np.empty(0, int)
         self.allowed = self._independent()
-        self._forget()
-
-    def fresh(self) -> Self:
-        """Return the same stumps, none of them in use."""
-        other = type(self)(self.bins, self.missing, self.workers, self.independence, self.tol)
-        return other
-
-    def _forget(self) -> None:
-        n_rows = self.bins.codes.shape[1]
+        n_rows = bins.codes.shape[1]
         self.used: dict[Stump, float] = {}
         self.ones = np.zeros((n_rows, 0), dtype=np.uint8)
         self.zeros = np.zeros((n_rows if len(self.abstaining) else 0, 0), dtype=np.uint8)
         self.basis = np.zeros((0, n_rows))
 
+    def fresh(self) -> Self:
+        """Return the same stumps, none of them in the ensemble."""
+        return type(self)(self.bins, self.missing, self.workers, self.independence, self.tol)
+
     def _independent(self) -> np.ndarray:
-        """Mark the stumps to choose from (side x feature x cut), in the order of ties."""
+        """Return which stumps may be chosen (side x feature x cut)."""
         bins = self.bins
         n_features, n_cuts = bins.edges.shape
         allowed = np.arange(n_cuts)[None, :] < bins.n_edges[:, None]
         both = np.stack([allowed, allowed & (bins.has_missing & (self.rule == 1))[:, None]])
         if self.independence is None:
             return both
-        rng = generator(0, 3)  # the keys only tell columns apart; any will do
+        rng = generator(0, 3)  # keys only distinguish outputs, so any seed will do
         keys = rng.integers(0, 2**64, size=bins.codes.shape[1], dtype=np.uint64)
         hashes = np.empty((n_features, bins.missing + 1), dtype=np.uint64)
         output_hashes(bins.codes, keys, bins.n_edges, bins.missing, hashes)
@@ -92,19 +87,19 @@ class PlusStumps(Stumps):
             one = above ^ lost if side == 1 else above
             zero = every ^ one ^ (lost if self.rule == 2 else np.uint64(0))
             pairs.append(np.stack([np.minimum(one, zero), np.maximum(one, zero)], axis=-1))
-        flat = np.stack(pairs, axis=2).reshape(-1, 2)  # feature, cut, side: the order of ties
+        flat = np.stack(pairs, axis=2).reshape(-1, 2)  # sorted by feature, cut, side, as ties are
         wanted = np.moveaxis(both, 0, 2).ravel()
-        places = np.flatnonzero(wanted)
-        _, first = np.unique(flat[places], axis=0, return_index=True)
+        candidates = np.flatnonzero(wanted)
+        _, first = np.unique(flat[candidates], axis=0, return_index=True)
         kept = np.zeros(len(wanted), dtype=np.bool_)
-        kept[places[first]] = True
+        kept[candidates[first]] = True
         constant = (flat == 0).any(axis=1)
         return np.ascontiguousarray(
             np.moveaxis((kept & ~constant).reshape(n_features, n_cuts, 2), 2, 0)
         )
 
     def choose(self, weights: PlusWeights) -> WeakChoice | None:
-        """Find the stump of the largest merit ``|e- - e+ + e0 tanh(weight)|``."""
+        """Return the stump with the largest merit ``|e- - e+ + e0 tanh(weight)|``."""
         new = self._best_new(weights)
         old = self._best_old(weights)
         if new is None or old is None:
@@ -143,7 +138,7 @@ class PlusStumps(Stumps):
         )
 
     def _adds_to_span(self, weights: PlusWeights, stump: Stump) -> bool:
-        """Return whether the centred output lies outside the span of those in use."""
+        """Return whether the centred output is outside the span of those in the ensemble."""
         output = weights.output(self.bins, stump)
         output = output - output.mean()
         rest = output - self.basis.T @ (self.basis @ output)
@@ -154,14 +149,14 @@ class PlusStumps(Stumps):
         return weights.sides(self.bins, choice.ranker)
 
     def again(self, weights: PlusWeights, ranker: Stump) -> WeakChoice:
-        """Return the stump with its r and merit under the present weights."""
+        """Return the stump with its r and merit under the current weights."""
         plus, minus = weights.sides(self.bins, ranker)
         held = self.used.get(ranker, 0.0)
         merit = abs(minus - plus + (1.0 - plus - minus) * np.tanh(held))
         return WeakChoice(ranker, plus - minus, float(merit), held)
 
     def add(self, weights: PlusWeights, ranker: Stump, alpha: float) -> None:
-        """Add the stump to the scores and to those in use."""
+        """Add the stump to the scores and to the ensemble."""
         output = weights.output(self.bins, ranker)
         held = self.used.get(ranker)
         if held is None:
@@ -179,7 +174,7 @@ class PlusStumps(Stumps):
             self.zeros = np.column_stack([self.zeros, output == 0.0]).astype(np.uint8)
         if self.independence == "strict":
             rest = output - output.mean()
-            for _ in range(2):  # twice is enough for a basis that is orthogonal to rounding
+            for _ in range(2):  # twice, so that the basis is orthogonal up to rounding
                 rest = rest - self.basis.T @ (self.basis @ rest)
             self.basis = np.vstack([self.basis, rest / np.linalg.norm(rest)])
 
@@ -188,46 +183,31 @@ def _log_cosh(x: float) -> float:
     return float(np.logaddexp(x, -x) - np.log(2.0))
 
 
-#: Without any smoothing an error of 0 counts as this, so that alpha stays finite.
-TINY = 1e-300
-
-
 class RankBoostPlus(Booster):
-    """RankBoost in which a pair that a weak ranker leaves tied counts as half right.
+    """RankBoost in which a pair that a weak ranker leaves tied counts as half correct.
 
-    A stump may be chosen again; it then has one weight that adds up. Each round takes the stump
-    with the largest ``|e- - e+ + e0 tanh(a')|``, ``a'`` being the weight it already has (0 for a
-    new one), and adds ``alpha = 1/2 ln((e+ + e0 s(-a')) / (e- + e0 s(a')))`` to it, with ``s(a) =
-    exp(a) / (2 cosh(a))``. Pairs ordered rightly are multiplied by ``exp(-alpha)``, wrongly by
-    ``exp(alpha)``, tied ones by ``cosh(alpha + a') / cosh(a')``. The loss that falls is ``E2 = sum
-    over pairs of c prod_s w_s``, ``w_s`` being ``exp(-eta_s)``, ``exp(eta_s)`` or ``cosh(eta_s)``
-    for a pair that stump s, of total weight ``eta_s``, orders rightly, wrongly or not at all;
+    A stump may be chosen again; its weights add up. Each round chooses the stump with the largest
+    ``|e- - e+ + e0 tanh(a')|``, where ``a'`` is its current weight (0 if new), and adds
+    ``alpha = 1/2 ln((e+ + e0 s(-a')) / (e- + e0 s(a')))``, with ``s(a) = exp(a) / (2 cosh(a))``.
+    Weights of pairs ordered correctly are multiplied by ``exp(-alpha)``, wrongly by ``exp(alpha)``,
+    tied ones by ``cosh(alpha + a') / cosh(a')``. The loss that decreases is ``E2 = sum over pairs
+    of c prod_s w_s``, where ``w_s`` is ``exp(-eta_s)``, ``exp(eta_s)`` or ``cosh(eta_s)`` for a
+    pair that stump s, of total weight ``eta_s``, orders correctly, wrongly or not at all.
     `learning_curve_` records it as ``E``.
 
-    Ties do not factorise, so pairs are listed: see ``max_pairs``, ``pair_sample`` and ``dtype``. A
-    stump that abstains leaves a pair tied. Stumps of equal merit: the lowest feature, then the
-    lowest threshold. Without any pair of unequal relevance all scores are 0.
+    Ties do not factorise, so pairs are always listed: see ``max_pairs``, ``pair_sample`` and
+    ``dtype``. A stump that abstains leaves a pair tied. Among stumps of equal merit, the one with
+    the lowest feature, then the lowest threshold, is chosen. Without a pair of unequal relevance
+    all scores are 0.
 
     Parameters
     ----------
-    n_estimators : int
-        Largest number of rounds.
     independence : {"dedupe", "strict"} or None
-        ``"dedupe"`` leaves out stumps that equal another, or its complement, on every training
-        item; ``"strict"`` also those whose centred output lies in the span of the ones in use;
-        None leaves out none.
+        ``"dedupe"`` excludes stumps that equal another, or its complement, on every training item;
+        ``"strict"`` also those whose centred output is in the span of the ensemble; None excludes
+        no stump.
     independence_tol : float
-        A stump lies in the span where the share of its length outside is at most this.
-    cost_combination, pair_cost, cost_stage, missing, max_bins, smoothing, tol
-        As in `RankBoost`.
-    max_pairs : int
-        An error says how many pairs there are and what memory they take where they are more.
-    pair_sample : int, optional
-        Draw so many pairs evenly instead of listing all.
-    dtype : {"float32", "float64"}
-        Precision of the pair weights.
-    early_stopping, validation, metric, record_errors, n_jobs, random_state
-        As in `RankBoost`.
+        A stump is in the span if the share of its norm outside is at most this.
 
     References
     ----------
@@ -244,55 +224,10 @@ class RankBoostPlus(Booster):
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        **COMMON,
-        "independence": Optional(Choice("dedupe", "strict")),
-        "independence_tol": Number(0.0, 1.0),
-    }
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 20}
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        independence: str | None = "dedupe",
-        independence_tol: float = 1e-6,
-        cost_combination: str = "product",
-        pair_cost: PairCost | None = None,
-        cost_stage: str = "initial",
-        missing: str = "learn",
-        max_bins: int | None = 255,
-        smoothing: float | None = None,
-        tol: float = 1e-7,
-        max_pairs: int = 200_000_000,
-        pair_sample: int | None = None,
-        dtype: str = "float32",
-        early_stopping: int | None = None,
-        validation: Any = None,
-        metric: Any = "NDCG@10",
-        record_errors: bool | None = None,
-        n_jobs: int | None = -1,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.independence = independence
-        self.independence_tol = independence_tol
-        self.cost_combination = cost_combination
-        self.pair_cost = pair_cost
-        self.cost_stage = cost_stage
-        self.missing = missing
-        self.max_bins = max_bins
-        self.smoothing = smoothing
-        self.tol = tol
-        self.max_pairs = max_pairs
-        self.pair_sample = pair_sample
-        self.dtype = dtype
-        self.early_stopping = early_stopping
-        self.validation = validation
-        self.metric = metric
-        self.record_errors = record_errors
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    independence: Annotated[str | None, Optional(Choice("dedupe", "strict"))] = "dedupe"
+    independence_tol: Annotated[float, Number(0.0, 1.0)] = 1e-6
 
     def _weights(self, data: RankingData, rule: CostRule, stage: str, workers: Workers) -> Any:
         return PlusWeights(data, rule, self._pair_options(), workers)

@@ -1,4 +1,4 @@
-"""The weak rankers a round chooses from: threshold stumps, or the features themselves."""
+"""Weak rankers of the boosters: threshold stumps, or scaled features."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
@@ -12,13 +12,13 @@ from ..training_pairs import ABSTAIN, Stump
 __all__ = ["Features", "Stumps", "WeakChoice", "WeakRankers"]
 
 
-#: Merits closer than this are equal: the lowest feature, then the lowest threshold is taken.
+#: Merits that differ by less are ties: the lowest feature, then the lowest threshold, wins.
 TIE = 1e-10
 NONE = np.empty((0, 0, 0), dtype=np.bool_)
 
 
 class WeakChoice(NamedTuple):
-    """A weak ranker, its ``r = e+ - e-``, its merit, and the weight it already has."""
+    """A weak ranker, its ``r = e+ - e-``, its merit, and its current weight."""
 
     ranker: Stump
     r: float
@@ -27,28 +27,28 @@ class WeakChoice(NamedTuple):
 
 
 class WeakRankers(Protocol):
-    """What the rounds ask of a kind of weak ranker."""
+    """Interface of a family of weak rankers."""
 
     def choose(self, weights: Any) -> WeakChoice | None:
-        """Find the one of the largest merit; None where there is none."""
+        """Return the weak ranker of the largest merit; None if there is none."""
 
     def sides(self, weights: Any, choice: WeakChoice) -> tuple[float, float] | None:
-        """Return e+ and e-; None where alpha must come from r."""
+        """Return e+ and e-; None if alpha must be computed from r."""
 
     def again(self, weights: Any, ranker: Stump) -> WeakChoice:
-        """Return a known weak ranker with its r under the present weights."""
+        """Return a known weak ranker with its r under the current weights."""
 
     def add(self, weights: Any, ranker: Stump, alpha: float) -> None:
-        """Add it to the scores."""
+        """Add a weak ranker to the scores."""
 
     def threshold(self, ranker: Stump) -> float:
-        """Return its threshold."""
+        """Return the threshold of a weak ranker."""
 
     def output_of(self, X: np.ndarray, ranker: Stump) -> np.ndarray:
-        """Return its output on other rows."""
+        """Return the output of a weak ranker on other rows."""
 
     def fresh(self) -> Self:
-        """Return the same weak rankers, none of them chosen yet."""
+        """Return the same weak rankers, none of them chosen."""
 
 
 @dataclass(eq=False)
@@ -60,12 +60,12 @@ class Stumps:
     workers: Workers
 
     def __post_init__(self) -> None:
-        """Note what missing values mean: nothing is missing, learn a side, or abstain."""
+        """Set the rule for missing values: none missing, learn a side, or abstain."""
         some = bool(self.bins.has_missing.any())
         self.rule = 0 if not some else 1 if self.missing == "learn" else 2
 
     def choose(self, weights: Any) -> WeakChoice | None:
-        """Find the stump with the largest |r|."""
+        """Return the stump with the largest |r|."""
         sums = self.bins.histograms(weights.potential, self.workers)
         feature, cut, side, r = best_stump(sums, self.bins.n_edges, self.rule, NONE, TIE)
         if feature < 0:
@@ -76,13 +76,13 @@ class Stumps:
         return ABSTAIN if self.missing == "abstain" else side
 
     def sides(self, weights: Any, choice: WeakChoice) -> tuple[float, float] | None:
-        """Return e+ and e- of the stump; None where it abstains from some rows."""
+        """Return e+ and e- of the stump; None if it abstains on some rows."""
         if choice.ranker.abstains and self.bins.has_missing[choice.ranker.feature]:
             return None
         return weights.sides(self.bins, choice.ranker)
 
     def again(self, weights: Any, ranker: Stump) -> WeakChoice:
-        """Return the stump with its r under the present weights."""
+        """Return the stump with its r under the current weights."""
         plus, minus = weights.sides(self.bins, ranker)
         return WeakChoice(ranker, plus - minus, abs(plus - minus))
 
@@ -100,12 +100,12 @@ class Stumps:
         return np.where(np.isnan(column), ranker.at_missing, column > self.threshold(ranker))
 
     def fresh(self) -> Self:
-        """Return the same stumps; nothing is remembered of choices."""
+        """Return the same stumps, since choices leave no state."""
         return self
 
 
 class Features:
-    """Each feature, scaled to [0, 1] by its range in the training data, is a weak ranker."""
+    """Features as weak rankers, scaled to [0, 1] by their range in the training data."""
 
     def __init__(
         self, X: np.ndarray, rows: np.ndarray, low: np.ndarray, high: np.ndarray, missing: str
@@ -118,7 +118,7 @@ class Features:
         self.scaled[self.lost] = 0.5 if missing == "abstain" else 0.0
 
     def choose(self, weights: Any) -> WeakChoice | None:
-        """Find the feature with the largest |r|."""
+        """Return the feature with the largest |r|."""
         if not self.usable.any():
             return None
         potential = weights.potential
@@ -134,16 +134,16 @@ class Features:
         return WeakChoice(Stump(feature, -1, side), found, abs(found))
 
     def output(self, ranker: Stump) -> np.ndarray:
-        """Return the weak ranker's output per row."""
+        """Return the output of the weak ranker per row."""
         values = self.scaled[:, ranker.feature]
         return values + self.lost[:, ranker.feature] if ranker.side == 1 else values
 
     def sides(self, weights: Any, choice: WeakChoice) -> None:
-        """Say that alpha must come from r."""
+        """Return None: alpha must be computed from r."""
         return
 
     def again(self, weights: Any, ranker: Stump) -> WeakChoice:
-        """Return the feature with its r under the present weights."""
+        """Return the feature with its r under the current weights."""
         r = float(weights.potential @ self.output(ranker))
         return WeakChoice(ranker, r, abs(r))
 
@@ -162,11 +162,11 @@ class Features:
         return np.where(np.isnan(values), ranker.at_missing, values)
 
     def fresh(self) -> Self:
-        """Return the same features; nothing is remembered of choices."""
+        """Return the same features, since choices leave no state."""
         return self
 
 
 def scale(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Scale each feature to [0, 1] by its range, values outside going to the nearer end."""
+    """Scale each feature to [0, 1] by its range; values outside are clipped."""
     width = np.where(high > low, high - low, 1.0)
     return np.clip((X.astype(np.float64) - low) / width, 0.0, 1.0)

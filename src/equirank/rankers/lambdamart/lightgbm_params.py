@@ -9,11 +9,11 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import require
-from ...core.errors import DataError
+from ...core.errors import DataError, suggest
 from ...core.pair_cost import PairCost
 from ...core.params import Check, Instance, Vector
 from ...core.random import as_seed
-from ...core.registry import parse_metrics, suggest
+from ...core.registry import parse_metrics
 
 __all__ = [
     "BASE",

@@ -1,9 +1,8 @@
-"""AdaRank: boosting of single features towards any metric, list by list."""
+"""AdaRank: listwise boosting of single features that optimises any metric."""
 
 import math
 import warnings
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -12,57 +11,56 @@ from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts
 from ...core.metric import Metric
-from ...core.params import AnyOf, Constraint, Flag, Instance, Integer, Number, Optional
+from ...core.params import Flag, Integer
 from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
-from ..early_stopping import Watch, held_out, one_metric
+from ..early_stopping import METRIC, EarlyStopping, Watch, one_metric
 
 __all__ = ["AdaRank"]
 
 
-#: What is left between a perfect metric and 1, so that weights stay finite.
+#: Least distance between a metric and 1, so that weights stay finite.
 LEAST = 1e-6
 
 
-class AdaRank(Ranker):
-    """Listwise boosting: adds up single features, each chosen for the lists that fare badly so far.
+class AdaRank(EarlyStopping, Ranker):
+    """Listwise boosting: a sum of single features, each chosen for the lists ranked badly so far.
 
-    Every list q has a weight P(q), at first even or its ``query_weight``. Each round takes the
-    feature (highest or lowest first) with the largest ``sum_q P(q) E(q)``, E being the metric
-    brought to [0, 1] with 1 best, at the weight ``1/2 ln(sum P (1 + E) / sum P (1 - E))``; then
-    ``P(q)`` becomes proportional to ``query_weight(q) exp(-E(q))`` of the sum so far. Features
-    enter divided by their range. The rounds up to the best one are kept. Lists where the metric is
-    undefined are left out; where it is undefined in all, every score is 0 and a warning says so.
+    Every list q has a weight P(q), initially uniform or its ``query_weight``. Each round chooses
+    the feature (highest or lowest first) with the largest ``sum_q P(q) E(q)``, where E is the
+    metric scaled to [0, 1] with 1 best, and weights it by
+    ``1/2 ln(sum P (1 + E) / sum P (1 - E))``; then ``P(q)`` becomes proportional to
+    ``query_weight(q) exp(-E(q))`` of the current sum. Features are divided by their range. The
+    rounds up to the best are kept. Lists for which the metric is undefined are ignored; if it is
+    undefined for all, every score is 0 and a warning is issued.
 
     Parameters
     ----------
     n_estimators : int
-        Rounds at most.
+        Largest number of rounds.
     metric : str or Metric
-        What is optimised, one of any kind; those without finite bounds are brought to [0, 1] by the
-        least and the largest value that single features have.
+        The metric to optimise. One without finite bounds is scaled to [0, 1] by its least and its
+        largest value over single features.
     negate : bool
-        Whether a feature may also be taken lowest first.
+        Whether a feature may also rank lowest first.
     max_repeats : int
-        So often in a row may one feature be taken: without a limit it often stays for ever, since
-        its own weight does not change its order.
-    early_stopping : int, optional
-        Rounds without improvement on the validation data after which to stop.
+        How many times in a row one feature may be chosen. Without a limit it is often chosen
+        forever, since its own weight does not change its order.
     validation : float or RankingData, optional
-        A share of the lists held out, or other data, to choose the number of rounds by; None
-        chooses by the training data.
+        The share of the lists to hold out, or other data, to choose the number of rounds by; None
+        uses the training data.
     random_state : int, Generator, RandomState or None
-        Seed of the choice of lists held out.
+        Seed of the lists held out.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        What each feature weighs in the score.
+        The weight of each feature in the score.
     feature_, alpha_ : ndarray
-        Per round: the feature and its weight, negative where it is taken lowest first.
+        Per round: the feature and its weight, negative if it ranks lowest first.
     curve_ : dict
-        Per round: the metric on the training data, and on validation data where there is any.
+        Per round: the metric on the training data, and on the validation data if there is any.
 
     References
     ----------
@@ -81,55 +79,27 @@ class AdaRank(Ranker):
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "n_estimators": Integer(1),
-        "metric": AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric")),
-        "negate": Flag(),
-        "max_repeats": Integer(1),
-        "early_stopping": Optional(Integer(1)),
-        "validation": AnyOf(
-            Number(0.0, 1.0, open_low=True, open_high=True),
-            Optional(Instance(RankingData, "a RankingData")),
-        ),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("n_estimators",)
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10}
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        metric: Any = "NDCG@10",
-        negate: bool = True,
-        max_repeats: int = 5,
-        early_stopping: int | None = None,
-        validation: Any = None,
-        random_state: Any = None,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.metric = metric
-        self.negate = negate
-        self.max_repeats = max_repeats
-        self.early_stopping = early_stopping
-        self.validation = validation
-        self.random_state = random_state
+    n_estimators: Annotated[int, Integer(1)] = 100
+    metric: Annotated[Any, METRIC] = "NDCG@10"
+    negate: Annotated[bool, Flag()] = True
+    max_repeats: Annotated[int, Integer(1)] = 5
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add what the metric needs."""
         known = {"sensitive": "sensitive_features", "cost": "cost"}
         wanted = one_metric(self.metric).needs
-        return super()._needs() | {known[name] for name in wanted if name in known}
+        return super().current_needs() | {known[name] for name in wanted if name in known}
 
     def _fit(self, data: RankingData) -> None:
         metric = one_metric(self.metric)
         if "score" in metric.needs:
-            raise DataError(f"metric of AdaRank must not look at the size of scores, got {metric}")
-        data, watched = held_out(data, self.validation, self.random_state, type(self).__name__)
-        if watched is None and self.early_stopping is not None:
             raise DataError(
-                "validation must be a share of the queries or a RankingData where early_stopping "
-                "is given, got None"
+                f"metric of AdaRank must depend on the order of scores only, got {metric}"
             )
-        watch = None if watched is None else Watch(watched, metric, self.early_stopping)
+        data, watch = self._split_validation(data, metric)
         X = np.asarray(data.X, dtype=np.float64)
         spread = np.ptp(X, axis=0)
         self.scale_ = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
@@ -153,8 +123,8 @@ class AdaRank(Ranker):
         given = np.where(weak.defined, given, 0.0)
         if given.sum() <= 0.0:
             warnings.warn(
-                f"{weak.metric} is undefined in every list that weighs anything: all scores of "
-                "AdaRank are 0",
+                f"{weak.metric} is undefined in every list of weight > 0: all scores of AdaRank "
+                "are 0",
                 EquirankWarning,
                 stacklevel=5,
             )
@@ -162,14 +132,14 @@ class AdaRank(Ranker):
         share, score = given / given.sum(), np.zeros(data.n_rows)
         repeats, last = 0, -1
         for _ in progress(range(self.n_estimators), "AdaRank"):
-            tired = last if repeats >= self.max_repeats else None
-            choice = weak.choose(share, tired)
+            barred = last if repeats >= self.max_repeats else None
+            choice = weak.choose(share, barred)
             if choice is None:
                 break
-            at, goodness = choice
+            at, merit = choice
             feature, sign = at % weak.X.shape[1], 1.0 if at < weak.X.shape[1] else -1.0
             repeats, last = (repeats + 1 if at == last else 1), at
-            alpha = 0.5 * math.log((1.0 + goodness) / max(1.0 - goodness, LEAST)) * sign
+            alpha = 0.5 * math.log((1.0 + merit) / max(1.0 - merit, LEAST)) * sign
             score = score + alpha * weak.X[:, feature]
             values = weak.values(score)
             rounds["feature"].append(feature)
@@ -179,10 +149,10 @@ class AdaRank(Ranker):
                 seen = np.asarray(watch.data.X[:, feature], dtype=np.float64)
                 if watch.add(alpha * self.scale_[feature] * seen):
                     break
-            good = weak.goodness(values)
-            if (good[given > 0] >= 1.0 - LEAST).all():
+            scaled = weak.scaled(values)
+            if (scaled[given > 0] >= 1.0 - LEAST).all():
                 break
-            share = given * np.exp(-good)
+            share = given * np.exp(-scaled)
             share = share / share.sum()
         return rounds
 
@@ -194,13 +164,13 @@ class AdaRank(Ranker):
 
     @property
     def learning_curve_(self) -> Table:
-        """One line per round: the metric on the training data, and on validation data if any."""
+        """One row per round: the metric on the training data, and on validation data if any."""
         rounds = list(range(1, len(self.curve_["metric"]) + 1))
         return Table({"round": rounds} | {name: np.array(v) for name, v in self.curve_.items()})
 
 
 class _Weak:
-    """Single features as rankers, and how good each is in each list."""
+    """Single features as rankers, and the metric of each in each list."""
 
     def __init__(self, data: RankingData, metric: Metric, X: np.ndarray, negate: bool) -> None:
         self.data, self.metric, self.X = data, metric, X
@@ -212,7 +182,7 @@ class _Weak:
         known = values[:, self.defined]
         self.low = low if math.isfinite(low) else float(known.min(initial=0.0))
         self.high = high if math.isfinite(high) else float(known.max(initial=self.low))
-        self.table = self.goodness(values)
+        self.table = self.scaled(values)
         moving = X.min(axis=0) < X.max(axis=0)
         self.usable = np.tile(moving, len(signs))
 
@@ -222,23 +192,24 @@ class _Weak:
         return self.metric.per_query(ranking).value
 
     def summary(self, values: np.ndarray) -> float:
-        """Return the mean over the lists where the metric is defined."""
+        """Return the mean over the lists for which the metric is defined."""
         return float(values[self.defined].mean())
 
-    def goodness(self, values: np.ndarray) -> np.ndarray:
-        """Bring values to [0, 1], 1 being best; 0 where they are undefined."""
+    def scaled(self, values: np.ndarray) -> np.ndarray:
+        """Scale values to [0, 1], 1 being best; undefined values become 0."""
         share = (values - self.low) / ((self.high - self.low) or 1.0)
         share = share if self.metric.direction == "higher" else 1.0 - share
         return np.where(np.isnan(share), 0.0, np.clip(share, 0.0, 1.0))
 
-    def choose(self, share: np.ndarray, tired: int | None) -> tuple[int, float] | None:
-        """Return the best feature under these weights (later ones lowest first) and how good it is.
+    def choose(self, share: np.ndarray, barred: int | None) -> tuple[int, float] | None:
+        """Return the best feature under these weights and its weighted metric.
 
-        A feature that was taken too often in a row is left out, both ways.
+        Indices from n_features on are features that rank lowest first. ``barred`` excludes
+        a feature, both ways.
         """
         merit = np.where(self.usable, self.table @ share, -1.0)
-        if tired is not None:
-            merit[tired % self.X.shape[1] :: self.X.shape[1]] = -1.0
+        if barred is not None:
+            merit[barred % self.X.shape[1] :: self.X.shape[1]] = -1.0
         at = int(merit.argmax())
         return None if merit[at] < 0.0 else (at, float(merit[at]))
 

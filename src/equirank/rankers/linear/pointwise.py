@@ -1,8 +1,8 @@
-"""Pointwise: what rankers around a scikit-learn model share."""
+"""Pointwise rankers: a scikit-learn classifier or regressor that scores each row."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.params import Choice, Constraint, Instance, Optional
+from ...core.params import Choice, Instance, Optional
 from ...core.ranker import Ranker
 from ..lambdamart.mart import row_weights
 from ..sklearn_models import read_models, write_models
@@ -21,7 +21,7 @@ __all__ = ["ClassifierRanker", "Pointwise", "RegressionRanker"]
 
 
 class Pointwise(Ranker):
-    """Base of rankers that fit a scikit-learn model row by row; lists can weigh, and no more.
+    """Base of rankers that fit a scikit-learn model to rows; lists matter only by their weights.
 
     Learned attribute: ``estimators_``, the fitted models.
     """
@@ -30,23 +30,24 @@ class Pointwise(Ranker):
     file_params: ClassVar[tuple[str, ...]] = ("estimator",)
     file_attributes: ClassVar[tuple[str, ...]] = ("estimators_",)
     files_hold_classes: ClassVar[bool] = True
+    positional: ClassVar[tuple[str, ...]] = ("estimator",)
 
-    estimator: Any
+    estimator: Any = None
     estimators_: list[Any]
 
     def _base(self) -> BaseEstimator:
-        """Return the model to fit: the one given, or the default."""
+        """Return the model to fit: ``estimator`` or the default."""
         raise TypeError(f"{type(self).__name__} must define _base; Pointwise is abstract")
 
     def _fit_one(self, data: RankingData, target: np.ndarray) -> Any:
-        """Fit a copy of the model, rows weighing what their cost and their list weigh."""
+        """Fit a copy of the model, with sample weights from item costs and list weights."""
         model, weight = clone(self._base()), row_weights(data)
         if weight is None:
             return model.fit(data.X, target)
         last = model.steps[-1] if isinstance(model, Pipeline) else ("", model)
         if not has_fit_parameter(last[1], "sample_weight"):
             raise DataError(
-                f"cost and query_weight must not be given: {type(last[1]).__name__} takes no "
+                f"cost and query_weight must not be given: {type(last[1]).__name__} accepts no "
                 "sample weights"
             )
         name = f"{last[0]}__sample_weight" if last[0] else "sample_weight"
@@ -60,7 +61,7 @@ class Pointwise(Ranker):
         self.estimator, self.estimators_ = found["estimator"], found["estimators"]
 
     def __sklearn_tags__(self) -> Any:
-        """Allow what the model allows: missing values, sparse features."""
+        """Allow missing values and sparse features if the model does."""
         tags = super().__sklearn_tags__()
         inner = get_tags(self._base()).input_tags
         tags.input_tags.allow_nan = inner.allow_nan
@@ -69,24 +70,24 @@ class Pointwise(Ranker):
 
 
 class ClassifierRanker(Pointwise):
-    """Pointwise ranking: a classifier of the grades, scored by what it expects or by its decision.
+    """Pointwise ranking by a classifier of the grades: its expected grade or its decision value.
 
     ``"multiclass"`` fits one classifier of all grades; its score is ``sum_g P(g) g``.
-    ``"ordinal"`` fits one per threshold between neighbouring grades, which tells the rows above
-    from those below; its score is the lowest grade plus the sum of ``P(above)``, or the sum of the
-    decision values, each times the step between the two grades. A decision value needs two
-    grades, or ``"ordinal"``. One grade only: every score is that grade. Item costs and the weights
-    of lists become sample weights (their product, of mean 1). `save` needs the extra ``save``.
+    ``"ordinal"`` fits one classifier per threshold between neighbouring grades, which separates the
+    rows above from those below; its score is the lowest grade plus the sum of ``P(above)``, or the
+    sum of the decision values, each multiplied by the step between the two grades. Decision values
+    need two grades, or ``"ordinal"``. With a single grade every score is that grade. Item costs and
+    list weights become sample weights (their product, of mean 1). `save` needs the extra ``save``.
 
     Parameters
     ----------
     estimator : scikit-learn classifier, optional
-        Also a Pipeline; None is ``LogisticRegression(max_iter=1000)``.
+        May be a Pipeline; by default ``LogisticRegression(max_iter=1000)``.
     scheme : {"multiclass", "ordinal"}
         See above.
     output : {"auto", "expected", "decision"}
-        The score: expected relevance by ``predict_proba``, or ``decision_function`` (an SVM's
-        distance from its border). ``"auto"`` takes probabilities where the model has them.
+        The score: expected relevance by ``predict_proba``, or ``decision_function`` (such as the
+        distance from the boundary of an SVM). ``"auto"`` uses probabilities if the model has them.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ class ClassifierRanker(Pointwise):
     estimators_ : list
         The fitted classifiers: one, or one per threshold.
     coef_ : ndarray of shape (n_features,)
-        The weights of the score, where it is a decision value of linear models.
+        The weights of the score, if it is a decision value of linear models.
 
     References
     ----------
@@ -116,22 +117,13 @@ class ClassifierRanker(Pointwise):
     (True, True)
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": Optional(Instance(BaseEstimator, "a scikit-learn classifier")),
-        "scheme": Choice("multiclass", "ordinal"),
-        "output": Choice("auto", "expected", "decision"),
-    }
-
-    def __init__(
-        self,
-        estimator: Any = None,
-        *,
-        scheme: Literal["multiclass", "ordinal"] = "multiclass",
-        output: Literal["auto", "expected", "decision"] = "auto",
-    ) -> None:
-        self.estimator = estimator
-        self.scheme = scheme
-        self.output = output
+    estimator: Annotated[Any, Optional(Instance(BaseEstimator, "a scikit-learn classifier"))] = None
+    scheme: Annotated[Literal["multiclass", "ordinal"], Choice("multiclass", "ordinal")] = (
+        "multiclass"
+    )
+    output: Annotated[
+        Literal["auto", "expected", "decision"], Choice("auto", "expected", "decision")
+    ] = "auto"
 
     def _base(self) -> BaseEstimator:
         if self.estimator is not None:
@@ -157,7 +149,7 @@ class ClassifierRanker(Pointwise):
         self.estimators_ = [self._fit_one(data, target) for target in targets]
 
     def _output(self, model: Any) -> str:
-        """Say which output of a model is the score."""
+        """Return which output of a model is the score."""
         kinds = {"expected": "predict_proba", "decision": "decision_function"}
         wanted = list(kinds) if self.output == "auto" else [self.output]
         for kind in wanted:
@@ -165,7 +157,7 @@ class ClassifierRanker(Pointwise):
                 return kind
         raise DataError(
             f"estimator of ClassifierRanker must have {' or '.join(kinds[k] for k in wanted)}, "
-            f"and {type(model).__name__} has not"
+            f"got {type(model).__name__}, which has not"
         )
 
     def _scores(self, data: RankingData) -> np.ndarray:
@@ -174,14 +166,14 @@ class ClassifierRanker(Pointwise):
         if self._output(self.estimators_[0]) == "decision":
             found = [np.asarray(m.decision_function(data.X)).ravel() for m in self.estimators_]
             return self._steps() @ np.stack(found)
-        chances = [np.asarray(m.predict_proba(data.X)) for m in self.estimators_]
+        probabilities = [np.asarray(m.predict_proba(data.X)) for m in self.estimators_]
         if self.scheme == "multiclass":
-            return chances[0] @ self.grades_
-        above = np.stack([chance[:, 1] for chance in chances])
+            return probabilities[0] @ self.grades_
+        above = np.stack([each[:, 1] for each in probabilities])
         return self.grades_[0] + np.diff(self.grades_) @ above
 
     def _steps(self) -> np.ndarray:
-        """Return what each decision value counts: 1 for one, else the step between two grades."""
+        """Return the factor of each decision value: 1 for one, else the step between two grades."""
         return np.ones(1) if len(self.estimators_) == 1 else np.diff(self.grades_)
 
     @property
@@ -194,23 +186,22 @@ class ClassifierRanker(Pointwise):
 
 
 class RegressionRanker(Pointwise):
-    """Pointwise ranking: scores are the relevance that a regressor predicts for each row.
+    """Pointwise ranking: the score is the relevance that a regressor predicts for each row.
 
-    Item costs and the weights of lists become sample weights (their product, of mean 1); a model
-    that takes none refuses them. Ties are left as the model makes them. `save` needs the extra
-    ``save``.
+    Item costs and list weights become sample weights (their product, of mean 1); they are an error
+    for a model that accepts none. `save` needs the extra ``save``.
 
     Parameters
     ----------
     estimator : scikit-learn regressor, optional
-        A model with ``fit`` and ``predict``, also a Pipeline; None is ``Ridge()``.
+        A model with ``fit`` and ``predict``, such as a Pipeline; by default ``Ridge()``.
 
     Attributes
     ----------
     estimators_ : list
         The fitted model.
     coef_ : ndarray of shape (n_features,)
-        The weights, where the model is linear and has them.
+        The weights, if the model is linear.
 
     Examples
     --------
@@ -227,12 +218,7 @@ class RegressionRanker(Pointwise):
     True
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "estimator": Optional(Instance(BaseEstimator, "a scikit-learn regressor")),
-    }
-
-    def __init__(self, estimator: Any = None) -> None:
-        self.estimator = estimator
+    estimator: Annotated[Any, Optional(Instance(BaseEstimator, "a scikit-learn regressor"))] = None
 
     def _base(self) -> BaseEstimator:
         if self.estimator is not None:

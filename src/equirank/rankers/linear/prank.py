@@ -1,13 +1,12 @@
-"""PRank: a perceptron that learns a direction and the thresholds between grades, row by row."""
+"""PRank: an online perceptron that learns weights and the thresholds between grades."""
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.explain_pair import Parts
-from ...core.params import Constraint, Flag, Integer
+from ...core.params import Flag, Integer
 from ...core.random import generator
 from ...core.ranker import Ranker
 from ...kernels.compiled import compiled
@@ -26,11 +25,11 @@ def prank_pass(
     w_late: np.ndarray,
     threshold_late: np.ndarray,
 ) -> tuple[int, int]:
-    """Go through the rows and correct weights and thresholds after each mistake, in place.
+    """Update weights and thresholds after each mistake, in place, in one pass over the rows.
 
-    ``w_late`` and ``threshold_late`` add up each correction times the number of rows seen before
-    it (``seen`` of them in earlier passes), from which the mean over all rows follows. Gives the
-    number of mistakes, and the sum of how many grades they were off.
+    ``w_late`` and ``threshold_late`` sum each update times the number of rows seen before it
+    (``seen`` of them in earlier passes), from which the mean over all rows follows. Returns the
+    number of mistakes, and the total number of grades by which predictions were off.
     """
     mistakes = off = 0
     for at in range(len(order)):
@@ -63,22 +62,22 @@ def prank_pass(
 class PRank(Ranker):
     """Online ordinal perceptron: a score ``w . x`` and ordered thresholds between the grades.
 
-    A row's grade is predicted as the number of thresholds at or below its score. After a mistake
+    The predicted grade of a row is the number of thresholds at or below its score. After a mistake
     every threshold on the wrong side of the score moves towards it by 1, and w moves by that many
-    times x. The thresholds stay ordered. Where some unit vector (w*, thresholds*) puts every score
-    at least gamma from every threshold, on the right side, one pass is off by at most
-    ``(k - 1) (R^2 + 1) / gamma^2`` grades in total, k being the number of grades and R the length
-    of the longest row. Lists play no part in learning. One grade only: all scores are 0.
+    times x. The thresholds stay ordered. If a unit vector (w*, thresholds*) separates every score
+    from every threshold by at least gamma, on the right side, one pass is off by at most
+    ``(k - 1) (R^2 + 1) / gamma^2`` grades in total, where k is the number of grades and R the norm
+    of the longest row. Lists are ignored in training. With a single grade all scores are 0.
 
     Parameters
     ----------
     max_iter : int
-        Passes over the rows; a pass without mistake is the last.
+        Number of passes over the rows; training stops after a pass without mistakes.
     average : bool
-        Whether to predict with the mean of w and of the thresholds over all rows seen (steadier on
-        noise), not with the last ones, as published.
+        Whether to predict with the mean of w and of the thresholds over all rows seen, which is
+        more stable under noise, instead of the last ones, as published.
     shuffle : bool
-        Whether each pass takes the rows in a new random order; otherwise in the order given.
+        Whether each pass visits the rows in a new random order instead of input order.
     random_state : int, Generator, RandomState or None
         Seed of the orders.
 
@@ -89,9 +88,9 @@ class PRank(Ranker):
     grades_ : ndarray
         The grades, ascending.
     thresholds_ : ndarray of shape (n_grades - 1,)
-        Ascending; a score below the first is of the lowest grade.
+        Ascending; a score below the first has the lowest grade.
     mistakes_, losses_ : ndarray
-        Per pass: rows whose grade was predicted wrongly, and by how many grades in total.
+        Per pass: the number of rows with a wrong grade, and the total number of grades off.
 
     References
     ----------
@@ -108,25 +107,13 @@ class PRank(Ranker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset()
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "max_iter": Integer(1),
-        "average": Flag(),
-        "shuffle": Flag(),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("max_iter",)
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
 
-    def __init__(
-        self,
-        max_iter: int = 50,
-        *,
-        average: bool = True,
-        shuffle: bool = True,
-        random_state: Any = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.average = average
-        self.shuffle = shuffle
-        self.random_state = random_state
+    max_iter: Annotated[int, Integer(1)] = 50
+    average: Annotated[bool, Flag()] = True
+    shuffle: Annotated[bool, Flag()] = True
+    random_state: Any = None
 
     def _fit(self, data: RankingData) -> None:
         X = np.ascontiguousarray(data.X, dtype=np.float64)
@@ -155,7 +142,7 @@ class PRank(Ranker):
         return Parts.linear(data.X, self.coef_)
 
     def predict_grade(self, X: Any) -> np.ndarray:
-        """Predict the grade of each row, in the caller's order.
+        """Return the predicted grade of each row, in input order.
 
         Parameters
         ----------

@@ -1,9 +1,8 @@
-"""RankSVM: the widest margin between the better and the worse item of every pair."""
+"""RankSVM: linear or kernel scores with a large margin between the items of every pair."""
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -11,15 +10,14 @@ from scipy.linalg import eigh
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
-from ...core.explain_pair import Parts
-from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import AnyOf, Choice, Constraint, Instance, Integer, Number, Optional
+from ...core.explain_pair import Parts, as_dense
+from ...core.pair_cost import warn_uneven_costs
+from ...core.params import AnyOf, Choice, Integer, Number, Optional
 from ...core.random import generator
-from ...core.ranker import Ranker
 from ...theory.bounds import KernelFacts
 from ...theory.generalization_bounds import GeneralizationBounds
 from ..feature_bins import Workers
-from ..preferences import data_of_pairs
+from ..preferences import PairRanker
 from ..training_pairs import PairOptions, PairWeights, cost_rule
 from .hinge_objective import ActivePairs, HingeObjective, ListedPairs, SortedPairs, minimise
 
@@ -45,9 +43,9 @@ class Kernel:
         )
 
     def basis(self, landmarks: np.ndarray) -> np.ndarray:
-        """Return B with ``B B^T`` the inverse of the landmarks' kernel: ``K B`` are plain features.
+        """Return B with ``B B^T`` the inverse of the landmarks' kernel, so ``K B`` are features.
 
-        Directions in which the kernel is 0 but for rounding are left out.
+        Directions in which the kernel is 0 up to rounding are dropped.
         """
         size, vectors = eigh(self(landmarks, landmarks))
         kept = size > max(size[-1], 0.0) * len(size) * np.finfo(np.float64).eps
@@ -62,70 +60,67 @@ class Kernel:
 
 
 def as_float(X: Any) -> Any:
-    """Return features as float64, dense rows one after the other or CSR."""
+    """Return features as float64, in C order or CSR."""
     if hasattr(X, "tocsr"):
         return X.tocsr().astype(np.float64)
     return np.ascontiguousarray(X, dtype=np.float64)
 
 
 def squared_norms(X: Any) -> np.ndarray:
-    """Return the squared length of every row."""
+    """Return the squared norm of every row."""
     if hasattr(X, "multiply"):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 
 
 def variance(X: Any) -> float:
-    """Return the variance of all values, zeros that are not stored included."""
+    """Return the variance of all values, including zeros that are not stored."""
     size = X.shape[0] * X.shape[1]
     mean = float(X.sum()) / size
     return float(squared_norms(X).sum()) / size - mean * mean
 
 
-#: Rows up to which a kernel's whole matrix is made.
+#: Largest number of rows for which the full kernel matrix is computed.
 WHOLE_KERNEL = 10_000
 
 
-class RankSVM(GeneralizationBounds, Ranker):
+class RankSVM(GeneralizationBounds, PairRanker):
     """Linear or kernel scores with a margin between the better and the worse item of each pair.
 
     Minimises ``1/2 ||w||^2 + C sum c(a, b) loss(w . (x_a - x_b))`` over all pairs (a, b) of a query
-    with ``y_a > y_b``, the loss being ``max(0, 1 - margin)`` squared or plain. Pairs are not
-    listed: sorted scores give objective and gradient in O(n log n), and trust-region Newton steps
-    go down to a proven distance from the best. Costs multiply: c is the cost of the two items (the
-    product), times the pair cost, times the weight of the query, all taken as they are. Pair costs
-    by group, class or other cells keep O(n log n); others list the pairs. Pairs of equal
-    relevance say nothing; where all are, every score is 0 and a warning says so.
+    with ``y_a > y_b``; the loss is ``max(0, 1 - margin)``, squared or not. Pairs are not listed:
+    objective and gradient follow from sorted scores in O(n log n), and trust-region Newton steps
+    stop at a proven distance from the minimum. The cost c is the product of the combined cost of
+    the two items, the pair cost and the weight of the query, without scaling. Pair costs by group,
+    class or other cells keep O(n log n); others list the pairs. Pairs of equal relevance are
+    ignored; if all are, every score is 0 and a warning is issued.
 
-    Features should be of about one scale, since ``||w||`` counts them alike.
+    Features should have about the same scale, since ``||w||`` treats them alike.
 
     Parameters
     ----------
     C : float
-        What the losses weigh against the norm.
+        Weight of the losses relative to the norm.
     loss : {"squared_hinge", "hinge"}
         The loss of a margin.
     kernel : {"linear", "rbf", "poly", "laplacian", "cosine"}
         The kernel between items; that of pairs is ``K(a, a') + K(b, b') - K(a, b') - K(b, a')``.
     gamma : float or "scale"
-        Of the kernels that have it; ``"scale"`` is ``1 / (n_features X.var())``.
-    degree, coef0 : int, float
-        Of the kernel ``"poly"``.
+        Parameter of the kernels ``"rbf"``, ``"poly"`` and ``"laplacian"``; ``"scale"`` is
+        ``1 / (n_features X.var())``.
+    degree : int
+        Degree of the kernel ``"poly"``.
+    coef0 : float
+        Constant of the kernel ``"poly"``.
     n_components : int, optional
-        So many rows, drawn at random, stand for all in the kernel (Nystroem features). None takes
-        every row: exact, for up to 10,000 rows. The kernel ``"linear"`` needs none.
-    cost_combination : {"product", "sum", "mean"}
-        How the costs of two items make that of their pair.
-    pair_cost : PairCost, optional
-        A further cost of pairs.
+        Number of rows, drawn at random, that approximate the kernel (Nystroem features). None uses
+        every row: exact, for up to 10,000 rows. The kernel ``"linear"`` ignores it.
     max_pairs : int
-        The most pairs that are listed, where pairs must be.
+        Largest number of pairs that may be listed, if they must be.
     tol : float
-        Stops where the objective is proven to lie within this share of its least value.
+        Training stops when the objective is proven to exceed its minimum by at most this share.
     max_iter : int
-        The most Newton steps; a warning says where they were not enough.
-    n_jobs : int, optional
-        Threads, as in scikit-learn; they do not change the result.
+        Largest number of Newton steps; a warning is issued if they are not enough.
     random_state : int, Generator, RandomState or None
         Seed of the landmarks.
 
@@ -134,13 +129,13 @@ class RankSVM(GeneralizationBounds, Ranker):
     coef_ : ndarray of shape (n_features,)
         The weights w of the kernel ``"linear"``.
     landmarks_, dual_coef_ : ndarray
-        Of the other kernels: the score of x is ``sum_j dual_coef_[j] K(x, landmarks_[j])``.
+        For other kernels: the score of x is ``sum_j dual_coef_[j] K(x, landmarks_[j])``.
     norm_ : float
         ``||w||``.
     objective_, gap_ : float
-        The objective, and what it is above its least value at most.
+        The objective, and an upper bound on its distance from the minimum.
     n_iter_ : int
-        Newton steps taken.
+        Number of Newton steps.
 
     References
     ----------
@@ -159,109 +154,56 @@ class RankSVM(GeneralizationBounds, Ranker):
     (True, True)
     """
 
-    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "C": Number(0.0, open_low=True),
-        "loss": Choice("squared_hinge", "hinge"),
-        "kernel": Choice("linear", "rbf", "poly", "laplacian", "cosine"),
-        "gamma": AnyOf(Choice("scale"), Number(0.0, open_low=True)),
-        "degree": Integer(1),
-        "coef0": Number(0.0),
-        "n_components": Optional(Integer(1)),
-        "cost_combination": Choice("product", "sum", "mean"),
-        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
-        "max_pairs": Integer(1),
-        "tol": Number(0.0, open_low=True),
-        "max_iter": Integer(1),
-        "n_jobs": Optional(Integer()),
-    }
+    positional: ClassVar[tuple[str, ...]] = ("C",)
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        kernel: str = "linear",
-        gamma: float | Literal["scale"] = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        n_components: int | None = None,
-        cost_combination: Literal["product", "sum", "mean"] = "product",
-        pair_cost: PairCost | None = None,
-        max_pairs: int = 50_000_000,
-        tol: float = 1e-4,
-        max_iter: int = 1000,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.n_components = n_components
-        self.cost_combination = cost_combination
-        self.pair_cost = pair_cost
-        self.max_pairs = max_pairs
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: Annotated[float, Number(0.0, open_low=True)] = 1.0
+    loss: Annotated[Literal["squared_hinge", "hinge"], Choice("squared_hinge", "hinge")] = (
+        "squared_hinge"
+    )
+    kernel: Annotated[str, Choice("linear", "rbf", "poly", "laplacian", "cosine")] = "linear"
+    gamma: Annotated[
+        float | Literal["scale"], AnyOf(Choice("scale"), Number(0.0, open_low=True))
+    ] = "scale"
+    degree: Annotated[int, Integer(1)] = 3
+    coef0: Annotated[float, Number(0.0)] = 0.0
+    n_components: Annotated[int | None, Optional(Integer(1))] = None
+    max_pairs: Annotated[int, Integer(1)] = 50_000_000
+    tol: Annotated[float, Number(0.0, open_low=True)] = 1e-4
+    max_iter: Annotated[int, Integer(1)] = 1000
+    n_jobs: Annotated[int | None, Optional(Integer())] = None
+    random_state: Any = None
 
     def _fit(self, data: RankingData) -> None:
         warn_uneven_costs(type(self).__name__, data.cost)
-        workers = Workers(effective_n_jobs(self.n_jobs))
-        try:
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
             self._solve(data.X, *self._pairs(data, workers))
-        finally:
-            workers.close()
 
-    def fit_pairs(self, X: Any, pairs: Any, preference: Any = None, weight: Any = None) -> Self:
-        """Learn from explicit preferences between rows, which need not be transitive.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; of a `RankingData` only they are used.
-        pairs : array-like of int of shape (n_pairs, 2)
-            Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
-        preference : array-like, optional
-            Per pair: > 0 where the first row is preferred, < 0 where the second is; 0 leaves the
-            pair out. Its size weighs the pair.
-        weight : array-like, optional
-            Further weight per pair, >= 0: what it costs to get it wrong.
-        """
-        unused = ("pair_cost",)
-        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
-        workers = Workers(effective_n_jobs(self.n_jobs))
-        try:
+    def _fit_preferences(
+        self, data: RankingData, first: np.ndarray, second: np.ndarray, cost: np.ndarray
+    ) -> None:
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
             listed = PairWeights.of_preferences(
                 data.n_rows, first, second, cost, self._pair_options(), workers
             )
             self._solve(data.X, ListedPairs(listed), 1.0)
-        finally:
-            workers.close()
-        self.is_fitted_ = True
-        return self
 
     def _pair_options(self) -> PairOptions:
         return PairOptions(self.max_pairs, None, "float64", self.random_state)
 
     def _pairs(self, data: RankingData, workers: Workers) -> tuple[ActivePairs, float]:
-        """Choose how pairs are kept, and give what their costs are to be multiplied by."""
+        """Return the pairs, and the factor to multiply their costs by."""
         rule, scale = cost_rule(data, self.cost_combination, self.pair_cost), self._scale(data)
         if rule.separable:
             return SortedPairs(data, rule, workers), scale
         weights = PairWeights(data, rule, self._pair_options(), workers)
-        if weights.even and weights.n_pairs > 0:  # where all costs are equal, it leaves them out
+        if weights.even and weights.n_pairs > 0:  # equal costs are not stored
             first = int(np.searchsorted(weights.starts, 0, side="right")) - 1
             pair = weights.rows[[first]], weights.rows[weights.second[:1]]
             scale *= float(rule.of_pairs(data, *pair)[0])
         return ListedPairs(weights), scale
 
     def _scale(self, data: RankingData) -> float:
-        """Return what the cost rule divided the costs by."""
+        """Return the factor by which the cost rule divided the costs."""
         scale = 1.0
         if data.cost is not None:
             even, most = bool((data.cost == data.cost[0]).all()), float(data.cost.max())
@@ -275,7 +217,7 @@ class RankSVM(GeneralizationBounds, Ranker):
     def _solve(self, X: Any, pairs: ActivePairs, scale: float) -> None:
         features = as_float(X)
         if self.kernel != "linear":
-            self._place_landmarks(features)
+            self._choose_landmarks(features)
             basis = self._kernel().basis(self.landmarks_)
             features = np.ascontiguousarray(self._kernel()(features, self.landmarks_) @ basis)
         objective = HingeObjective(features, pairs, self.C * scale, self.loss == "squared_hinge")
@@ -290,31 +232,30 @@ class RankSVM(GeneralizationBounds, Ranker):
         self._warn()
 
     def _warn(self) -> None:
-        """Say where there was nothing to learn, or where steps were too few."""
-        said = None
+        """Warn if there was nothing to learn, or if the steps were not enough."""
+        message = None
         if self.objective_ == 0.0:
-            said = "no pair of unequal relevance costs anything: all scores of RankSVM are 0"
+            message = "no pair of unequal relevance has a cost above 0: all scores of RankSVM are 0"
         elif self.gap_ > max(self.tol, 1e-9) * self.objective_:
-            said = (
+            message = (
                 f"RankSVM stopped after {self.n_iter_} steps, up to "
-                f"{self.gap_ / self.objective_:.1g} of the objective above its least value; scaled "
-                "features, a smaller C, or a larger max_iter or tol would help"
+                f"{self.gap_ / self.objective_:.1g} of the objective above its minimum; scaled "
+                "features, a smaller C, or a larger max_iter or tol may help"
             )
-        if said is not None:
-            warnings.warn(said, EquirankWarning, stacklevel=5)
+        if message is not None:
+            warnings.warn(message, EquirankWarning, stacklevel=5)
 
-    def _place_landmarks(self, X: Any) -> None:
+    def _choose_landmarks(self, X: Any) -> None:
         n = X.shape[0]
         if self.n_components is None and n > WHOLE_KERNEL:
             raise DataError(
-                f"n_components of RankSVM must be given for the kernel of {n} rows (above "
-                f"{WHOLE_KERNEL} the whole matrix is not made), got None"
+                f"n_components of RankSVM must be given for a kernel of more than {WHOLE_KERNEL} "
+                f"rows, got None for {n} rows"
             )
         rows = np.arange(n)
         if self.n_components is not None and self.n_components < n:
             rows = np.sort(generator(self.random_state, 3).permutation(n)[: self.n_components])
-        chosen = X[rows]
-        self.landmarks_ = chosen.toarray() if hasattr(chosen, "toarray") else chosen
+        self.landmarks_ = as_dense(X[rows])
         spread = variance(X)
         even = 1.0 / (X.shape[1] * spread) if spread > 0.0 else 1.0
         self.gamma_ = even if self.gamma == "scale" else float(self.gamma)
@@ -328,17 +269,17 @@ class RankSVM(GeneralizationBounds, Ranker):
         return self._kernel()(as_float(data.X), self.landmarks_) @ self.dual_coef_
 
     def _parts(self, data: RankingData) -> Parts | None:
-        """Return the terms of a linear score; a kernel has none."""
+        """Return the terms of a linear score; None for other kernels."""
         return Parts.linear(data.X, self.coef_) if self.kernel == "linear" else None
 
     def _bound_facts(self, data: RankingData) -> KernelFacts:
-        """Say what the bounds need to know."""
+        """Return the inputs of the bounds."""
         X = as_float(data.X)
         norms = squared_norms(X) if self.kernel == "linear" else self._kernel().with_itself(X)
         return KernelFacts(self.norm_, float(np.sqrt(norms.max())))
 
     def __sklearn_tags__(self) -> Any:
-        """Say that sparse features are welcome."""
+        """Allow sparse features."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

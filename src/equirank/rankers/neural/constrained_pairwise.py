@@ -141,9 +141,9 @@ class ConstrainedPairwise(NeuralRanker):
         weights = self.shares_[self.shares_ > 0]
         return Ranking.from_positions(data, np.stack(columns, axis=1), weights=weights)
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Remove the groups if the attribute is a feature."""
-        needs = super()._needs()
+        needs = super().current_needs()
         named = self.constraint == "continuous" and self.column is not None
         return needs - {"sensitive_features"} if named else needs
 

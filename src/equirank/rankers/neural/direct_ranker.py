@@ -160,9 +160,9 @@ class DirectRanker(RepresentationRanker):
         self.is_fitted_ = True
         return self
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add the groups if they are to be hidden."""
-        needs = super()._needs()
+        needs = super().current_needs()
         return needs if self.fairness is None else needs | {"sensitive_features"}
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:

@@ -190,9 +190,9 @@ class NeuralRanker(Ranker):
 
     # fitting
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add the needs of the metric if validation lists are taken from the training data."""
-        needs = super()._needs()
+        needs = super().current_needs()
         if self.validation is None or isinstance(self.validation, RankingData):
             return needs
         wanted = one_metric(self.metric).needs

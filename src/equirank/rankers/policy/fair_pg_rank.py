@@ -225,9 +225,9 @@ class FairPGRank(Ranker):
             return PlackettLuce(scores, query)
         return PlackettLuce(scores, qid)
 
-    def _needs(self) -> frozenset[str]:
+    def current_needs(self) -> frozenset[str]:
         """Add the groups if their disparity counts."""
-        needs = super()._needs()
+        needs = super().current_needs()
         return needs | {"sensitive_features"} if self.disparity == "group" else needs
 
     def _fit(self, data: RankingData) -> None:

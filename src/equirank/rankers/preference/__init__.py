@@ -1,1 +1,1 @@
-"""Preference-based ranking: a model of who is preferred to whom, then an order made with it."""
+"""Preference-based ranking: a model of pairwise preferences, and orders derived from it."""

@@ -1,4 +1,4 @@
-"""order_by_preference: a list ordered with any preference function or matrix, transitive or not."""
+"""Orders of lists by a preference function or matrix, which may be intransitive."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,9 +28,9 @@ __all__ = [
 ]
 
 
-#: Parts of at most so many rows are finished in one call, all their pairs compared.
+#: Largest number of rows of a part whose pairs are all compared in one call.
 SMALL = 8
-#: Chances are rounded to this, so that sums of them are exact and ties stay ties.
+#: Unit to which probabilities are rounded, so that their sums are exact and ties stay ties.
 UNIT = 2.0**-32
 
 Prefer = Callable[[np.ndarray, np.ndarray], Any]
@@ -38,19 +38,19 @@ Prefer = Callable[[np.ndarray, np.ndarray], Any]
 
 @dataclass(frozen=True, eq=False)
 class PreferenceOrder:
-    """Lists ordered by preferences, and what that took.
+    """Lists ordered by preferences, with the number of comparisons.
 
     Attributes
     ----------
     order : ndarray of int
-        The rows of each list, best first, list after list.
+        The rows of each list, best first, list by list.
     scores : ndarray of float
-        Per row: how many rows of its list it stands above, expected over ties. By degree it is the
-        sum of the row's wins, of which the order is made.
+        Per row: the number of rows of its list ranked below it, in expectation over ties. By degree
+        it is the sum of its wins, which determines the order.
     n_compared : int
-        Compared pairs; both directions of a pair count as one.
+        Number of compared pairs; both directions of a pair count as one.
     n_calls : int
-        Batched calls of the preference function.
+        Number of batched calls of the preference function.
 
     Examples
     --------
@@ -68,23 +68,23 @@ class PreferenceOrder:
     n_calls: int
 
     def __repr__(self) -> str:
-        """Show the size and what it took."""
+        """Show the number of rows, pairs and calls."""
         calls = f"{self.n_calls:,} call{'' if self.n_calls == 1 else 's'}"
         pairs = f"{self.n_compared:,} pairs compared in {calls}"
         return f"PreferenceOrder({len(self.order):,} rows, {pairs})"
 
 
 class Comparisons:
-    """A preference function asked in batches, made consistent, checked and counted.
+    """A preference function called in batches, made consistent, checked and counted.
 
     Parameters
     ----------
     prefer : callable
-        ``prefer(first, second)`` gives h in [0, 1] for arrays of rows.
+        ``prefer(first, second)`` returns h in [0, 1] for arrays of rows.
     batch_size : int
-        Pairs of one call at most.
+        Largest number of pairs in one call.
     consistent : bool
-        ``h(u, v) + h(v, u) = 1`` holds already. If not, both are asked for in the same call, and
+        Whether ``h(u, v) + h(v, u) = 1`` holds. If not, both are computed in the same call, and
         ``h(u, v)`` becomes ``(h(u, v) + 1 - h(v, u)) / 2``.
     """
 
@@ -93,12 +93,12 @@ class Comparisons:
         self.n_compared = self.n_calls = 0
 
     def __call__(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Return the chance of each first row to be preferred, in as few calls as fit."""
-        chance = np.empty(len(first))
+        """Return the probability that each first row is preferred, in as few calls as possible."""
+        probability = np.empty(len(first))
         for begin in range(0, len(first), self.batch_size):
             part = slice(begin, begin + self.batch_size)
-            chance[part] = self._ask(first[part], second[part])
-        return np.rint(chance / UNIT) * UNIT
+            probability[part] = self._ask(first[part], second[part])
+        return np.rint(probability / UNIT) * UNIT
 
     def _ask(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         self.n_compared += len(first)
@@ -109,62 +109,61 @@ class Comparisons:
         return (both[: len(first)] + 1.0 - both[len(first) :]) / 2.0
 
     def _checked(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        chance = np.asarray(self.prefer(first, second), dtype=np.float64)
-        if chance.shape != first.shape:
+        h = np.asarray(self.prefer(first, second), dtype=np.float64)
+        if h.shape != first.shape:
             raise DataError(
-                f"prefer must give one value per pair ({len(first)}), got shape {chance.shape}"
+                f"prefer must return one value per pair ({len(first)}), got shape {h.shape}"
             )
-        bad = ~((chance >= 0.0) & (chance <= 1.0))
+        bad = ~((h >= 0.0) & (h <= 1.0))
         if bad.any():
             at = int(bad.argmax())
             raise DataError(
-                f"prefer must give values in [0, 1], got {chance[at]} for the rows {first[at]} and "
+                f"prefer must return values in [0, 1], got {h[at]} for the rows {first[at]} and "
                 f"{second[at]}"
             )
-        return chance
+        return h
 
 
-def sort_by_degree(ask: Comparisons, offsets: np.ndarray) -> PreferenceOrder:
-    """Order each list by the sum of wins over all its other rows."""
+def sort_by_degree(compare: Comparisons, offsets: np.ndarray) -> PreferenceOrder:
+    """Order each list by the sum of wins over all other rows."""
     wins = np.zeros(offsets[-1])
-    for first, second in later_pairs(offsets, ask.batch_size):
-        add_wins(wins, first, second, ask(first, second))
-    return PreferenceOrder(sort_within(wins, offsets), wins, ask.n_compared, ask.n_calls)
+    for first, second in later_pairs(offsets, compare.batch_size):
+        add_wins(wins, first, second, compare(first, second))
+    return PreferenceOrder(sort_within(wins, offsets), wins, compare.n_compared, compare.n_calls)
 
 
 def sort_by_quicksort(
-    ask: Comparisons, offsets: np.ndarray, keys: np.ndarray, k: int | None, deterministic: bool
+    compare: Comparisons, offsets: np.ndarray, keys: np.ndarray, k: int | None, deterministic: bool
 ) -> PreferenceOrder:
-    """Order each list by quicksort, all parts of all lists in one call per level.
+    """Order each list by quicksort, with one call per level for all parts of all lists.
 
-    The rows of each list are put into a random order first. The pivot of a part is its first row in
-    that order, which is a uniform choice whatever was decided before. A pair's coin is its own, so
-    that parts of a few rows can be finished in one call: all their pairs are compared, and the
-    order is the one that further levels would have given. With ``k`` the parts behind place k are
-    left as they are, their rows tied.
+    The rows of each list are shuffled first. The pivot of a part is its first row in that order,
+    which is a uniform choice given all earlier decisions. Each pair has its own coin, so small
+    parts are finished in one call: all their pairs are compared, and the order is the one that
+    further levels would produce. With ``k`` the parts below position k stay as they are, tied.
 
     Parameters
     ----------
-    ask : Comparisons
+    compare : Comparisons
         The preference function.
     offsets : ndarray
-        Where each list begins.
+        Begin of each list.
     keys : ndarray of uint64
-        The key of each list's random numbers.
+        Key of the random numbers of each list.
     k : int or None
-        Places that matter.
+        Number of top positions to compute.
     deterministic : bool
-        Rows go before the pivot where h > 1/2; otherwise with probability h.
+        Whether rows are ranked before the pivot if h > 1/2; otherwise with probability h.
     """
     order = sort_within(row_priorities(keys, offsets), offsets)
     begins, ends = offsets[:-1].copy(), offsets[1:].copy()
     query = np.arange(len(keys))
     limit = ends if k is None else np.minimum(begins + k, ends)
-    place = np.arange(offsets[-1], dtype=np.float64)
+    position = np.arange(offsets[-1], dtype=np.float64)
     while True:
         left = (ends - begins > 1) & (begins >= limit[query])
         middle = (begins[left] + ends[left] - 1) / 2.0
-        place[_spans(begins[left], ends[left])] = np.repeat(middle, (ends - begins)[left])
+        position[_spans(begins[left], ends[left])] = np.repeat(middle, (ends - begins)[left])
         live = (ends - begins > 1) & (begins < limit[query])
         if not live.any():
             break
@@ -175,15 +174,15 @@ def sort_by_quicksort(
         begins, ends, query = begins[live], ends[live], query[live]
         more = _against_pivots(order, begins, ends, query)
         others, pivots, lists = (np.concatenate(both) for both in zip(pairs, more, strict=True))
-        chance = ask(others, pivots)
-        before = drawn_before(keys, offsets, lists, others, pivots, chance, deterministic)
+        probability = compare(others, pivots)
+        before = drawn_before(keys, offsets, lists, others, pivots, probability, deterministic)
         finish_parts(order, *few, before[: len(pairs[0])])
         cuts = split_parts(order, begins, ends, before[len(pairs[0]) :])
         begins, ends = np.concatenate([begins, cuts + 1]), np.concatenate([cuts, ends])
         query = np.concatenate([query, query])
     scores = np.empty(offsets[-1])
-    scores[order] = np.repeat(offsets[1:], np.diff(offsets)) - 1.0 - place
-    return PreferenceOrder(order, scores, ask.n_compared, ask.n_calls)
+    scores[order] = np.repeat(offsets[1:], np.diff(offsets)) - 1.0 - position
+    return PreferenceOrder(order, scores, compare.n_compared, compare.n_calls)
 
 
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -192,7 +191,7 @@ Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 def _against_pivots(
     order: np.ndarray, begins: np.ndarray, ends: np.ndarray, query: np.ndarray
 ) -> Triple:
-    """List each part's rows against its first: the rows, the pivots, the lists."""
+    """Return the rows of each part after its first, the pivots, and the lists."""
     sizes = ends - begins - 1
     pivots = np.repeat(order[begins], sizes)
     return order[_spans(begins + 1, ends)], pivots, np.repeat(query, sizes)
@@ -201,7 +200,7 @@ def _against_pivots(
 def _all_pairs(
     order: np.ndarray, begins: np.ndarray, ends: np.ndarray, query: np.ndarray
 ) -> Triple:
-    """List each part's pairs of rows: the later row, the earlier one, the lists."""
+    """Return the later and the earlier row of all pairs of each part, and the lists."""
     sizes = ends - begins
     rows, lists = order[_spans(begins, ends)], np.repeat(query, sizes)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -211,7 +210,7 @@ def _all_pairs(
 
 
 def _spans(begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """List the numbers from each begin up to its end."""
+    """Return the concatenation of ``range(begin, end)``."""
     sizes = ends - begins
     skipped = np.cumsum(sizes) - sizes - begins
     return np.arange(sizes.sum()) - np.repeat(skipped, sizes)
@@ -238,32 +237,32 @@ def order_by_preference(
     batch_size: int = 1 << 16,
     random_state: Any = None,
 ) -> PreferenceOrder:
-    """Order one list with a preference function, which need not be transitive.
+    """Order one list by a preference function, which may be intransitive.
 
     Parameters
     ----------
     preference : array-like of shape (n, n) or callable
-        ``preference[u, v]``, or ``preference(u, v)`` for arrays of row numbers: the chance in
-        [0, 1] that row u is preferred to row v. The diagonal is not looked at.
+        ``preference[u, v]``, or ``preference(u, v)`` for arrays of row numbers: the probability
+        that row u is preferred to row v. The diagonal is ignored.
     n_rows : int, optional
-        The number of rows, where the preference is a function.
+        The number of rows, if the preference is a function.
     order : {"quicksort", "degree"}
-        Quicksort: at most ``2 n ln n`` compared pairs expected, in one call per level (about
-        ``3 ln n``); parts of up to 8 rows are finished in one call, by all their pairs. Degree:
-        sort by the sum of ``preference(u, v)`` over all other rows v, ``n (n - 1) / 2`` compared
-        pairs; equal sums are ties.
+        Quicksort compares at most ``2 n ln n`` expected pairs, in one call per level (about
+        ``3 ln n``); all pairs of parts of up to 8 rows are compared in one call. Degree sorts by
+        the sum of ``preference(u, v)`` over all other rows v and compares ``n (n - 1) / 2`` pairs;
+        equal sums are ties.
     pivoting : {"probabilistic", "deterministic"}
-        Of quicksort: a row goes before the pivot with probability h, or where h > 1/2 (at exactly
-        1/2 a fair coin decides). Pivots are drawn evenly either way.
+        Quicksort ranks a row before the pivot with probability h, or if h > 1/2 (a fair coin
+        decides at 1/2). Pivots are drawn uniformly either way.
     k : int, optional
-        Of quicksort: only the first k places matter. Parts behind them are left alone, tied.
+        Quicksort computes only the top k positions; the parts below are tied.
     consistent : bool
-        Whether ``h(u, v) + h(v, u) = 1`` holds already. If not, both are asked for, in one call,
-        and h becomes ``(h(u, v) + 1 - h(v, u)) / 2``.
+        Whether ``h(u, v) + h(v, u) = 1`` holds. If not, both are computed in one call, and h
+        becomes ``(h(u, v) + 1 - h(v, u)) / 2``.
     batch_size : int
-        Pairs of one call at most. Up to that quicksort makes one call per level.
+        Largest number of pairs in one call.
     random_state : int, Generator, RandomState or None
-        Seed of pivots and coins.
+        Seed of pivots and coin flips.
 
     Returns
     -------
@@ -283,7 +282,7 @@ def order_by_preference(
     >>> found.order.tolist(), found.scores.tolist()
     ([1, 2, 0, 3], [1.0, 3.0, 2.0, 0.0])
 
-    A circle of three is legal; each of its three orders is as likely as the others:
+    A cycle of three rows is allowed; its three orders are equally likely:
 
     >>> circle = [[0.5, 1, 0], [0, 0.5, 1], [1, 0, 0.5]]
     >>> found = [order_by_preference(circle, random_state=seed).order for seed in range(9)]
@@ -296,23 +295,23 @@ def order_by_preference(
     }  # fmt: skip
     check_params("order_by_preference", given, DECLARED)
     prefer, size = _function(preference, n_rows)
-    ask = Comparisons(prefer, batch_size, consistent)
+    compare = Comparisons(prefer, batch_size, consistent)
     offsets = np.array([0, size])
     if order == "degree":
-        return sort_by_degree(ask, offsets)
+        return sort_by_degree(compare, offsets)
     keys = label_keys(random_state, [0])
-    return sort_by_quicksort(ask, offsets, keys, k, pivoting == "deterministic")
+    return sort_by_quicksort(compare, offsets, keys, k, pivoting == "deterministic")
 
 
 def _function(preference: Any, n_rows: int | None) -> tuple[Callable[..., Any], int]:
-    """Read a preference as a function of rows, and the number of rows."""
+    """Return the preference as a function of rows, and the number of rows."""
     if callable(preference):
         if n_rows is None:
-            raise DataError("n_rows must be given where preference is a function")
+            raise DataError("n_rows must be given if preference is a function, got None")
         return preference, n_rows
     matrix = np.asarray(preference, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) == 0:
         raise DataError(f"preference must be a square matrix or a function, got {matrix.shape}")
     if n_rows is not None and n_rows != len(matrix):
-        raise DataError(f"n_rows must be that of the matrix ({len(matrix)}), got {n_rows}")
+        raise DataError(f"n_rows must be the size of the matrix ({len(matrix)}), got {n_rows}")
     return lambda first, second: matrix[first, second], len(matrix)

@@ -1,9 +1,9 @@
-"""PreferenceRanker: a classifier of pairs learns who is preferred; lists are ordered with it."""
+"""PreferenceRanker: a classifier of pairs whose preferences are turned into a ranking."""
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -14,19 +14,18 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError, EquirankWarning
-from ...core.pair_cost import PairCost, warn_uneven_costs
-from ...core.params import Choice, Constraint, Instance, Integer, Optional
+from ...core.explain_pair import as_dense
+from ...core.pair_cost import warn_uneven_costs
+from ...core.params import Choice, Integer, Optional
 from ...core.random import as_seed, label_keys
-from ...core.ranker import Ranker
 from ...kernels.comparison_sort import draw_keys, row_marks
-from ..boosting.ensemble import dense
 from ..feature_bins import Workers
-from ..preferences import data_of_pairs
+from ..preferences import PairRanker
 from ..sklearn_models import ScikitModel, read_models, write_models
 from ..training_pairs import PairOptions, PairWeights, cost_rule
 from .preference_order import Comparisons, PreferenceOrder, sort_by_degree, sort_by_quicksort
 
-__all__ = ["PreferenceRanker", "pair_chance", "pair_features", "row_order"]
+__all__ = ["PreferenceRanker", "pair_features", "pair_probability", "row_order"]
 
 
 def pair_features(first: np.ndarray, second: np.ndarray, kind: str) -> np.ndarray:
@@ -43,10 +42,10 @@ def pair_features(first: np.ndarray, second: np.ndarray, kind: str) -> np.ndarra
     return np.concatenate(parts, axis=1)
 
 
-def pair_chance(model: Any, features: np.ndarray) -> np.ndarray:
-    """Return the chance of class 1, or a decision for 0 or 1 where the model has no chances.
+def pair_probability(model: Any, features: np.ndarray) -> np.ndarray:
+    """Return the probability of class 1, or 0 or 1 if the model only decides.
 
-    A decision value of 0 counts one half.
+    A decision value of 0 counts as 1/2.
     """
     if hasattr(model, "predict_proba"):
         column = int(np.flatnonzero(model.classes_ == 1)[0])
@@ -57,13 +56,13 @@ def pair_chance(model: Any, features: np.ndarray) -> np.ndarray:
 
 
 def row_order(data: RankingData) -> np.ndarray:
-    """Return stored rows, query by query, in an order that the order of the input cannot change.
+    """Return stored rows, query by query, in an order that does not depend on the input order.
 
-    Rows are ordered by a number made of all their features; equal rows keep their order, and what
-    is drawn for their places treats them alike.
+    Rows are sorted by a hash of their features. Equal rows keep their order; draws treat them
+    alike.
     """
-    X = np.array(dense(data.X), dtype=np.float64)
-    X += 0.0  # a negative zero is a zero
+    X = np.array(as_dense(data.X), dtype=np.float64)
+    X += 0.0  # negative zero becomes zero
     X[np.isnan(X)] = np.nan
     return np.lexsort((row_marks(X.view(np.uint64)), data.query_of_rows()))
 
@@ -72,53 +71,50 @@ def _has_draws(model: Any) -> bool:
     return bool(model.order == "quicksort")
 
 
-class PreferenceRanker(Ranker):
-    """Ranks in two stages: a classifier of pairs says who is preferred, lists are ordered with it.
+class PreferenceRanker(PairRanker):
+    """Two-stage ranking: a classifier of pairs, and an order of each list by its preferences.
 
-    The classifier learns ``h(u, v)``, the chance that u is preferred to v, from pairs of rows: all
-    pairs of a query with unequal relevance (`fit`), or given comparisons, also intransitive and
-    contradictory ones (`fit_pairs`). Each pair is shown to it in both directions, and h is made
-    consistent: ``(h(u, v) + 1 - h(v, u)) / 2``. A list is then ordered by counted wins or by
-    quicksort; see `order_by_preference`.
+    The classifier learns ``h(u, v)``, the probability that u is preferred to v, from pairs of rows:
+    all pairs of a query with unequal relevance (`fit`), or given comparisons, which may be
+    intransitive and contradictory (`fit_pairs`). Each pair is used in both directions, and h is
+    made consistent: ``(h(u, v) + 1 - h(v, u)) / 2``. A list is then ordered by the number of wins
+    or by quicksort; see `order_by_preference`.
 
-    Scores are those of a whole list, not of a row: how many rows of its query a row stands above
-    (by degree: the sum of its wins), so that `predict` and `rank` need ``qid``, and scores of
-    different queries do not compare. Equal sums are ties. The random order of pivots and the coins
-    depend on the seed, the query's label and the features of its rows: other queries and the order
-    of the rows cannot change a draw. Of rows with equal features one drawn at random comes first.
+    The score of a row is the number of rows of its query ranked below it (by degree: the sum of its
+    wins). `predict` and `rank` therefore need ``qid``, and scores of different queries are not
+    comparable. Equal sums are ties. Pivots and coin flips depend on the seed, the label of the
+    query and the features of its rows, so neither other queries nor the order of the rows change a
+    draw. Rows with equal features are ordered at random.
 
-    Without a pair of unequal relevance there is a warning and all scores are 0.
+    Without a pair of unequal relevance a warning is issued and all scores are 0.
 
     Parameters
     ----------
     classifier : scikit-learn classifier, optional
-        The preference model. One without ``predict_proba`` decides for 0 or 1. None is
+        The preference model. One without ``predict_proba`` decides for 0 or 1. By default
         ``LogisticRegression()``.
     order : {"quicksort", "degree"}
-        Quicksort compares at most ``2 n ln n`` pairs of a list of n expected, in one call of the
+        Quicksort compares at most ``2 n ln n`` expected pairs of a list of n, in one call of the
         classifier per level for all lists together; degree compares ``n (n - 1) / 2``.
     pair_features : {"difference", "rows", "both"}
-        What the classifier sees of a pair: ``u - v``, ``(u, v)``, or all three parts.
+        The features of a pair: ``u - v``, ``(u, v)``, or ``(u, v, u - v)``.
     pivoting : {"probabilistic", "deterministic"}
-        Of quicksort: a row goes before the pivot with probability h, or where h > 1/2.
+        Quicksort ranks a row before the pivot with probability h, or if h > 1/2.
     k : int, optional
-        Of quicksort: only the first k places are worked out, rows behind are tied in parts. Draws
+        Quicksort computes only the top k positions; the rows below are tied in parts. Draws
         (``rank(n_draws=...)``) show k rows.
-    cost_combination : {"product", "sum", "mean"}
-        How two item costs make the weight of a pair in `fit`.
-    pair_cost : PairCost, optional
-        Further weight of a pair in `fit`.
     max_pairs : int
-        Of more pairs than this `fit` takes a uniform sample of this size.
+        Largest number of pairs in `fit`; from more a uniform sample is drawn.
     batch_size : int
-        Pairs of one call of the classifier at most.
+        Largest number of pairs in one call of the classifier.
     random_state : int, Generator, RandomState or None
-        Seed of the sample, the pivots and the coins. A fitted model always predicts alike.
+        Seed of the sample, the pivots and the coin flips. The predictions of a fitted model do not
+        change between calls.
 
     Attributes
     ----------
     classifier_ : estimator
-        The fitted classifier; None where there was nothing to learn.
+        The fitted classifier; None if there was nothing to learn.
     seed_ : int
         The seed in use.
 
@@ -141,73 +137,34 @@ class PreferenceRanker(Ranker):
     PreferenceOrder(4 rows, 6 pairs compared in 1 call)
     """
 
-    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
     predict_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "classifier": Optional(ScikitModel("classifier")),
-        "order": Choice("quicksort", "degree"),
-        "pair_features": Choice("difference", "rows", "both"),
-        "pivoting": Choice("probabilistic", "deterministic"),
-        "k": Optional(Integer(1)),
-        "cost_combination": Choice("product", "sum", "mean"),
-        "pair_cost": Optional(Instance(PairCost, "a pair cost (equirank.costs.PairCost)")),
-        "max_pairs": Integer(1),
-        "batch_size": Integer(1),
-    }
     file_params: ClassVar[tuple[str, ...]] = ("classifier",)
     file_attributes: ClassVar[tuple[str, ...]] = ("classifier_",)
     files_hold_classes: ClassVar[bool] = True
+    positional: ClassVar[tuple[str, ...]] = ("classifier", "order")
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
 
-    def __init__(
-        self,
-        classifier: BaseEstimator | None = None,
-        order: Literal["quicksort", "degree"] = "quicksort",
-        *,
-        pair_features: Literal["difference", "rows", "both"] = "difference",
-        pivoting: Literal["probabilistic", "deterministic"] = "probabilistic",
-        k: int | None = None,
-        cost_combination: Literal["product", "sum", "mean"] = "product",
-        pair_cost: PairCost | None = None,
-        max_pairs: int = 200_000,
-        batch_size: int = 1 << 16,
-        random_state: Any = None,
+    classifier: Annotated[BaseEstimator | None, Optional(ScikitModel("classifier"))] = None
+    order: Annotated[Literal["quicksort", "degree"], Choice("quicksort", "degree")] = "quicksort"
+    pair_features: Annotated[
+        Literal["difference", "rows", "both"], Choice("difference", "rows", "both")
+    ] = "difference"
+    pivoting: Annotated[
+        Literal["probabilistic", "deterministic"], Choice("probabilistic", "deterministic")
+    ] = "probabilistic"
+    k: Annotated[int | None, Optional(Integer(1))] = None
+    max_pairs: Annotated[int, Integer(1)] = 200_000
+    batch_size: Annotated[int, Integer(1)] = 1 << 16
+    random_state: Any = None
+
+    def _fit_preferences(
+        self, data: RankingData, first: np.ndarray, second: np.ndarray, cost: np.ndarray
     ) -> None:
-        self.classifier = classifier
-        self.order = order
-        self.pair_features = pair_features
-        self.pivoting = pivoting
-        self.k = k
-        self.cost_combination = cost_combination
-        self.pair_cost = pair_cost
-        self.max_pairs = max_pairs
-        self.batch_size = batch_size
-        self.random_state = random_state
-
-    def fit_pairs(self, X: Any, pairs: Any, preference: Any = None, weight: Any = None) -> Self:
-        """Learn from explicit preferences between rows; they may contradict each other.
-
-        Parameters
-        ----------
-        X : array-like, data frame or RankingData
-            Features; of a `RankingData` only they are used.
-        pairs : array-like of int of shape (n_pairs, 2)
-            Row numbers; the first of each pair is preferred, unless ``preference`` says otherwise.
-        preference : array-like, optional
-            Per pair: > 0 where the first row is preferred, < 0 where the second is; 0 leaves the
-            pair out. Its size weighs the pair.
-        weight : array-like, optional
-            Further weight per pair, >= 0: what it costs to get it wrong.
-        """
-        unused = ("pair_cost",)
-        data, first, second, cost = data_of_pairs(self, X, pairs, preference, weight, unused)
         self.seed_ = as_seed(self.random_state)
-        self._learn(dense(data.X), first, second, cost)
-        self.is_fitted_ = True
-        return self
+        self._learn(as_dense(data.X), first, second, cost)
 
     def preference(self, first: Any, second: Any) -> np.ndarray:
-        """Return h(u, v), the chance that each row of ``first`` is preferred to that of ``second``.
+        """Return h(u, v), the probability that each row of ``first`` is preferred to ``second``.
 
         Parameters
         ----------
@@ -219,12 +176,12 @@ class PreferenceRanker(Ranker):
             raise DataError(
                 f"first and second must have one row per pair, got {u.n_rows} and {v.n_rows}"
             )
-        X = np.concatenate([dense(u.X), dense(v.X)])
-        ask = self._comparisons(X)
-        return ask(np.arange(u.n_rows), np.arange(u.n_rows, len(X)))
+        X = np.concatenate([as_dense(u.X), as_dense(v.X)])
+        compare = self._comparisons(X)
+        return compare(np.arange(u.n_rows), np.arange(u.n_rows, len(X)))
 
     def order_lists(self, X: Any, *, qid: Any = None) -> PreferenceOrder:
-        """Order the rows of each query, and count compared pairs and calls of the classifier.
+        """Return the order of the rows of each query, with the number of pairs and calls.
 
         Parameters
         ----------
@@ -236,10 +193,10 @@ class PreferenceRanker(Ranker):
         Returns
         -------
         PreferenceOrder
-            Row numbers and scores are the caller's.
+            Row numbers and scores, in input order.
         """
         data = self._prediction_data(X, None, qid, None)
-        found = self._ordered(self._blind(data), np.zeros(1, dtype=np.uint64))
+        found = self._ordered(self.visible(data), np.zeros(1, dtype=np.uint64))
         order = found.order if data.rows is None else data.rows[found.order]
         return PreferenceOrder(
             order, data.to_original(found.scores), found.n_compared, found.n_calls
@@ -252,19 +209,19 @@ class PreferenceRanker(Ranker):
         options = PairOptions(self.max_pairs, self.max_pairs, "float64", self.seed_)
         pairs = PairWeights(data, rule, options, Workers(1))
         first = np.repeat(np.arange(data.n_rows), np.diff(pairs.starts))
-        self._learn(dense(data.X), pairs.rows[first], pairs.rows[pairs.second], pairs.weight)
+        self._learn(as_dense(data.X), pairs.rows[first], pairs.rows[pairs.second], pairs.weight)
 
     def _learn(
         self, X: np.ndarray, first: np.ndarray, second: np.ndarray, weight: np.ndarray
     ) -> None:
-        """Fit the classifier on both directions of each pair: 1 where the first is preferred."""
+        """Fit the classifier to both directions of each pair; class 1 if the first is preferred."""
         self.classifier_: Any = None
         kept = weight > 0.0
         first, second, weight = first[kept], second[kept], weight[kept]
         if len(first) == 0:
             warnings.warn(
-                f"no pair of unequal relevance costs anything, so {type(self).__name__} learns "
-                "nothing: all scores are 0",
+                f"no pair of unequal relevance has a cost above 0, so {type(self).__name__} learns "
+                "nothing and all scores are 0",
                 EquirankWarning,
                 stacklevel=4,
             )
@@ -274,8 +231,8 @@ class PreferenceRanker(Ranker):
         if (weight != weight[0]).any():
             if not has_fit_parameter(model, "sample_weight"):
                 raise DataError(
-                    "pairs must weigh the same, or classifier must take sample_weight in fit, "
-                    f"which {type(model).__name__} does not"
+                    "classifier must accept sample_weight in fit if pairs differ in weight, got "
+                    f"{type(model).__name__}"
                 )
             given["sample_weight"] = np.tile(weight / weight.mean(), 2)
         both = np.concatenate([first, second]), np.concatenate([second, first])
@@ -286,24 +243,26 @@ class PreferenceRanker(Ranker):
         def prefer(first: np.ndarray, second: np.ndarray) -> np.ndarray:
             if self.classifier_ is None:
                 return np.full(len(first), 0.5)
-            u, v = X[first % len(X)], X[second % len(X)]  # further draws repeat the rows
+            u, v = X[first % len(X)], X[second % len(X)]  # later draws repeat the rows
             features = pair_features(u, v, self.pair_features)
-            return pair_chance(self.classifier_, features)
+            return pair_probability(self.classifier_, features)
 
         return Comparisons(prefer, self.batch_size, consistent=False)
 
     def _ordered(self, data: RankingData, draws: np.ndarray) -> PreferenceOrder:
-        """Order the lists once per draw, all draws side by side; rows of draw d follow d - 1's."""
+        """Order the lists once per draw; the rows of draw d follow those of draw d - 1."""
         rows = row_order(data)
-        X, n_rows = dense(data.X)[rows], data.n_rows
+        X, n_rows = as_dense(data.X)[rows], data.n_rows
         if self.order == "degree":
             found = sort_by_degree(self._comparisons(X), data.offsets)
         else:
-            ask = self._comparisons(X)
+            compare = self._comparisons(X)
             starts = np.arange(len(draws))[:, None] * n_rows + data.offsets[:-1]
             offsets = np.append(starts.ravel(), len(draws) * n_rows)
             keys = draw_keys(label_keys(self.seed_, data.qids.tolist()), draws)
-            found = sort_by_quicksort(ask, offsets, keys, self.k, self.pivoting == "deterministic")
+            found = sort_by_quicksort(
+                compare, offsets, keys, self.k, self.pivoting == "deterministic"
+            )
         stored = (np.arange(len(draws))[:, None] * n_rows + rows).ravel()
         scores = np.empty(len(stored))
         scores[stored] = found.scores
@@ -316,15 +275,15 @@ class PreferenceRanker(Ranker):
 
     @available_if(_has_draws)  # type: ignore[untyped-decorator]
     def _draw(self, data: RankingData, n_draws: int, random_state: Any) -> np.ndarray:
-        """Draw orders by quicksort: positions (row x draw), 0 behind place k."""
+        """Draw orders by quicksort: positions (row x draw), 0 below position k."""
         seed = self.seed_ if random_state is None else as_seed(random_state)
         order = self._ordered(data, label_keys(seed, range(n_draws))).order
-        offsets, place = data.offsets, np.empty((n_draws, data.n_rows), dtype=np.int32)
+        offsets, positions = data.offsets, np.empty((n_draws, data.n_rows), dtype=np.int32)
         position = np.arange(data.n_rows) - np.repeat(offsets[:-1], np.diff(offsets)) + 1
         if self.k is not None:
             position = np.where(position <= self.k, position, 0)
-        place.ravel()[order] = np.tile(position, n_draws)
-        return np.ascontiguousarray(place.T)
+        positions.ravel()[order] = np.tile(position, n_draws)
+        return np.ascontiguousarray(positions.T)
 
     def _save_files(self, folder: Path) -> None:
         write_models(folder, {"given": self.classifier, "fitted": self.classifier_})
@@ -334,10 +293,10 @@ class PreferenceRanker(Ranker):
         self.classifier, self.classifier_ = found["given"], found["fitted"]
 
     def __sklearn_tags__(self) -> Any:
-        """Allow missing features where the classifier does; a row's score is that of its list."""
+        """Allow missing features if the classifier does."""
         tags = super().__sklearn_tags__()
         if self.classifier is not None:
             tags.input_tags.allow_nan = get_tags(self.classifier).input_tags.allow_nan
-        # scikit-learn's word for: a row's prediction depends on more than that row
+        # scikit-learn's tag for predictions that depend on other rows
         tags.non_deterministic = True
         return tags

@@ -1,4 +1,4 @@
-// The audit's own: attributes as tabs, and tables of lists that can be searched and sorted.
+// The audit page: attributes as tabs, and tables of lists with search and sorting.
 (function () {
   const { all, make, rowsOf, spyAll, beforePrint } = page;
 
@@ -42,7 +42,7 @@
     return value.toLocaleString("en-US", form).replace("-", "−");
   };
   const title = (name) => {
-    const text = { query: "list", size: "length", position_difference: "places from the others" }[name] || name;
+    const text = { query: "list", size: "length", position_difference: "positions from everyone else" }[name] || name;
     return text.length > 40 ? text.slice(0, 39) + "…" : text;
   };
   function drill(box) {
@@ -121,7 +121,7 @@
     fill();
     box.querySelector(".scroll").append(table);
   }
-  // Only the open attribute's rows are laid out at first; the others when they are chosen or printed.
+  // Rows of the open attribute are laid out first; those of other attributes when opened or printed.
   const drillAll = (from) =>
     all(".drill:not([data-filled])", from).forEach((box) => {
       box.dataset.filled = "1";

@@ -110,7 +110,7 @@ const page = (function () {
     if (next) draw(next).then(() => idle(drawNext));
     else root.dataset.drawn = "all";
   }
-  // The charts' script stands after this one, so that search and tabs need not wait for it.
+  // The script of the charts follows this one, so that search and tabs do not wait for it.
   window.addEventListener("load", () => {
     plots.forEach((plot) => near.observe(plot));
     idle(drawNext);

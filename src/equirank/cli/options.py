@@ -1,0 +1,79 @@
+"""Arguments and options that several commands share."""
+
+from typing import Annotated, Literal
+
+import typer
+
+__all__ = [
+    "COLUMN",
+    "FORMATS",
+    "BootOption",
+    "ConfigArgument",
+    "FileArgument",
+    "FormatOption",
+    "LevelOption",
+    "MissingRelevanceOption",
+    "ModelArgument",
+    "PositionOption",
+    "QueryOption",
+    "RelevanceOption",
+    "ScoreOption",
+    "SensitiveOption",
+    "TiesOption",
+    "TrainedQueryOption",
+]
+
+
+COLUMN = "COLUMN"
+FORMATS = "CSV, TSV, Parquet or LETOR, recognised by its extension; .gz may follow."
+
+FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FORMATS, show_default=False)]
+ConfigArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="CONFIG.toml",
+        help="Data, split, models and metrics; `equirank init` writes one.",
+        show_default=False,
+    ),
+]
+ModelArgument = Annotated[
+    str,
+    typer.Argument(metavar="FOLDER", help="The output of `equirank train`.", show_default=False),
+]
+QueryOption = Annotated[
+    str | None, typer.Option(metavar=COLUMN, help="Column with the list of each row.")
+]
+TrainedQueryOption = Annotated[
+    str | None,
+    typer.Option(metavar=COLUMN, help="Column of lists, if its name differs from training."),
+]
+ScoreOption = Annotated[
+    str | None, typer.Option(metavar=COLUMN, help="Column of scores; higher is first.")
+]
+PositionOption = Annotated[
+    str | None,
+    typer.Option(metavar=COLUMN, help="Column of given positions from 1; 0 is not shown."),
+]
+RelevanceOption = Annotated[
+    str | None, typer.Option(metavar=COLUMN, help="Column of relevance, at least 0.")
+]
+SensitiveOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
+]
+FormatOption = Annotated[
+    Literal["csv", "tsv", "parquet", "letor"] | None,
+    typer.Option("--format", help="The format, if the extension does not show it."),
+]
+BootOption = Annotated[
+    int, typer.Option(min=0, help="Bootstrap replicates of the confidence intervals; 0 for none.")
+]
+LevelOption = Annotated[float, typer.Option(help="Level of the confidence intervals.")]
+TiesOption = Annotated[
+    Literal["average", "stable"],
+    typer.Option(help="Tied items share the mean of their positions, or keep the file's order."),
+]
+MissingRelevanceOption = Annotated[
+    Literal["error", "irrelevant"],
+    typer.Option(help="A missing relevance is an error, or 0."),
+]

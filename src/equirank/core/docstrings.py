@@ -1,0 +1,58 @@
+"""Sections and parameters of numpydoc docstrings, and parameters that classes inherit."""
+
+import re
+from inspect import cleandoc
+from textwrap import indent
+
+__all__ = ["docstring_sections", "inherit_parameters", "join_sections", "parameters"]
+
+
+def docstring_sections(docstring: str | None) -> dict[str, list[str]]:
+    """Split a docstring into lines by section; the text before the first is under ``""``."""
+    found: dict[str, list[str]] = {"": []}
+    title = ""
+    lines = cleandoc(docstring or "").splitlines()
+    for number, line in enumerate(lines):
+        below = lines[number + 1] if number + 1 < len(lines) else ""
+        if line and re.fullmatch("-{3,}", below) and len(below) == len(line):
+            title = line
+            found[title] = []
+        elif not (re.fullmatch("-{3,}", line) and not found[title] and title):
+            found[title].append(line)
+    return found
+
+
+def join_sections(sections: dict[str, list[str]]) -> str:
+    """Return the docstring of these sections, indented as in a class body."""
+    blocks = []
+    for title, lines in sections.items():
+        text = "\n".join(lines).strip()
+        if text:
+            blocks.append(f"{title}\n{'-' * len(title)}\n{text}" if title else text)
+    return indent("\n\n".join(blocks), "    ").lstrip() + "\n    "
+
+
+def parameters(docstring: str | None) -> dict[str, str]:
+    """Return the entry of each parameter that a docstring describes; joint entries are split."""
+    found: dict[str, str] = {}
+    text = "\n".join(docstring_sections(docstring).get("Parameters", [])).strip()
+    for entry in re.split(r"\n(?=\S)", text):
+        head, _, body = entry.partition("\n")
+        names, colon, kind = head.partition(" : ")
+        for name in names.split(", ") if names else ():
+            found[name] = f"{name}{colon}{kind}" + (f"\n{body.rstrip()}" if body else "")
+    return found
+
+
+def inherit_parameters(cls: type, without: tuple[str, ...] = ()) -> None:
+    """Add the parameters that base classes document, and the class does not, to its docstring."""
+    if not cls.__doc__:
+        return
+    inherited: dict[str, str] = {}
+    for base in reversed(cls.__mro__[1:]):
+        inherited |= parameters(base.__doc__)
+    own = parameters(cls.__doc__)
+    entries = own | {name: text for name, text in inherited.items() if name not in (*own, *without)}
+    sections = docstring_sections(cls.__doc__)
+    sections = {"": sections.pop(""), "Parameters": []} | sections
+    cls.__doc__ = join_sections(sections | {"Parameters": list(entries.values())})

@@ -1,0 +1,316 @@
+"""The model card: what a model was trained on, how it ranks held-out data, and its limits."""
+
+import inspect
+import os
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import plots
+from ..auditing.audit import audit
+from ..auditing.audit_result import AuditResult
+from ..core.data import RankingData
+from ..core.environment import library_version
+from ..core.evaluation import Evaluation
+from ..core.table import Table
+from ..plots.theme import group_scale
+from ..reports.page import asset, chart_for_page, table_rows, write_page
+from .new_file import sees_groups
+
+if TYPE_CHECKING:
+    from .config import Config, ModelEntry
+    from .data_columns import DataColumns
+    from .fit_recipe import Trained
+
+__all__ = ["ModelCard", "make_card"]
+
+
+#: The charts of each attribute: name on the page, function, table that must have rows.
+CHARTS = (
+    ("places", "position_difference", "groups"),
+    ("prefix", "prefix_shares", "prefix_shares"),
+    ("ratios", "impact_ratios", "selection"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelCard:
+    """The contents of the page about one trained model.
+
+    Attributes
+    ----------
+    name, class_name, summary : str
+        The model's name, its class, and the first sentence of the class.
+    facts : dict
+        Further values of the template: file, fingerprint, numbers of rows, split, features, and how
+        to predict.
+    params : Table
+        parameter, of, value, default, same; for the ranker and each re-ranker.
+    columns : Table
+        column, role, holds; for each column of the file.
+    groups : Table
+        attribute, group, entries, share; for each group in the data.
+    evaluation : Evaluation
+        The evaluation of the held-out data.
+    by_group : dict of str to Evaluation
+        The evaluation split by each attribute.
+    audit : AuditResult or None
+        The audit of the held-out data; None without sensitive attributes.
+    limits : list of str
+        Sentences on the limits of the model.
+    created : str, optional
+        The date.
+    """
+
+    name: str
+    class_name: str
+    summary: str
+    facts: dict[str, Any]
+    params: Table
+    columns: Table
+    groups: Table
+    evaluation: Evaluation
+    by_group: dict[str, Evaluation]
+    audit: AuditResult | None
+    limits: list[str]
+    created: str | None = None
+
+    def to_html(self) -> str:
+        """Return the page as one self-contained HTML file."""
+        tables = self.tables()
+        return write_page(
+            asset("model_card.html"),
+            kind="model card",
+            title=self.name,
+            first="model",
+            library_version=self.facts["library_version"],
+            created=self.created,
+            tables=tables,
+            charts=dict(self._charts()),
+            json_name="model_card.json",
+            style=asset("model_card.css"),
+            card=self,
+            facts=self.facts,
+            rows={name: table_rows(table) for name, table in tables.items()},
+            directions={
+                each.metric.name: each.metric.direction for each in self.evaluation.results
+            },
+            verdict=[] if self.audit is None else self.audit.verdict,
+            panels=list(self._panels()),
+        )
+
+    def tables(self) -> dict[str, Table]:
+        """Return every table of the page, by name."""
+        rows: list[dict[str, Any]] = []
+        for attribute, evaluation in self.by_group.items():
+            rows += [{"attribute": attribute, **row} for row in evaluation.by_group]
+        heads = ("attribute", "metric", "group", "value", "low", "high")
+        tables = {
+            "metrics": self.evaluation.summary(),
+            "metrics_by_group": Table({head: [row[head] for row in rows] for head in heads}),
+            "params": self.params,
+            "columns": self.columns,
+            "groups": self.groups,
+        }
+        if self.audit is not None:
+            tables["held_out_groups"] = self.audit.tables["groups"]
+        return tables
+
+    def _panels(self) -> Iterator[dict[str, Any]]:
+        """Yield the rows and colours of each attribute for the fairness section."""
+        if self.audit is None:
+            return
+        for index, entry in enumerate(self.audit.facts["attributes"]):
+            name = entry["name"]
+            scale = group_scale(self.audit, name)
+            found = table_rows(self.audit.tables["groups"])
+            yield {
+                "index": index,
+                "name": name,
+                "rows": [row for row in found if row["attribute"] == name],
+                "colours": dict(zip(scale["domain"], scale["range"], strict=True)),
+            }
+
+    def _charts(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        if self.audit is None:
+            return
+        for index, entry in enumerate(self.audit.facts["attributes"]):
+            for key, function, table in CHARTS:
+                rows = self.audit.tables[table]
+                if any(row["attribute"] == entry["name"] for row in rows):
+                    drawn = getattr(plots, function)(self.audit, entry["name"])
+                    yield f"{key}-{index}", chart_for_page(drawn)
+
+
+#: Held-out items of a group below which the card calls its numbers uncertain.
+FEW = 30
+
+
+def make_card(
+    config: "Config",
+    entry: "ModelEntry",
+    data: RankingData,
+    columns: "DataColumns",
+    trained: "Trained",
+    folder: str,
+    *,
+    n_boot: int,
+    created: str | None = None,
+) -> ModelCard:
+    """Return the card; with sensitive attributes, the held-out data are audited."""
+    held, fitted = trained.ranking.data, trained.fitted_on
+    model = trained.model
+    audited = None
+    if held.sensitive:
+        seed = config.split.seed
+        audited = audit(trained.ranking, cross=False, n_boot=n_boot, random_state=seed)
+    name = os.path.basename(os.path.normpath(folder))
+    groups = ", sensitive_features=groups" if sees_groups(model) else ""
+    lists = ", qid=lists" if "qid" in model.predict_needs else ""
+    facts = {
+        "file": os.path.basename(config.data.path),
+        "rows": data.n_rows,
+        "queries": data.n_queries,
+        "fitted_rows": fitted.n_rows,
+        "fitted_queries": fitted.n_queries,
+        "held_rows": held.n_rows,
+        "held_queries": held.n_queries,
+        "how": trained.how,
+        "kept": "The model in this folder is the evaluated one."
+        if config.split.folds is None
+        else "The model in this folder was then fitted on all rows.",
+        "seed": config.split.seed,
+        "fingerprint": getattr(model, "data_fingerprint_", fitted.fingerprint()),
+        "n_features": len(columns.feature_names),
+        "feature_names": list(columns.feature_names),
+        "rerank": [step["class"] for step in entry.rerank],
+        "needs": _needs_words(columns, model),
+        "folder": repr(name),
+        "call": f"{lists}{groups}",
+        "command": f"equirank predict {shlex.quote(name)} data.csv --out scores.csv",
+        "library_version": library_version(),
+    }
+    first = _innermost(model)
+    return ModelCard(
+        name=entry.name,
+        class_name=type(first).__name__,
+        summary=" ".join((type(first).__doc__ or "").strip().split("\n\n")[0].split()),
+        facts=facts,
+        params=_params(model),
+        columns=_columns(columns),
+        groups=_groups(data),
+        evaluation=trained.evaluation,
+        by_group=trained.by_group,
+        audit=audited,
+        limits=_limits(config, columns, trained),
+        created=created,
+    )
+
+
+def _innermost(model: Any) -> Any:
+    """Return the ranker inside the re-rankers."""
+    while hasattr(model, "reranker"):
+        model = model.estimator_
+    return model
+
+
+def _needs_words(columns: "DataColumns", model: Any) -> str:
+    words = [f"{len(columns.features)} feature column{'s' * (len(columns.features) != 1)}"]
+    words += [f"the list of each row ({columns.query})"] if columns.query else []
+    if sees_groups(model):
+        words.append(f"people's groups ({', '.join(columns.sensitive)})")
+    return ", ".join(words)
+
+
+def _params(model: Any) -> Table:
+    parts = [model]
+    while hasattr(parts[-1], "reranker"):
+        outer = parts.pop()
+        parts += [outer.reranker, outer.estimator_]
+    rows: list[tuple[Any, ...]] = []
+    for part in reversed(parts):
+        signature = inspect.signature(type(part)).parameters
+        for name, value in part.get_params(deep=False).items():
+            default = signature[name].default
+            shown = "" if default is inspect.Parameter.empty else repr(default)
+            given = " ".join(repr(value).split())
+            rows.append((name, type(part).__name__, given, shown, given == shown))
+    heads = ("parameter", "of", "value", "default", "same")
+    return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
+
+
+def _columns(columns: "DataColumns") -> Table:
+    roles = [("list", columns.query, "labels"), ("relevance", columns.relevance, "numbers")]
+    roles += [("cost", columns.cost, "numbers"), ("id", columns.id, "labels")]
+    rows = [(name, role, holds) for role, name, holds in roles if name is not None]
+    for name in columns.sensitive:
+        rows.append((name, "people's groups", ", ".join(map(str, columns.groups.get(name, [])))))
+    for name in columns.features:
+        seen = columns.categories.get(name)
+        holds = "numbers" if seen is None else f"categories ({columns.encoding}): {', '.join(seen)}"
+        rows.append((name, "feature", holds))
+    heads = ("column", "role", "holds")
+    return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
+
+
+def _groups(data: RankingData) -> Table:
+    rows: list[tuple[str, Any, int, float]] = []
+    for name, attribute in data.sensitive.items():
+        sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
+        for group, size in zip(attribute.categories, sizes, strict=True):
+            rows.append((name, group, size, size / data.n_rows))
+    heads = ("attribute", "group", "entries", "share")
+    return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
+
+
+def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> list[str]:
+    """Return sentences on the limits of the model."""
+    held = trained.ranking.data
+    limits = [
+        f"The numbers come from {held.n_rows:,} items in {held.n_queries:,} "
+        f"list{'s' * (held.n_queries != 1)} of the same file as the training data. The model may "
+        "perform worse on data collected in another way, at another location or time.",
+        "A score orders the items of one list. It is not a probability, and scores of different "
+        "lists cannot be compared.",
+    ]
+    direct = [name for name in columns.sensitive if name in columns.features]
+    if direct:
+        limits.append(
+            f"The groups in {', '.join(direct)} are features: the model may rank people by them."
+        )
+    elif columns.sensitive and not sees_groups(trained.model):
+        limits.append(
+            f"The model does not use {', '.join(columns.sensitive)} for prediction. Other features "
+            "may be proxies for them, so this alone does not make it fair."
+        )
+    if sees_groups(trained.model):
+        limits.append(
+            f"The model needs {', '.join(columns.sensitive)} for prediction and uses them to rank "
+            "people."
+        )
+    if not columns.sensitive:
+        limits.append("No sensitive attributes were named, so its treatment of groups is unknown.")
+    for name, attribute in held.sensitive.items():
+        sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
+        few = [
+            f"{group} ({size})"
+            for group, size in zip(attribute.categories, sizes, strict=True)
+            if size < FEW
+        ]
+        if few:
+            limits.append(
+                f"Few held-out items belong to these groups of {name}: {', '.join(few)}. Their "
+                "numbers are uncertain."
+            )
+    if columns.categories:
+        limits.append(
+            "The model accepts only the categories listed under Data; another category is an error."
+        )
+    limits.append(
+        "The model reproduces the relevance in its training data. If those judgements were unfair, "
+        "so is the model, and no number here shows it."
+    )
+    return limits

@@ -1,0 +1,205 @@
+"""Tables of gaps, metrics, lists and the comparison with another ranking."""
+
+import numpy as np
+import pytest
+
+from equirank import DataError, Ranking, as_ranking_data, audit, evaluate
+from equirank.auditing.tables.gap_tables import detectable_gap
+from equirank.datasets import load_hiring
+
+
+def find(result, attribute, metric):
+    return [
+        row
+        for row in result.tables["gaps"]
+        if (row["attribute"], row["metric"]) == (attribute, metric)
+    ]
+
+
+@pytest.mark.slow
+def test_gaps_are_those_of_evaluate(hiring):
+    names = 'ExposureGap(by="sex", protected="female"), RND(by="age_group"), NDCG@10'
+    expected = evaluate(load_hiring(), names, n_boot=0, n_permutations=0)
+    (gap,) = find(hiring, "sex", "ExposureGap")
+    assert gap["name"] == 'ExposureGap(by="sex", protected="female")'
+    assert gap["group"] == "female"
+    assert gap["value"] == expected.results[0].summary[0]
+    (rnd,) = find(hiring, "age_group", "RND")
+    assert rnd["group"] == ""
+    assert rnd["value"] == expected.results[1].summary[0]
+    assert rnd["low"] < rnd["value"] < rnd["high"]
+    assert rnd["direction"] == "lower"
+    ndcg = next(row for row in hiring.tables["metrics"] if row["metric"] == "NDCG@10")
+    assert ndcg["value"] == expected["NDCG@10"]
+
+
+@pytest.mark.slow
+def test_two_groups_have_one_position_difference_and_three_have_three(hiring):
+    assert [row["group"] for row in find(hiring, "sex", "PositionDifference")] == ["female"]
+    ages = find(hiring, "age_group", "PositionDifference")
+    assert [row["group"] for row in ages] == ["35 to 49", "50 and over", "under 35"]
+    assert {row["direction"] for row in ages} == {"zero"}
+
+
+@pytest.mark.slow
+def test_further_metrics_are_measured_for_every_attribute():
+    result = audit(
+        load_hiring(), metrics=["RND@20", "NDCG@3", 'NDKL(by="sex")'], n_boot=0, n_permutations=0
+    )
+    assert len(find(result, "sex", "RND@20")) == len(find(result, "age_group", "RND@20")) == 1
+    assert len(find(result, "sex", "NDKL")) == 1
+    assert find(result, "age_group", "NDKL") == []
+    assert find(result, "sex x age_group", "RND@20") == []
+    assert "NDCG@3" in result.tables["metrics"]["metric"]
+
+
+@pytest.mark.slow
+def test_without_relevance_only_places_and_exposure(one_list):
+    shorts = set(one_list.tables["gaps"]["metric"])
+    assert shorts == {"PositionDifference", "ExposureGap", "RND"}
+    assert len(one_list.tables["metrics"]) == 0
+
+
+class Told:
+    """What a test and a bootstrap gave."""
+
+    def __init__(self, direction, null, replicates):
+        self.metric = type("Metric", (), {"direction": direction})
+        self.null, self.replicates = np.array(null), np.array(replicates)
+
+
+@pytest.mark.slow
+def test_detectable_gap_by_hand():
+    null, replicates = np.arange(101) / 100, [0.4, 0.6]  # the quantile at 0.95 is 0.95
+    error = np.std(replicates, ddof=1) * np.sqrt(2)
+    found = detectable_gap(Told("lower", null, replicates), 0.95, 2)
+    assert found == pytest.approx(0.95 + 0.8416212 * error)
+    # a ratio that is better the higher it is: draws are turned, and so is the answer
+    found = detectable_gap(Told("higher", -null, replicates), 0.95, 2)
+    assert found == pytest.approx(0.05 - 0.8416212 * error)
+    assert np.isnan(detectable_gap(Told("lower", [np.nan], replicates), 0.95, 2))
+
+
+def test_worst_first_with_the_values_of_evaluate(hiring):
+    rows = [row for row in hiring.tables["queries"] if row["attribute"] == "sex"]
+    size = [abs(row["position_difference"]) / row["size"] for row in rows]
+    assert size == sorted(size, reverse=True)
+    assert len(rows) == 60
+    expected = evaluate(load_hiring(), 'RND(by="sex", protected="female")', n_boot=0)
+    values = dict(zip(expected.qids, expected.results[0].values.value, strict=True))
+    assert all(row["RND"] == values[row["query"]] for row in rows)
+
+
+def test_at_most_500_and_it_is_said():
+    rng = np.random.default_rng(0)
+    result = audit(
+        score=rng.random(2400),
+        query=np.repeat(range(600), 4),
+        sensitive={"g": np.tile(list("aabb"), 600)},
+        n_boot=0,
+        n_permutations=0,
+    )
+    assert len(result.tables["queries"]) == 500
+    assert (result.facts["drilldown_kept"], result.facts["drilldown_total"]) == (500, 600)
+    assert any("500 most unequal of 600 lists" in note["text"] for note in result.notes)
+    assert all(type(query) is int for query in result.tables["queries"]["query"])
+
+
+def test_lists_without_the_group_come_last():
+    result = audit(
+        score=[2, 1, 2, 1],
+        query=["x", "x", "y", "y"],
+        sensitive=list("aaab"),
+        n_boot=0,
+        n_permutations=0,
+    )
+    table = result.tables["queries"]
+    assert table["query"].tolist() == ["y", "x"]
+    assert np.isnan(table["position_difference"][1])
+
+
+QUICK = {"n_boot": 100, "n_permutations": 99}
+
+
+@pytest.fixture(scope="module")
+def changed():
+    data = load_hiring().select(slice(0, 8))
+    other = Ranking.from_scores(data, data.to_original(data.X[:, 1]))
+    return data, other, audit(data, against=other, protected="sex=female", **QUICK)
+
+
+@pytest.mark.slow
+def test_differences_are_those_of_versus(changed):
+    data, other, result = changed
+    names = 'NDCG@10, RND(by="sex", protected="female")'
+    a, b = (evaluate(r, names, n_boot=0, n_permutations=0) for r in (data.ranking(), other))
+    expected = {row["metric"]: row for row in a.versus(b)}
+    table = {(row["attribute"], row["metric"]): row for row in result.tables["comparison"]}
+    for key, name in [
+        (("", "NDCG@10"), "NDCG@10"),
+        (("sex", "RND"), 'RND(by="sex", protected="female")'),
+    ]:
+        for column in ("value", "other", "difference"):
+            assert table[key][column] == pytest.approx(expected[name][column])
+        assert table[key]["low"] < table[key]["difference"] < table[key]["high"]
+        assert table[key]["p_value"] < table[key]["p_holm"] or table[key]["p_holm"] == 1
+    places = table["sex", "PositionDifference"]
+    assert places["group"] == "female"
+    groups = next(row for row in result.tables["groups"] if row["group"] == "female")
+    assert places["value"] == pytest.approx(groups["position_difference"])
+    assert places["difference"] == pytest.approx(places["value"] - places["other"])
+    assert result.facts["against"] == {
+        "title": "the other ranking",
+        "n_rows": data.n_rows,
+        "n_queries": 8,
+        "shared_queries": 8,
+    }
+
+
+@pytest.mark.slow
+def test_the_same_ranking_has_not_changed(changed):
+    data, _, _ = changed
+    table = audit(data, against=data, **QUICK).tables["comparison"]
+    assert (table["difference"] == 0).all()
+    assert (table["p_holm"] == 1).all()
+
+
+@pytest.mark.slow
+def test_only_shared_lists_count(changed):
+    data, _, _ = changed
+    result = audit(data, against=data.select(slice(0, 3)), **QUICK)
+    assert result.facts["against"]["shared_queries"] == 3
+    assert result.tables["comparison"]["n_queries"].max() == 3
+
+
+def test_frames_share_their_columns():
+    given = {"qid": [0, 0, 1, 1], "sex": list("fmfm")}
+    after, before = given | {"score": [1, 2, 1, 2]}, given | {"score": [2, 1, 2, 1]}
+    result = audit(after, against=before, sensitive="sex", protected="sex=f", **QUICK)
+    row = next(r for r in result.tables["comparison"] if r["metric"] == "PositionDifference")
+    assert (row["value"], row["other"], row["difference"]) == (1, -1, 2)
+
+
+def test_one_list_has_no_paired_test():
+    table = audit(
+        score=[1, 2, 3, 4],
+        sensitive=list("abab"),
+        against=as_ranking_data(score=[4, 3, 2, 1], sensitive_features={"sensitive": list("abab")}),
+        **QUICK,
+    ).tables["comparison"]
+    assert np.isnan(table["p_value"]).all()
+    assert not np.isnan(table["difference"]).any()
+
+
+def test_bad_input():
+    data = load_hiring().select(slice(0, 3))
+    sex = as_ranking_data(score=[2, 1], sensitive_features={"sex": ["female", "male"]})
+    with pytest.raises(DataError, match="against must have the attribute 'age_group'"):
+        audit(data, against=sex, **QUICK)
+    with pytest.raises(DataError, match="against must share at least one list"):
+        audit(
+            {"qid": [0, 0], "score": [1, 2], "sex": list("fm")},
+            against={"qid": [1, 1], "score": [1, 2], "sex": list("fm")},
+            sensitive="sex",
+            **QUICK,
+        )

@@ -1,0 +1,137 @@
+"""The model card: what it says, escaped, without a request."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from sample_audit import HOSTILE
+
+from equirank import as_ranking_data, audit, evaluate
+from equirank.core.table import Table
+from equirank.recipes.model_card import ModelCard
+
+pytestmark = pytest.mark.slow
+
+EVIL = HOSTILE["script"]
+
+
+class Text(HTMLParser):
+    """The text outside of scripts and styles, and all elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.text, self.elements, self._skip = "", [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._skip = tag in ("script", "style")
+
+    def handle_endtag(self, tag):
+        self._skip = False
+
+    def handle_data(self, data):
+        self.text += "" if self._skip else data
+
+
+def make(name="boost", groups=("f", "m"), column="age", audited=True):
+    people = [groups[at % 2] for at in range(24)]
+    data = as_ranking_data(
+        y=[at % 3 for at in range(24)],
+        qid=[at // 8 for at in range(24)],
+        score=[float(at * 7 % 24) for at in range(24)],
+        sensitive_features={"sex": people},
+    )
+    ranking = data.ranking()
+    facts = dict.fromkeys(
+        ("rows", "queries", "fitted_rows", "fitted_queries", "held_rows", "held_queries"), 24
+    )
+    facts |= {"how": "25 % of the lists (1 of 4)", "seed": 7, "kept": "It is the one measured."}
+    facts |= {"file": "people.csv", "fingerprint": "abc123", "n_features": 1, "rerank": []}
+    facts |= {"needs": f"1 feature column, {column}", "folder": repr(name), "call": ""}
+    facts |= {"command": f"equirank predict {name}", "library_version": "1.2.3"}
+    facts["feature_names"] = [column]
+    params = {"parameter": ["a", "b"], "of": ["C", "C"], "value": ["1", "2"], "default": ["1", "3"]}
+    return ModelCard(
+        name=name,
+        class_name="RankBoost",
+        summary="Boosted rankers.",
+        facts=facts,
+        params=Table(params | {"same": [True, False]}),
+        columns=Table({"column": [column], "role": ["feature"], "holds": ["numbers"]}),
+        groups=Table(
+            {"attribute": ["sex"] * 2, "group": groups, "entries": [12, 12], "share": [0.5, 0.5]}
+        ),
+        evaluation=evaluate(ranking, "NDCG@3", n_boot=20),
+        by_group={"sex": evaluate(ranking, "NDCG@3", by="sex", n_boot=20)},
+        audit=audit(ranking, n_boot=20, n_permutations=20) if audited else None,
+        limits=["It ends here."],
+    )
+
+
+@pytest.fixture(scope="module")
+def page():
+    return make().to_html()
+
+
+def test_what_it_says(page):
+    text = " ".join(Text(page).text.split())
+    for words in (
+        "RankBoost: Boosted rankers.",
+        "25 % of the lists (1 of 4), seed 7",
+        "It is the one measured.",
+        "b = 2",
+        "abc123",
+        "It ends here.",
+        "model = equirank.load('boost')",
+        "equirank predict boost",
+        "NDCG@3",
+        "higher is better",
+    ):
+        assert words in text
+    assert "a = 1" not in text  # which is the default
+
+
+def test_values_and_intervals_by_group(page):
+    card = make()
+    (whole,) = (row for row in card.evaluation.summary() if row["group"] is None)
+    text = " ".join(Text(page).text.split())
+    assert f"{whole['value']:.3f}" in text
+    assert f"{whole['low']:.3f} to {whole['high']:.3f}" in text
+    for row in card.by_group["sex"].by_group:
+        assert f"{row['value']:.3f}" in text
+    assert card.audit.verdict[1] in text
+
+
+def test_sections_and_links_agree(page):
+    elements = Text(page).elements
+    ids = [attrs["id"] for _, attrs in elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    links = {attrs["href"][1:] for tag, attrs in elements if tag == "a"}
+    assert links <= set(ids)
+    sections = {"model", "quality", "fairness", "data", "parameters", "limits", "loading"}
+    assert sections <= links
+    assert "places-0" in page
+
+
+def test_nothing_is_fetched(page):
+    for tag, attrs in Text(page).elements:
+        assert tag not in ("iframe", "img", "object", "embed")
+        assert "src" not in attrs
+        if tag == "link":
+            assert attrs["href"] == "data:,"
+    assert "default-src 'none'" in page
+
+
+def test_names_are_escaped():
+    page = make(name=EVIL, groups=(EVIL, HOSTILE["quotes"]), column=EVIL).to_html()
+    outside = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    assert EVIL not in outside
+    assert page.count("<script") == make().to_html().count("<script")
+    assert EVIL in Text(page).text
+
+
+def test_without_groups_it_says_that_fairness_was_not_measured():
+    text = Text(make(audited=False).to_html()).text
+    assert "Fairness was not measured" in text
+    assert "By sex" not in text
