@@ -89,14 +89,8 @@ class FairLambdaMART(LambdaTreeRanker):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    best_iteration_ : int
-        Number of trees in use.
-    validation_scores_ : ndarray
-        Metric of the validation lists after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gain of all splits.
+    booster_, best_iteration_, validation_scores_, feature_importances_
+        As in `LambdaMART`.
 
     References
     ----------
