@@ -1,4 +1,4 @@
-"""Distributed: training, evaluation and audits of data that lie in many parts, on Dask."""
+"""Training, evaluation and audits of partitioned data with Dask."""
 
 import lazy_loader as _lazy
 

@@ -1,4 +1,4 @@
-"""Bin edges: found once, from rows of all partitions, for every worker and the single machine."""
+"""Bin edges of features, found from a sample of all partitions and used by all workers."""
 
 import json
 import os
@@ -29,12 +29,12 @@ __all__ = [
 ]
 
 
-#: Parameters of LightGBM that workers do without: they get the bins instead.
+#: Parameters of LightGBM that workers ignore: they receive the bins instead.
 BINNING = (
     *("forcedbins_filename", "max_bin_by_feature"),
     *("bin_construct_sample_cnt", "subsample_for_bin"),
 )
-#: LightGBM takes what is not farther from 0 for 0, and gives it a bin of its own.
+#: Values up to this size are 0 for LightGBM, which has a bin of its own.
 ZERO = 1e-35
 
 
@@ -45,14 +45,14 @@ class Bins:
     Attributes
     ----------
     edges : list of ndarray or None
-        The upper bounds of each feature's bins but the last; empty for a column of categories.
-        None where a file with forced bins was given.
+        The upper bounds of each feature's bins except the last; empty for a column of categories.
+        None if a file with forced bins was given.
     params : dict
-        What LightGBM must be told besides, so that it adds no bin of its own.
+        Further parameters that keep LightGBM from adding bins.
     reference : bytes
-        A data set of LightGBM with these bins and hardly any rows, as the workers get it.
+        A data set of LightGBM with these bins and a few rows, for the workers.
     n_rows : int
-        The number of rows the bins were found from, which LightGBM wants to hear again.
+        Number of rows from which the bins were found; LightGBM needs it again.
     """
 
     edges: list[np.ndarray] | None
@@ -64,7 +64,7 @@ class Bins:
 def sample_rows(
     frame: Any, lists: Lists, n_rows: int, seed: int, at: int, columns: Sequence[int] | None = None
 ) -> np.ndarray:
-    """Draw rows of a partition, in their order, and give all or some features as numbers."""
+    """Return a sample of the rows of a partition, in order, with all or some features."""
     if n_rows < len(frame):
         chosen = generator(seed, 7, at).choice(len(frame), n_rows, replace=False)
         frame = frame.iloc[np.sort(chosen)]
@@ -75,10 +75,10 @@ def sample_rows(
 
 
 def column_edges(values: np.ndarray, n_bins: int) -> np.ndarray:
-    """Cut a column into at most so many bins of about equal numbers of rows.
+    """Return the edges of at most ``n_bins`` bins with about equal numbers of rows.
 
-    An edge lies half way between two values, a value with more rows than a bin's share has a bin
-    of its own, and where there are few values each has one. Missing values are left out.
+    An edge is the midpoint of two values. A value with more rows than the share of a bin has its
+    own bin; if there are few values, each has one. Missing values are ignored.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def column_edges(values: np.ndarray, n_bins: int) -> np.ndarray:
 
 
 def _last_values(count: np.ndarray, n_bins: int) -> np.ndarray:
-    """Return the last value of each bin but the last, filled one after the other."""
+    """Return the last value of each bin except the last; bins are filled one by one."""
     total = np.cumsum(count)
     heavy = np.flatnonzero(count >= total[-1] / n_bins)
     light = np.cumsum(np.where(count >= total[-1] / n_bins, 0, count))
@@ -117,7 +117,7 @@ def _last_values(count: np.ndarray, n_bins: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """What is known of each feature: the lowest and highest number, and whether some are missing.
+    """Minimum and maximum of each feature, and whether values are missing.
 
     ``categorical`` are the columns of categories, which have no edges.
     """
@@ -130,10 +130,10 @@ class Ranges:
     def edges(
         self, samples: Sequence[np.ndarray], columns: Sequence[int], max_bin: int
     ) -> list[tuple[np.ndarray, int]]:
-        """Find the edges of some columns, of which samples are given, and their numbers of bins.
+        """Return the edges of some columns from samples of them, and their numbers of bins.
 
-        LightGBM adds a bin on either side of zero where there are such numbers, and one for missing
-        values. With exactly as many bins allowed it adds none of its own.
+        LightGBM adds a bin on either side of zero if there are such values, and one for missing
+        values. If exactly this number of bins is allowed, it adds no others.
         """
         X = np.concatenate(list(samples))
         found = []
@@ -159,10 +159,10 @@ def make_bins(
     found: Sequence[tuple[np.ndarray, int]] | None,
     complete: bool,
 ) -> Bins:
-    """Bin a sample of rows with LightGBM, by the edges found or by a file with forced bins.
+    """Bin a sample of rows with LightGBM, by the given edges or by a file with forced bins.
 
-    Unless the sample is ``complete`` it gets a row of all lows, one of all highs and one of what is
-    missing, which also decide how LightGBM bins. ``given`` are its parameters, and ``forced`` the
+    Unless the sample is ``complete``, rows of all minima, all maxima and all missing values are
+    added, which also affect the bins of LightGBM. ``given`` are its parameters, ``forced`` is the
     text of the file.
     """
     lightgbm = require("lightgbm", "lightgbm")
@@ -191,12 +191,12 @@ def make_bins(
 
 
 def max_bin_of(given: Mapping[str, Any]) -> int:
-    """Return the most bins of a feature."""
+    """Return the maximum number of bins of a feature."""
     return int(next((given[name] for name in ("max_bin", "max_bins") if name in given), 255))
 
 
 def edges_json(edges: Sequence[np.ndarray] | None) -> str:
-    """Write edges as LightGBM reads them."""
+    """Return edges as JSON in LightGBM's format."""
     return json.dumps(
         [
             {"feature": at, "bin_upper_bound": own.tolist()}

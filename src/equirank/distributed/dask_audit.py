@@ -1,4 +1,4 @@
-"""dask_audit: the audit of a ranking that lies in many parts."""
+"""dask_audit: audit of a ranking in the partitions of a Dask frame."""
 
 from itertools import combinations
 from typing import Any, Literal
@@ -39,19 +39,19 @@ def dask_audit(
     created: str | None = None,
     client: Any = None,
 ) -> AuditResult:
-    """Audit a ranking that lies in many parts, with the result that `audit` gives of the whole.
+    """Audit a ranking in the partitions of a Dask frame, with the same result as `audit`.
 
-    Metrics, permutations and what intervals are made of are computed on the workers, block by
-    block. The tables of prefixes, scores, ties and single lists look at rows, so the columns an
-    audit reads (order, relevance, groups; no features) are brought here: about 200 bytes a row
-    while the tables are made. Ties, missing groups and a single list are treated as in `audit`.
+    Metrics, permutations and the inputs of confidence intervals are computed on the workers, block
+    by block. The tables of prefixes, scores, ties and single lists need rows, so the columns of an
+    audit (order, relevance, groups; no features) are collected: about 200 bytes per row while the
+    tables are made. Ties, missing groups and a single list are treated as in `audit`.
 
     Parameters
     ----------
     data : dask.dataframe.DataFrame or path
-        The rows, or a folder of Parquet files with them.
+        The rows, or a folder of Parquet files.
     query, score, relevance, position, sensitive : str, optional
-        Names of columns as in `audit`; those left out are recognised, False for none.
+        Names of columns as in `audit`; recognised if omitted, False for none.
     protected, k, metrics, cross, ties, n_boot, n_permutations, level, random_state
         As in `audit`.
     against : dask.dataframe.DataFrame or path, optional
@@ -59,7 +59,7 @@ def dask_audit(
     title, against_title, created : str, optional
         As in `audit`.
     client : distributed.Client, optional
-        Where to compute; by default whatever Dask is set to use, such as the current client.
+        Where to compute; by default Dask's current scheduler, such as the current client.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""dask_evaluate: metrics of data that lie in many parts, with the numbers of the whole."""
+"""dask_evaluate: metrics of a ranking in the partitions of a Dask frame."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -26,142 +26,6 @@ __all__ = ["Blocks", "Ties", "crossed_by", "dask_evaluate"]
 Ties = Literal["average", "stable"]
 
 
-def crossed_by(metrics: Iterable[Metric], *more: Any) -> list[tuple[str, ...]]:
-    """List the attributes that are crossed by the metrics, and by what else is given."""
-    keys = [getattr(metric, name, None) for metric in metrics for name in ("by", "control")]
-    return [tuple(key) for key in [*keys, *more] if isinstance(key, (list, tuple))]
-
-
-class Blocks:
-    """The queries of a frame in blocks: those runs that `evaluate` itself works through.
-
-    A block is held by one worker at a time and holds about 260,000 rows, or one longer list: the
-    items of a list cannot be parted.
-
-    Parameters
-    ----------
-    parts : list
-        The partitions, not computed yet.
-    seen : Survey
-        What is known of them.
-    client : Client or None
-        Where to compute; None for whatever Dask is set to use.
-    ties : {"average", "stable"}
-        What equal scores mean.
-    """
-
-    def __init__(self, parts: list[Any], seen: Survey, client: Any, ties: Ties = "average") -> None:
-        self.seen, self.client, self.ties = seen, client, ties
-        self.pieces = list(gathered(parts, seen, run_homes(seen)).values())
-
-    def evaluate(
-        self,
-        metrics: Sequence[Metric],
-        *,
-        by: Any = None,
-        control: Any = None,
-        n_boot: int,
-        n_permutations: int,
-        level: float,
-        random_state: Any,
-    ) -> Evaluation:
-        """Evaluate as `evaluate` does the whole, and with the same result."""
-        delayed = require("dask", "dask").delayed
-        seen, seed = self.seen, as_seed(random_state)
-        options: dict[str, Any] = {
-            "n_boot": n_boot,
-            "n_permutations": n_permutations,
-            "level": level,
-        }
-        measures = Measures.of(metrics, seen.probe, by, control)
-        if len(self.pieces) == 1:
-            task = delayed(_evaluated, pure=False)
-            splits = {"by": by, "control": control, **options, "random_state": seed}
-            whole = task(seen.lists, self.pieces[0], self.ties, list(metrics), splits)
-            found: Evaluation = compute([whole], self.client)[0]
-            return found
-        task = delayed(_measured, pure=False)
-        blocks = compute(
-            [
-                task(
-                    seen.lists,
-                    frames,
-                    self.ties,
-                    measures,
-                    n_permutations,
-                    seed,
-                    Whole(seen.n_rows, seen.n_queries, run.start),
-                )
-                for frames, run in zip(self.pieces, seen.runs(), strict=True)
-            ],
-            self.client,
-        )
-        return evaluate_blocks(measures, blocks, **options, random_state=seed, backend="pandas")
-
-    def gather(self) -> RankingData:
-        """Bring the rows here, without features."""
-        delayed = require("dask", "dask").delayed
-        task = delayed(_narrow, pure=False)
-        found = compute([task(self.seen.lists, frames) for frames in self.pieces], self.client)
-        return _joined(found, self.seen)
-
-
-def _evaluated(
-    lists: Lists, frames: list[Any], ties: Ties, metrics: list[Metric], options: dict[str, Any]
-) -> Evaluation:
-    return evaluate(lists.data(frames).ranking(ties), metrics, **options)
-
-
-def _measured(
-    lists: Lists,
-    frames: list[Any],
-    ties: Ties,
-    measures: Measures,
-    n_permutations: int,
-    seed: int,
-    whole: Whole,
-) -> QueryBlock:
-    ranking = lists.data(frames).ranking(ties)
-    return measure_block(measures, ranking, n_permutations, seed, whole=whole)
-
-
-def _narrow(lists: Lists, frames: list[Any]) -> RankingData:
-    return lists.data(frames)
-
-
-def _joined(blocks: list[RankingData], seen: Survey) -> RankingData:
-    """Put the rows of blocks one behind the other."""
-
-    def column(name: str) -> Any:
-        parts = [getattr(block, name) for block in blocks]
-        return None if parts[0] is None else _frozen(np.concatenate(parts))
-
-    first = blocks[0]
-    whole = replace(
-        first,
-        offsets=_frozen(np.concatenate([[0], np.cumsum(seen.sizes)]).astype(np.int64)),
-        qids=_frozen(seen.qids.copy()),
-        y=column("y"),
-        score=column("score"),
-        position=column("position"),
-        sensitive={
-            name: Attribute(
-                _frozen(np.concatenate([block.sensitive[name].codes for block in blocks])),
-                attribute.categories,
-            )
-            for name, attribute in first.sensitive.items()
-        },
-    )
-    for names, categories in seen.lists.crossings.items():
-        whole.keep_crossing(names, categories)
-    return whole
-
-
-def _frozen(values: np.ndarray) -> np.ndarray:
-    values.setflags(write=False)
-    return values
-
-
 def dask_evaluate(
     data: Any,
     metrics: Any,
@@ -181,27 +45,27 @@ def dask_evaluate(
     random_state: Any = 0,
     client: Any = None,
 ) -> Evaluation:
-    """Evaluate a ranking that lies in many parts, as `evaluate` does one that is at hand.
+    """Evaluate a ranking in the partitions of a Dask frame, with the same result as `evaluate`.
 
-    Values, intervals and p-values are those of the whole: queries are brought together where they
-    lie in several partitions, measured block by block of about 260,000 rows on the workers, and
-    what comes back is one value per query. A single list needs all its rows on one worker. Ties
-    and queries where a metric is undefined are treated as in `evaluate`.
+    The rows of a query in several partitions are brought together. Workers compute the metrics in
+    blocks of about 260,000 rows and return one value per query, so values, intervals and p-values
+    are those of the whole data. A single list needs all its rows on one worker. Ties and queries
+    for which a metric is undefined are treated as in `evaluate`.
 
     Parameters
     ----------
     data : dask.dataframe.DataFrame or path
-        The rows, or a folder of Parquet files with them.
+        The rows, or a folder of Parquet files.
     metrics : metric, string, or a list of them
         As in `evaluate`.
     query, score, relevance, position, cost : str, optional
-        Names of columns, recognised as in `read_csv` where left out; False for none.
+        Names of columns, recognised as in `read_csv` if omitted; False for none.
     sensitive, features : str or list of str, optional
-        The attributes of people, and features for metrics that need them.
+        The sensitive attributes, and features for metrics that need them.
     by, control, n_boot, n_permutations, level, random_state
         As in `evaluate`.
     client : distributed.Client, optional
-        Where to compute; by default whatever Dask is set to use, such as the current client.
+        Where to compute; by default Dask's current scheduler, such as the current client.
 
     Returns
     -------
@@ -256,3 +120,135 @@ def dask_evaluate(
         level=level,
         random_state=random_state,
     )
+
+
+def crossed_by(metrics: Iterable[Metric], *more: Any) -> list[tuple[str, ...]]:
+    """Return the crossed attributes of the metrics and of further keys."""
+    keys = [getattr(metric, name, None) for metric in metrics for name in ("by", "control")]
+    return [tuple(key) for key in [*keys, *more] if isinstance(key, (list, tuple))]
+
+
+class Blocks:
+    """Queries of a frame in the blocks that `evaluate` processes.
+
+    A block has about 260,000 rows, or one longer list, since lists are not divided. One worker
+    holds it at a time.
+
+    Parameters
+    ----------
+    parts : list
+        The delayed partitions.
+    seen : Survey
+        Their summary.
+    client : Client or None
+        Where to compute; None for Dask's current scheduler.
+    ties : {"average", "stable"}
+        How ties are treated.
+    """
+
+    def __init__(self, parts: list[Any], seen: Survey, client: Any, ties: Ties = "average") -> None:
+        self.seen, self.client, self.ties = seen, client, ties
+        self.pieces = list(gathered(parts, seen, run_homes(seen)).values())
+
+    def evaluate(
+        self,
+        metrics: Sequence[Metric],
+        *,
+        by: Any = None,
+        control: Any = None,
+        n_boot: int,
+        n_permutations: int,
+        level: float,
+        random_state: Any,
+    ) -> Evaluation:
+        """Evaluate the ranking, with the same result as `evaluate` on the whole data."""
+        delayed = require("dask", "dask").delayed
+        seen, seed = self.seen, as_seed(random_state)
+        options: dict[str, Any] = {
+            "n_boot": n_boot,
+            "n_permutations": n_permutations,
+            "level": level,
+        }
+        measures = Measures.of(metrics, seen.probe, by, control)
+        if len(self.pieces) == 1:
+            task = delayed(_evaluated, pure=False)
+            splits = {"by": by, "control": control, **options, "random_state": seed}
+            whole = task(seen.lists, self.pieces[0], self.ties, list(metrics), splits)
+            found: Evaluation = compute([whole], self.client)[0]
+            return found
+        task = delayed(_measured, pure=False)
+        blocks = compute(
+            [
+                task(
+                    seen.lists,
+                    frames,
+                    self.ties,
+                    measures,
+                    n_permutations,
+                    seed,
+                    Whole(seen.n_rows, seen.n_queries, run.start),
+                )
+                for frames, run in zip(self.pieces, seen.runs(), strict=True)
+            ],
+            self.client,
+        )
+        return evaluate_blocks(measures, blocks, **options, random_state=seed, backend="pandas")
+
+    def gather(self) -> RankingData:
+        """Collect the rows, without features."""
+        delayed = require("dask", "dask").delayed
+        task = delayed(Lists.data, pure=False)
+        found = compute([task(self.seen.lists, frames) for frames in self.pieces], self.client)
+        return _joined(found, self.seen)
+
+
+def _evaluated(
+    lists: Lists, frames: list[Any], ties: Ties, metrics: list[Metric], options: dict[str, Any]
+) -> Evaluation:
+    return evaluate(lists.data(frames).ranking(ties), metrics, **options)
+
+
+def _measured(
+    lists: Lists,
+    frames: list[Any],
+    ties: Ties,
+    measures: Measures,
+    n_permutations: int,
+    seed: int,
+    whole: Whole,
+) -> QueryBlock:
+    ranking = lists.data(frames).ranking(ties)
+    return measure_block(measures, ranking, n_permutations, seed, whole=whole)
+
+
+def _joined(blocks: list[RankingData], seen: Survey) -> RankingData:
+    """Concatenate the rows of blocks."""
+
+    def column(name: str) -> Any:
+        parts = [getattr(block, name) for block in blocks]
+        return None if parts[0] is None else _frozen(np.concatenate(parts))
+
+    first = blocks[0]
+    whole = replace(
+        first,
+        offsets=_frozen(np.concatenate([[0], np.cumsum(seen.sizes)]).astype(np.int64)),
+        qids=_frozen(seen.qids.copy()),
+        y=column("y"),
+        score=column("score"),
+        position=column("position"),
+        sensitive={
+            name: Attribute(
+                _frozen(np.concatenate([block.sensitive[name].codes for block in blocks])),
+                attribute.categories,
+            )
+            for name, attribute in first.sensitive.items()
+        },
+    )
+    for names, categories in seen.lists.crossings.items():
+        whole.keep_crossing(names, categories)
+    return whole
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    values.setflags(write=False)
+    return values

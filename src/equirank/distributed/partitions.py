@@ -1,4 +1,4 @@
-"""Lists: rows of a pandas frame as RankingData whose groups mean the same in every part."""
+"""Partitions of a Dask frame: roles of columns, and RankingData with the same groups everywhere."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ __all__ = [
 
 @contextmanager
 def in_partition(at: int) -> Iterator[None]:
-    """Name the partition in what is said about its rows."""
+    """Add the number of the partition to errors about its rows."""
     try:
         yield
     except DataError as error:
@@ -38,7 +38,7 @@ def in_partition(at: int) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """How rows become lists: which column is what, and what is known of the whole data.
+    """How rows become lists: roles of columns, and what is known about the whole data.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Lists:
     categories : mapping of str to tuple
         The groups of each attribute in the whole data.
     crossings : mapping of tuple to tuple
-        Those of crossed attributes.
+        The groups of crossed attributes.
     text : mapping of str to list of str
-        The categories of features that hold text.
+        The categories of features that contain text.
     max_grade : float
         The largest relevance of the whole data.
     """
@@ -68,16 +68,16 @@ class Lists:
 
     @property
     def columns(self) -> list[str]:
-        """Name the columns that are read."""
+        """Names of the columns that are read."""
         return [*self.roles.needed, *([] if self.weight is None else [self.weight])]
 
     def queries(self, frame: Any) -> Any:
-        """Return the query of each row, None where there is one list."""
+        """Return the query of each row, or None if all rows are one list."""
         name = self.roles.single.get("query")
         return None if name is None else vector("query", frame[name])
 
     def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
-        """Code each attribute's groups as they are in this frame."""
+        """Return codes and labels of the groups of each attribute in this frame."""
         missing = self.missing_sensitive == "category"
         return {
             name: encode(name, np.asarray(vector(name, frame[name])), missing)
@@ -85,7 +85,7 @@ class Lists:
         }
 
     def data(self, frames: Sequence[Any]) -> RankingData:
-        """Join frames, one behind the other, and sort their rows by query."""
+        """Concatenate frames and sort their rows by query."""
         import pandas as pd
 
         frame = frames[0] if len(frames) == 1 else pd.concat(list(frames), ignore_index=True)
@@ -106,8 +106,8 @@ class Lists:
         )
         sensitive = {}
         for name, (codes, seen) in self.people(frame).items():
-            place = {label: at for at, label in enumerate(self.categories[name])}
-            lookup = np.array([place[label] for label in seen], dtype=np.int32)
+            code = {label: at for at, label in enumerate(self.categories[name])}
+            lookup = np.array([code[label] for label in seen], dtype=np.int32)
             codes = lookup[codes]
             stored = codes if data.rows is None else codes[data.rows]
             stored.setflags(write=False)
@@ -121,7 +121,7 @@ class Lists:
 
 
 def open_frame(data: Any) -> Any:
-    """Return the Dask DataFrame itself, or that of a folder of Parquet files."""
+    """Return the Dask DataFrame, read from a folder of Parquet files if a path is given."""
     frames = require("dask.dataframe", "dask")
     if isinstance(data, (str, os.PathLike)):
         path = os.fspath(data)
@@ -132,16 +132,16 @@ def open_frame(data: Any) -> Any:
         return data
     raise DataError(
         "data must be a Dask DataFrame or a folder of Parquet files, got "
-        f"{type(data).__name__}; dask.dataframe.from_pandas makes one of a frame at hand"
+        f"{type(data).__name__}; dask.dataframe.from_pandas converts a data frame in memory"
     )
 
 
 def roles_of(
     frame: Any, *, sensitive: Any, features: Any = (), weight: Any = None, **single: Any
 ) -> Roles:
-    """Find the column of each role: the one named, else the one recognised as in `read_csv`.
+    """Return the column of each role: the one named, else the one recognised as in `read_csv`.
 
-    Columns that are left, where ``features`` is None, are features as far as they hold numbers.
+    If ``features`` is None, all other numeric columns are features.
     """
     names = [str(name) for name in frame.columns]
     used = [name for name in names if weight is None or name != weight]
@@ -156,12 +156,12 @@ def roles_of(
 
 
 def parts_of(frame: Any, columns: Sequence[str]) -> list[Any]:
-    """Return the partitions of some columns, each a pandas frame that is not there yet."""
+    """Return the partitions of some columns, each a delayed pandas frame."""
     return list(frame[list(dict.fromkeys(columns))].to_delayed())
 
 
 def compute(tasks: Iterable[Any], client: Any) -> list[Any]:
-    """Compute tasks on the client, or on whatever Dask is set to use."""
+    """Compute tasks on the client, or with Dask's current scheduler if it is None."""
     tasks = list(tasks)
     if client is not None:
         return list(client.gather(client.compute(tasks)))
@@ -169,7 +169,7 @@ def compute(tasks: Iterable[Any], client: Any) -> list[Any]:
 
 
 def current_client(client: Any) -> Any:
-    """Return the client, or the current one, or say how to start one."""
+    """Return the client, by default the current one; raise `DataError` if there is none."""
     distributed = require("distributed", "dask")
     if client is not None:
         return client
@@ -177,6 +177,6 @@ def current_client(client: Any) -> Any:
         return distributed.get_client()
     except ValueError:
         raise DataError(
-            "client must be a Dask client where none is current; start one with: "
+            "client must be a Dask client if none is current; start one with: "
             "from distributed import Client; client = Client(n_workers=2, threads_per_worker=1)"
         ) from None

@@ -1,4 +1,4 @@
-"""The survey: one look at every partition, from which the whole is known before it is moved."""
+"""Survey of partitions: queries, groups and ranges of the whole data, and the move of queries."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ __all__ = ["Part", "Survey", "balanced_homes", "gathered", "run_homes", "survey"
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What was seen in one partition."""
+    """Summary of one partition."""
 
     n_rows: int
     qids: np.ndarray
@@ -33,22 +33,22 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What is known of the whole: queries in the order of first appearance, groups, ranges.
+    """Summary of the whole data: queries in order of first appearance, groups, ranges.
 
     Attributes
     ----------
     qids, sizes : ndarray
         Each query and its number of rows.
     members : list of ndarray
-        The queries (as numbers) of each partition, in their order there.
+        The queries (as numbers) of each partition, in its order.
     n_torn : int
-        How many queries lie in more than one partition.
+        Number of queries in more than one partition.
     lists : Lists
-        How rows become lists, with the groups of the whole.
+        How rows become lists, with the groups of the whole data.
     low, high, missing : ndarray
         The range of each feature, and whether it has missing values.
     probe : RankingData
-        One row for each combination of groups, for checks.
+        One row for each combination of groups, for validation.
     """
 
     qids: np.ndarray
@@ -73,13 +73,13 @@ class Survey:
         return int(self.sizes.sum())
 
     def runs(self) -> list[slice]:
-        """Cut the queries into the runs that `evaluate` works through."""
+        """Return the blocks of queries that `evaluate` processes."""
         offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
         return list(RankingData(None, None, offsets, self.qids).query_blocks())
 
 
 def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
-    """Look at one partition; None where it is empty."""
+    """Return the summary of one partition, or None if it is empty."""
     if len(frame) == 0:
         return None
     with in_partition(at):
@@ -107,7 +107,7 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
 
 
 def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
-    """Return the minimum, the maximum and whether values are missing, of each feature."""
+    """Return minimum, maximum (infinite without numbers) and missingness of each feature."""
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
     high = np.fmax.reduce(values, axis=0, initial=-np.inf)
@@ -126,13 +126,13 @@ def survey(
     ranges: bool = False,
     cross: Iterable[Any] = (),
 ) -> Survey:
-    """Look at every partition, once, and put together what is known of the whole."""
+    """Read every partition once, and return the summary of the whole data."""
     delayed = require("dask", "dask").delayed
     seen = delayed(look, pure=False)
     found = compute([seen(part, at, lists, ranges) for at, part in enumerate(parts)], client)
-    there = [part for part in found if part is not None]
-    if not there:
-        raise DataError("data must hold at least one row, got none")
+    parts_with_rows = [part for part in found if part is not None]
+    if not parts_with_rows:
+        raise DataError("data must have at least one row, got none")
     number: dict[Any, int] = {}
     labels: list[np.ndarray] = []
     members: list[np.ndarray] = []
@@ -141,8 +141,8 @@ def survey(
             members.append(np.zeros(0, dtype=np.int64))
             continue
         before = len(number)
-        here = [number.setdefault(label, len(number)) for label in part.qids.tolist()]
-        members.append(np.array(here, dtype=np.int64))
+        numbers = [number.setdefault(label, len(number)) for label in part.qids.tolist()]
+        members.append(np.array(numbers, dtype=np.int64))
         labels.append(part.qids[members[-1] >= before])
     sizes = np.zeros(len(number), dtype=np.int64)
     held = np.zeros(len(number), dtype=np.int64)
@@ -152,8 +152,8 @@ def survey(
             held[queries] += 1
     mixed = len({part.dtype.kind for part in labels}) > 1
     qids = np.concatenate([part.astype(object) for part in labels] if mixed else labels)
-    lists, probe = _known(lists, there, cross)
-    missing = np.any([part.missing for part in there], axis=0)
+    lists, probe = _known(lists, parts_with_rows, cross)
+    missing = np.any([part.missing for part in parts_with_rows], axis=0)
     return Survey(
         qids,
         sizes,
@@ -161,15 +161,15 @@ def survey(
         [0 if part is None else part.n_rows for part in found],
         int((held > 1).sum()),
         lists,
-        np.min([part.low for part in there], axis=0),
-        np.max([part.high for part in there], axis=0),
+        np.min([part.low for part in parts_with_rows], axis=0),
+        np.max([part.high for part in parts_with_rows], axis=0),
         np.asarray(missing, dtype=bool),
         probe,
     )
 
 
 def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists, RankingData]:
-    """Fix the groups of the whole, by way of one row for each combination that occurs."""
+    """Return the lists with the groups of the whole data, and one row per combination of groups."""
     rows = list(dict.fromkeys(row for part in parts for row in part.combinations))
     columns: dict[str, np.ndarray] = {}
     for at, name in enumerate(lists.roles.sensitive):
@@ -211,7 +211,7 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
 
 
 def run_homes(survey: Survey) -> np.ndarray:
-    """Return each query the number of its run, as `evaluate` cuts them."""
+    """Return the number of the block of each query, as `evaluate` forms them."""
     home = np.empty(survey.n_queries, dtype=np.int64)
     for at, run in enumerate(survey.runs()):
         home[run] = at
@@ -219,7 +219,7 @@ def run_homes(survey: Survey) -> np.ndarray:
 
 
 def balanced_homes(sizes: np.ndarray, n_homes: int) -> np.ndarray:
-    """Share queries out in their order, with about equal numbers of rows for each home.
+    """Assign queries to homes in order, with about equal numbers of rows per home.
 
     Examples
     --------
@@ -232,10 +232,10 @@ def balanced_homes(sizes: np.ndarray, n_homes: int) -> np.ndarray:
 
 
 def gathered(parts: list[Any], survey: Survey, home: np.ndarray) -> dict[int, list[Any]]:
-    """Return for each home the lazy pieces of partitions with its queries, in order.
+    """Return the delayed pieces of partitions with the queries of each home, in order.
 
-    A query's rows keep their order, and queries that of their first appearance. A partition all of
-    whose queries have one home is passed on as it is.
+    The rows of a query keep their order, and queries that of their first appearance. A partition
+    whose queries all have one home is passed on unchanged.
     """
     delayed = require("dask", "dask").delayed
     found: dict[int, list[Any]] = {}
@@ -251,7 +251,7 @@ def gathered(parts: list[Any], survey: Survey, home: np.ndarray) -> dict[int, li
 
 
 def take(frame: Any, lists: Lists, wanted: np.ndarray) -> Any:
-    """Keep the rows of some queries, given in the order of the frame's own queries."""
+    """Return the rows of the wanted queries, which are marked in the order of the frame."""
     order, offsets, _ = group_rows(lists.queries(frame), len(frame))
     stored = np.repeat(wanted, np.diff(offsets))
     if order is None:

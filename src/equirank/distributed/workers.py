@@ -1,4 +1,4 @@
-"""Cores: each worker's trees on cores of their own, where the workers fill a machine."""
+"""Workers of a Dask cluster: their cores, ports and connections for LightGBM's network."""
 
 import os
 import socket
@@ -25,7 +25,7 @@ __all__ = [
 
 
 def allowed_cores() -> tuple[int, ...]:
-    """Return the cores this process may use, in order; none where the system does not say."""
+    """Return the sorted cores available to this process; empty if the system does not tell."""
     known = getattr(os, "sched_getaffinity", None)
     return tuple(sorted(known(0))) if known else ()
 
@@ -33,11 +33,11 @@ def allowed_cores() -> tuple[int, ...]:
 def share_cores(
     allowed: Mapping[str, Sequence[int]], threads: Mapping[str, int]
 ) -> dict[str, tuple[int, ...]]:
-    """Share the cores of one machine out among its workers, by their numbers of threads.
+    """Distribute the cores of one machine among its workers, by their numbers of threads.
 
-    Only where the workers have the same cores and fill them exactly: then nobody else is meant to
-    have one. Anywhere else, as in a container that sees more cores than it may use, nobody is bound
-    to a core, and the result is empty. A worker alone on its machine has no need of it.
+    The result is empty, and no worker is bound to cores, unless the workers have the same cores and
+    as many threads as there are cores. A container, for example, may see more cores than it may
+    use. A single worker on its machine is not bound either.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def share_cores(
 def worker_cores(
     client: Any, n_jobs: int | None, hosts: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[int, ...]]:
-    """Return each worker of some hosts the cores its trees keep to, where they fill a machine."""
+    """Return the cores of each worker of these hosts, where `share_cores` binds them."""
     threads = dict(client.nthreads())
     if n_jobs is not None and n_jobs > 0:
         threads = {address: min(n, n_jobs) for address, n in threads.items()}
@@ -76,11 +76,11 @@ def worker_cores(
 
 @contextmanager
 def keep_to(cores: Sequence[int]) -> Iterator[None]:
-    """Keep this thread, and those it starts, to some cores; afterwards they may use all again.
+    """Bind this thread, and those it starts, to some cores, and release them afterwards.
 
-    Two machines of LightGBM that send to each other on one host wake each other all the time. Linux
-    likes to run who is woken where the waker runs, so both would often share a core while another
-    idles.
+    Two LightGBM processes that exchange messages on one host wake each other all the time. Linux
+    tends to run the woken process on the core of the waker, so both would often share a core while
+    another is idle.
     """
     before = allowed_cores()
     if not cores or not set(cores) <= set(before):
@@ -91,13 +91,13 @@ def keep_to(cores: Sequence[int]) -> Iterator[None]:
         yield
     finally:
         for thread in map(int, os.listdir("/proc/self/task")):
-            with suppress(OSError):  # a thread that has ended meanwhile
+            with suppress(OSError):  # the thread has ended
                 if os.sched_getaffinity(thread) == set(cores):
                     os.sched_setaffinity(thread, before)
 
 
 def free_ports(n: int) -> list[int]:
-    """Find so many free ports of this machine, all of them different.
+    """Return n different free ports of this machine.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def free_ports(n: int) -> list[int]:
 
 
 def host_of(address: str) -> str:
-    """Return the host in a worker's address.
+    """Return the host of the address of a worker.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def host_of(address: str) -> str:
 
 
 def hosts_of(workers: Sequence[str]) -> dict[str, list[str]]:
-    """Return the workers of each host; none where one worker needs no network.
+    """Return the workers of each host; empty for a single worker, which needs no network.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def hosts_of(workers: Sequence[str]) -> dict[str, list[str]]:
 
 
 def ports_of(client: Any, workers: Sequence[str], hosts: Mapping[str, list[str]]) -> list[int]:
-    """Find a free port for each worker, different ones where several share a host."""
+    """Return a free port for each worker; workers of one host have different ports."""
     free: dict[str, list[int]] = {}
     for host, several in hosts.items():
         first = several[0]
@@ -152,7 +152,7 @@ def ports_of(client: Any, workers: Sequence[str], hosts: Mapping[str, list[str]]
 
 
 def network_params(addresses: Sequence[str], ports: Sequence[int], rank: int) -> dict[str, Any]:
-    """Return LightGBM's parameters of one machine of the network; none where it is alone.
+    """Return LightGBM's parameters of one machine of the network; empty for a single machine.
 
     Examples
     --------
@@ -172,10 +172,10 @@ def network_params(addresses: Sequence[str], ports: Sequence[int], rank: int) ->
 
 
 def break_connections(ports: Iterable[int]) -> int:
-    """Break this process's connections from or to these ports, and count them.
+    """Break the connections of this process from or to these ports, and return their number.
 
-    A machine whose partner is gone may wait for it for ever, deep in LightGBM. The connection is
-    shut, which wakes a read, and replaced by something that is no socket, so that the next read
+    LightGBM may wait forever for a machine that is gone. The connection is shut down, which ends a
+    blocked read, and its descriptor is replaced by one that is not a socket, so that the next read
     fails and training ends.
     """
     psutil = require("psutil", "dask")

@@ -13,7 +13,15 @@ from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.splits import query_train_test_split
 
-__all__ = ["METRIC", "EarlyStopping", "Watch", "held_out", "metric_value", "one_metric"]
+__all__ = [
+    "METRIC",
+    "EarlyStopping",
+    "Watch",
+    "held_out",
+    "metric_needs",
+    "metric_value",
+    "one_metric",
+]
 
 #: The constraint of a parameter that is one metric.
 METRIC = AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))
@@ -25,6 +33,13 @@ def one_metric(metric: Any) -> Metric:
     if len(found) > 1:
         raise DataError(f"metric must be one metric, got {len(found)}")
     return found[0]
+
+
+def metric_needs(metric: Any, validation: Any) -> frozenset[str]:
+    """Return what a metric requires of the training data if validation data is held out of it."""
+    if validation is None or isinstance(validation, RankingData):
+        return frozenset()
+    return frozenset({"sensitive_features"} if "sensitive" in one_metric(metric).needs else ())
 
 
 def metric_value(metric: Metric, data: RankingData, score: np.ndarray) -> float:

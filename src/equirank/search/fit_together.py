@@ -16,7 +16,7 @@ from ..rankers.neural.network import Net, chosen_device, threads
 from ..rankers.neural.neural_ranker import NeuralRanker
 from ..rankers.neural.training_loop import NOT_FINITE, Batches, Plan, Problem, State, begin, train
 
-__all__ = ["fit_all", "fit_together", "stacks"]
+__all__ = ["fit_all", "fit_together", "stacks", "training_data"]
 
 
 #: Parameters in which rankers of one stack may differ, besides those in the loss (``hyper``).
@@ -86,14 +86,18 @@ def fit_together(
     if len({id(ranker) for ranker in rankers}) < len(rankers):
         raise DataError("rankers must be different objects, got one of them twice")
     given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-    given["query_weight"] = query_weight
-    if isinstance(X, RankingData):
-        refuse_beside(given | {"y": y})
-    data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
-    for error in fit_all(rankers, data):
+    for error in fit_all(rankers, training_data(X, y, query_weight=query_weight, **given)):
         if error is not None:
             raise error
     return list(rankers)
+
+
+def training_data(X: Any, y: Any, **given: Any) -> RankingData:
+    """Return the data of these arguments; X may be a `RankingData`, then nothing else is given."""
+    if isinstance(X, RankingData):
+        refuse_beside(given | {"y": y})
+        return X
+    return as_ranking_data(X, y, **given)
 
 
 def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | None]:

@@ -42,7 +42,7 @@ __all__ = ["FairLambdaMART"]
 #: Number of random orders whose mean is the random baseline of a trade-off path.
 N_RANDOM_ORDERS = 10
 
-#: Initial divisor of the fairness gradient of "swap", when scores are close to each other.
+#: Initial divisor of the fairness gradient in "swap": at first scores are close to each other.
 _INITIAL_DIVISOR = 20.0
 
 
@@ -89,14 +89,8 @@ class FairLambdaMART(LambdaTreeRanker):
 
     Attributes
     ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    best_iteration_ : int
-        Number of trees in use.
-    validation_scores_ : ndarray
-        Metric of the validation lists after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gain of all splits.
+    booster_, best_iteration_, validation_scores_, feature_importances_
+        As in `LambdaMART`.
 
     References
     ----------

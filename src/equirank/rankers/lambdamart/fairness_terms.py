@@ -1,8 +1,8 @@
-"""The fairness part of the gradient: groups, tables of unfairness and target lists of a data set.
+"""Fairness part of the gradient: groups, tables of unfairness and target lists of a data set.
 
-A prefix metric is a sum over cut points of a distance that depends on one group's count there, so
-a table of count by cut holds all of it, normaliser and discount included. Lists of equal shape
-share their table.
+A prefix metric is a sum over cut points of a distance that depends on the count of one group, so a
+table of count by cut describes it, including normaliser and discount. Lists of equal shape share a
+table.
 """
 
 from collections.abc import Callable
@@ -31,10 +31,10 @@ __all__ = ["FAIRNESS", "STRATEGIES", "fairness_part", "no_fairness"]
 FAIRNESS = ("rnd", "rkl", "rrd", "exposure", "treatment")
 STRATEGIES = ("swap", "fair_first", "relevance_first")
 
-#: Tables hold at most so many numbers (256 MiB).
-MOST_NUMBERS = 1 << 25
-#: Divergences of more groups at once take too many sorted lists to normalise.
-MOST_GROUPS = 10
+#: Maximum number of values in all tables (256 MiB).
+MAX_VALUES = 1 << 25
+#: Maximum number of groups of a joint divergence; its normaliser needs many sorted lists.
+MAX_GROUPS = 10
 
 _DISTANCES: dict[str, Callable[..., np.ndarray]] = {
     "rnd": share_distance,
@@ -45,7 +45,7 @@ _DISTANCES: dict[str, Callable[..., np.ndarray]] = {
 
 def no_fairness(n_rows: int, n_queries: int) -> Fairness:
     """Return an empty fairness part, for plain LambdaMART."""
-    nothing, whole = np.zeros(0), np.zeros(0, dtype=np.int64)
+    no_values, no_numbers = np.zeros(0), np.zeros(0, dtype=np.int64)
     return Fairness(
         kind=NO_FAIRNESS,
         joined=SUMMED,
@@ -56,14 +56,14 @@ def no_fairness(n_rows: int, n_queries: int) -> Fairness:
         n_cuts=np.zeros(n_queries, dtype=np.int64),
         start=np.full((n_queries, 1), -1, dtype=np.int64),
         width=np.zeros((n_queries, 1), dtype=np.int64),
-        table=nothing,
-        attention=nothing,
+        table=no_values,
+        attention=no_values,
         slope=np.zeros((n_queries, 1)),
         shift=np.zeros((n_queries, 1)),
         weight=np.zeros((n_queries, 1)),
         targeted=False,
-        target_start=whole,
-        target_class=whole,
+        target_start=no_numbers,
+        target_class=no_numbers,
         target_block=np.zeros(0, dtype=np.int32),
     )
 
@@ -80,9 +80,9 @@ def fairness_part(
     over_groups: str = "mean",
     discount: str = "paper",
 ) -> Fairness:
-    """Prepare what the objective needs to know about groups.
+    """Return the groups, tables and target lists that the objective reads.
 
-    Parameters are those of `FairLambdaMART`.
+    The parameters are those of `FairLambdaMART`.
     """
     attribute = data.attribute(by)
     codes, n_groups = attribute.codes, len(attribute.categories)
@@ -93,11 +93,11 @@ def fairness_part(
     if fairness in ("exposure", "treatment"):
         if strategy != "swap":
             raise DataError(
-                f"strategy must be 'swap' for fairness={fairness!r}: target lists are made for "
-                f"metrics of prefixes, got {strategy!r}"
+                f"strategy must be 'swap' for fairness={fairness!r}: target lists exist for "
+                f"metrics of prefixes only, got {strategy!r}"
             )
-        one = protected is not None or n_groups == 2
-        return _attention_part(data, codes, sizes, str(fairness), cutoff, over_groups, one)
+        columns = 1 if protected is not None or n_groups == 2 else n_groups
+        return _exposure_part(data, codes, sizes, str(fairness), cutoff, over_groups, columns)
     part = _prefix_part(
         data,
         codes,
@@ -117,34 +117,34 @@ def _sizes(codes: np.ndarray, data: RankingData, n_groups: int) -> np.ndarray:
     return np.bincount(cell, minlength=data.n_queries * n_groups).reshape(-1, n_groups)
 
 
-def _attention_part(
+def _exposure_part(
     data: RankingData,
     codes: np.ndarray,
     sizes: np.ndarray,
     fairness: str,
     cutoff: int | None,
     over_groups: str,
-    one: bool,
+    columns: int,
 ) -> Fairness:
+    """Return the part of exposure or treatment, a linear function of the exposure per column."""
     n = np.diff(data.offsets)
     attention = discounts(int(n.max()), "log2", cutoff)
-    drawn = np.concatenate([[0.0], np.cumsum(attention)])[n]
-    columns = 1 if one else sizes.shape[1]
+    total = np.concatenate([[0.0], np.cumsum(attention)])[n]
     size = sizes[:, :columns].astype(np.float64)
     rest = n[:, None] - size
-    good = (size > 0) & (rest > 0)
+    valid = (size > 0) & (rest > 0)
     if fairness == "exposure":
-        slope = 1.0 / np.where(good, size, 1.0) + 1.0 / np.where(good, rest, 1.0)
-        shift = drawn[:, None] / np.where(good, rest, 1.0)
+        slope = 1.0 / np.where(valid, size, 1.0) + 1.0 / np.where(valid, rest, 1.0)
+        shift = total[:, None] / np.where(valid, rest, 1.0)
     else:
         cell = data.query_of_rows() * sizes.shape[1] + codes
         merit = np.bincount(cell, weights=np.asarray(data.y), minlength=sizes.size)
         merit = merit.reshape(sizes.shape)
-        others = merit.sum(axis=1, keepdims=True) - merit
-        merit, others = merit[:, :columns], others[:, :columns]
-        good &= (merit > 0) & (others > 0)
-        slope = others / np.where(good, merit, 1.0)
-        shift = np.broadcast_to(drawn[:, None], slope.shape).copy()
+        rest_merit = merit.sum(axis=1, keepdims=True) - merit
+        merit, rest_merit = merit[:, :columns], rest_merit[:, :columns]
+        valid &= (merit > 0) & (rest_merit > 0)
+        slope = rest_merit / np.where(valid, merit, 1.0)
+        shift = np.broadcast_to(total[:, None], slope.shape).copy()
     return no_fairness(data.n_rows, data.n_queries)._replace(
         kind=EXPOSURE if fairness == "exposure" else TREATMENT,
         joined=LARGEST if over_groups == "worst" else SUMMED,
@@ -155,7 +155,7 @@ def _attention_part(
         attention=np.ascontiguousarray(attention),
         slope=slope,
         shift=shift,
-        weight=_weights(good, over_groups),
+        weight=_weights(valid, over_groups),
     )
 
 
@@ -164,10 +164,10 @@ def _columns(n_groups: int, n_columns: int) -> np.ndarray:
     return np.where(code < n_columns, code, -1)
 
 
-def _weights(good: np.ndarray, over_groups: str) -> np.ndarray:
+def _weights(valid: np.ndarray, over_groups: str) -> np.ndarray:
     if over_groups == "worst":
-        return good.astype(np.float64)
-    return good / np.maximum(good.sum(axis=1, keepdims=True), 1)
+        return valid.astype(np.float64)
+    return valid / np.maximum(valid.sum(axis=1, keepdims=True), 1)
 
 
 def _prefix_part(
@@ -188,18 +188,18 @@ def _prefix_part(
     distance = _DISTANCES[fairness] if isinstance(fairness, str) else _elementwise(fairness)
     exact = fairness not in ("rnd", "rkl")
     n_groups = sizes.shape[1]
-    even = fairness in ("rnd", "rkl") or over_groups == "mean"
-    columns = 1 if only_first or (n_groups == 2 and even) else n_groups
+    symmetric = fairness in ("rnd", "rkl") or over_groups == "mean"
+    columns = 1 if only_first or (n_groups == 2 and symmetric) else n_groups
     both = n_groups == 2 and exact and columns == 1 and not only_first
-    wanted = sizes[:, :columns]
-    good = (wanted > 0) & (wanted < n[:, None]) & (n_cuts > 0)[:, None]
-    make = _Tables(step, discount, distance, exact, both)
+    size = sizes[:, :columns]
+    valid = (size > 0) & (size < n[:, None]) & (n_cuts > 0)[:, None]
+    tables = _Tables(step, discount, distance, exact, both)
     joint = fairness == "rkl" and columns > 2 and over_groups == "mean"
-    if joint and columns <= MOST_GROUPS:
-        start, width = make.joint(n, limit, n_cuts, sizes)
+    if joint and columns <= MAX_GROUPS:
+        start, width = tables.joint(limit, sizes)
     else:
-        share = _weights(good, over_groups)
-        start, width = make.of_columns(n, limit, n_cuts, wanted, good, share)
+        share = _weights(valid, over_groups)
+        start, width = tables.of_columns(n, limit, size, valid, share)
     return no_fairness(data.n_rows, data.n_queries)._replace(
         kind=PREFIXES,
         joined=LARGEST if over_groups == "worst" and columns > 1 else SUMMED,
@@ -210,7 +210,7 @@ def _prefix_part(
         n_cuts=n_cuts.astype(np.int64),
         start=start,
         width=width,
-        table=np.concatenate([np.zeros(0), *make.parts]),
+        table=np.concatenate([np.zeros(0), *tables.parts]),
         slope=np.zeros(start.shape),
         shift=np.zeros(start.shape),
         weight=np.zeros(start.shape),
@@ -218,7 +218,7 @@ def _prefix_part(
 
 
 def _elementwise(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    """Return a compiled function of four numbers as a function of arrays."""
+    """Return a function of arrays, also for a compiled function of four numbers."""
     if not hasattr(function, "py_func"):
         return function
     vectorized = np.vectorize(function, otypes=[np.float64])
@@ -230,7 +230,7 @@ def _elementwise(function: Callable[..., Any]) -> Callable[..., np.ndarray]:
 
 
 class _Tables:
-    """Makes tables of unfairness, one per shape of list, laid out one behind the other."""
+    """Tables of unfairness, one per shape of list, stored consecutively."""
 
     def __init__(
         self,
@@ -246,13 +246,13 @@ class _Tables:
         self.used = 0
 
     def add(self, table: np.ndarray) -> int:
-        """Keep a table and say where it begins."""
+        """Store a table and return its start."""
         begin = self.used
         self.used += table.size
-        if self.used > MOST_NUMBERS:
+        if self.used > MAX_VALUES:
             raise DataError(
                 "cutoff must be given (or step be larger) for lists this long: the tables of "
-                f"unfairness would hold more than {MOST_NUMBERS} numbers"
+                f"unfairness would have more than {MAX_VALUES} values"
             )
         self.parts.append(table.ravel())
         return begin
@@ -266,12 +266,12 @@ class _Tables:
         """Return the distance of each count (column) at each cut (row)."""
         count = np.tile(np.arange(width, dtype=np.float64), len(cut))
         at = np.repeat(cut.astype(np.float64), width)
-        whole, members = np.full(len(at), float(n)), np.full(len(at), float(size))
-        found = self.distance(np.minimum(count, at), at, whole, members)
-        return np.asarray(found, dtype=np.float64).reshape(len(cut), width)
+        n_items, n_members = np.full(len(at), float(n)), np.full(len(at), float(size))
+        values = self.distance(np.minimum(count, at), at, n_items, n_members)
+        return np.asarray(values, dtype=np.float64).reshape(len(cut), width)
 
     def one(self, n: int, size: int, limit: int) -> np.ndarray:
-        """Make the table of one group against the rest, divided by its largest sum."""
+        """Return the table of one group against everyone else, divided by its largest sum."""
         cut, weight = self.cuts(limit)
         table = weight[:, None] * self.grid(n, size, cut, min(int(cut[-1]), size) + 1)
         row = np.arange(len(cut))
@@ -286,24 +286,23 @@ class _Tables:
         self,
         n: np.ndarray,
         limit: np.ndarray,
-        n_cuts: np.ndarray,
-        wanted: np.ndarray,
-        good: np.ndarray,
+        size: np.ndarray,
+        valid: np.ndarray,
         share: np.ndarray,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Make a table for each query and column, equal shapes sharing one."""
-        start = np.full(wanted.shape, -1, dtype=np.int64)
-        width = np.zeros(wanted.shape, dtype=np.int64)
-        query, column = np.nonzero(good)
+        """Make a table for each query and column; equal shapes share one."""
+        start = np.full(size.shape, -1, dtype=np.int64)
+        width = np.zeros(size.shape, dtype=np.int64)
+        query, column = np.nonzero(valid)
         shapes = np.stack(
-            [n[query], limit[query], wanted[query, column], share[query, column]], axis=1
+            [n[query], limit[query], size[query, column], share[query, column]], axis=1
         )
         kinds, inverse = np.unique(shapes, axis=0, return_inverse=True)
         begins, widths = [], []
-        for length, end, size, part in kinds.tolist():
-            table = part * self.one(int(length), int(size), int(end))
+        for length, end, members, part in kinds.tolist():
+            table = part * self.one(int(length), int(members), int(end))
             if self.both:
-                table = self._with_rest(table, part, int(length), int(size), int(end))
+                table = self._with_rest(table, part, int(length), int(members), int(end))
             begins.append(self.add(table))
             widths.append(table.shape[1])
         start[query, column] = np.array(begins, dtype=np.int64)[inverse.ravel()]
@@ -313,16 +312,14 @@ class _Tables:
     def _with_rest(
         self, table: np.ndarray, part: float, n: int, size: int, limit: int
     ) -> np.ndarray:
-        """Average with the table of the other group, as a function of the first one's count."""
+        """Return the mean with the table of the other group, by the count of the first."""
         cut, _ = self.cuts(limit)
         other = part * self.one(n, n - size, limit)
         count = np.clip(cut[:, None] - np.arange(table.shape[1]), 0, other.shape[1] - 1)
         return 0.5 * (table + np.take_along_axis(other, count, axis=1))
 
-    def joint(
-        self, n: np.ndarray, limit: np.ndarray, n_cuts: np.ndarray, sizes: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Make the tables of the divergence of all groups at once: a sum over the groups."""
+    def joint(self, limit: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Make the tables of the joint divergence of all groups: a sum over the groups."""
         start = np.full(sizes.shape, -1, dtype=np.int64)
         width = np.zeros(sizes.shape, dtype=np.int64)
         shapes = np.concatenate([limit[:, None], sizes], axis=1)
@@ -336,12 +333,12 @@ class _Tables:
             same = np.flatnonzero(inverse.ravel() == at)
             worst = self._joint_maximum(size, cut, weight)
             for g in np.flatnonzero(size).tolist():
-                wide = min(int(cut[-1]), int(size[g])) + 1
-                share = np.arange(wide) / cut[:, None]
+                n_counts = min(int(cut[-1]), int(size[g])) + 1
+                share = np.arange(n_counts) / cut[:, None]
                 ratio = np.where(share > 0, share * length / size[g], 1.0)
                 table = weight[:, None] * share * np.log2(ratio)
                 start[same, g] = self.add(table / worst if worst > 0 else 0.0 * table)
-                width[same, g] = wide
+                width[same, g] = n_counts
         return start, width
 
     @staticmethod
@@ -360,7 +357,7 @@ class _Tables:
 
 
 def _with_targets(data: RankingData, part: Fairness, sizes: np.ndarray, strategy: str) -> Fairness:
-    """Add the target lists of strategies 2 and 3."""
+    """Return the part with the target lists of "fair_first" or "relevance_first"."""
     y, query = np.asarray(data.y, dtype=np.float64), data.query_of_rows()
     relevance_first = strategy == "relevance_first"
     by_relevance = np.lexsort((-y, query))

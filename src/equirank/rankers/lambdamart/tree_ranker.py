@@ -80,15 +80,6 @@ class TreeRanker(Ranker):
         Seed of the validation split and of LightGBM's random draws.
     **lightgbm
         Any other parameter of LightGBM.
-
-    Attributes
-    ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    best_iteration_ : int
-        Number of trees in use.
-    validation_scores_ : ndarray
-        Metric of the validation lists after each round.
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
@@ -324,8 +315,12 @@ class TreeRanker(Ranker):
         self.best_iteration_ = best_iteration
         if validation_scores is not None:
             self.validation_scores_ = validation_scores
+        self._store_start()
         self.data_fingerprint_ = fingerprint
         self.is_fitted_ = True
+
+    def _store_start(self) -> None:
+        """Store the fitted model to start from, if there is one."""
 
     def _from_raw(self, value: Value) -> Value:
         """Return ``value`` as a function of the raw output of the booster."""
@@ -542,15 +537,7 @@ class AdditiveTreeRanker(TreeRanker):
             return np.asarray(self.base_.predict(data))[data.caller_rank]
         return np.asarray(self.base_.predict(data.X), dtype=np.float64)
 
-    def finish(
-        self,
-        trees: str,
-        best_iteration: int,
-        validation_scores: np.ndarray | None,
-        fingerprint: str,
-    ) -> None:
-        """Store trees that were grown elsewhere from ``base``, and mark the ranker as fitted."""
-        super().finish(trees, best_iteration, validation_scores, fingerprint)
+    def _store_start(self) -> None:
         if self.base is not None:
             self.base_ = self.base
 

@@ -15,9 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.environment import require
 from ...core.errors import DataError, EquirankWarning, FormatError
-from ...core.metric import Metric
 from ...core.params import (
-    AnyOf,
     Check,
     Choice,
     Flag,
@@ -30,7 +28,7 @@ from ...core.params import (
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ..early_stopping import held_out, one_metric
+from ..early_stopping import METRIC, EarlyStopping, held_out, metric_needs, one_metric
 from .batches import (
     QueryBatches,
     RowBatches,
@@ -56,7 +54,7 @@ def _are_widths(value: Any) -> bool:
 WIDTHS = Check(_are_widths, "a tuple or list of integers >= 1")
 
 
-class NeuralRanker(Ranker):
+class NeuralRanker(EarlyStopping, Ranker):
     """Base of the neural rankers: a network that scores rows, trained by one loop.
 
     A ranker writes ``_loss(net, batch, hyper)``, a pure function of tensors: ``net`` scores rows
@@ -139,22 +137,11 @@ class NeuralRanker(Ranker):
     schedule: Annotated[str, Choice(*SCHEDULES)] = "constant"
     clip: Annotated[float | None, Optional(Number(0.0, open_low=True))] = None
     weight_decay: Annotated[float, Number(0.0)] = 0.0
-    early_stopping: Annotated[int | None, Optional(Integer(1))] = None
-    validation: Annotated[
-        Any,
-        AnyOf(
-            Number(0.0, 1.0, open_low=True, open_high=True),
-            Optional(Instance(RankingData, "a RankingData")),
-        ),
-    ] = None
-    metric: Annotated[
-        Any, AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))
-    ] = "NDCG@10"
+    metric: Annotated[Any, METRIC] = "NDCG@10"
     device: Annotated[str, Choice("cpu", "cuda", "auto")] = "cpu"
     precision: Annotated[str, Choice("float32", "float64", "mixed")] = "float32"
     checkpoint: Annotated[Any, Optional(Instance(cast(type, str | os.PathLike), "a folder"))] = None
     n_jobs: Annotated[int | None, Optional(Integer())] = None
-    random_state: Any = None
 
     # methods of a ranker
 
@@ -192,11 +179,7 @@ class NeuralRanker(Ranker):
 
     def current_needs(self) -> frozenset[str]:
         """Add the needs of the metric if validation lists are taken from the training data."""
-        needs = super().current_needs()
-        if self.validation is None or isinstance(self.validation, RankingData):
-            return needs
-        wanted = one_metric(self.metric).needs
-        return needs | ({"sensitive_features"} if "sensitive" in wanted else frozenset())
+        return super().current_needs() | metric_needs(self.metric, self.validation)
 
     def _fit(self, data: RankingData) -> None:
         seed = self.seed()
