@@ -5,8 +5,9 @@ the reduction, and fairlearn's classifier reduction (logistic regression, releva
 median), whose score is the probability of its randomised decision, all on the same splits; means
 over seeds with 95% confidence intervals (Student's t). ``line`` is the pair accuracy of a mixture
 of the plain ranker with a random order at the same violation: 1/2 + (accuracy - 1/2) x violation /
-plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method is useful only above the line. A random order satisfies the other two constraints
-but not rank equality; there ``--floor`` prints the actual result of mixing.
+plain violation. The line of NDCG is computed likewise, from the NDCG of a random order. A method
+is useful only above the line. A random order satisfies the other two constraints but not rank
+equality; there ``--floor`` prints the actual result of mixing.
 
 ``--floor`` also prints the effect of sampling alone: the largest difference in the test rows of a
 ranker without differences in all rows, and of one without differences in the training rows that is
@@ -102,7 +103,7 @@ def print_floor(data, kind, eps, args):
 
 
 def mixed_with_random(plain, rule, test):
-    """Return violation and pair accuracy of the plain ranker mixed with a random order, per share."""
+    """Return violation and pair accuracy of mixtures with a random order, per share."""
     chance = rule.measure(test, np.zeros(test.n_rows))[1]
     found = np.outer(1 - SHARES, plain[1]) + np.outer(SHARES, chance)
     return np.abs(found).max(axis=1), 0.5 + (plain[0] - 0.5) * (1 - SHARES)

@@ -462,3 +462,10 @@ def test_the_delimiter_counts():
     assert stream.read() == b'"a";"b"\n'
     with pytest.raises(ValueError, match="quote"):
         PlainBytes(io.BytesIO(b'"a";"b"\n'), ",").read()
+
+
+def test_a_quoted_line_end_may_be_split_between_blocks(write, monkeypatch):
+    monkeypatch.setattr(delimited, "_BYTES", 150)
+    for width in range(95, 108):
+        text = f'"qid","id"\n"0","{"x" * width}"\n"0","a\r\n"\n'
+        assert both(write(text), ids="id").ids[-1] == "a\r\n"

@@ -260,10 +260,10 @@ def _not_text(path: str | os.PathLike[str]) -> DataError:
 
 
 class PlainBytes(io.RawIOBase):
-    """A stream that raises ValueError at a NUL byte or a misplaced quote.
+    """A stream that raises ValueError at what pyarrow and the standard library read differently.
 
     A quote must open at the start of a cell, and close before a delimiter, the end of a line or
-    another quote. All CSV readers agree on such files.
+    another quote; there is no NUL byte, and no quoted line end is split between two blocks.
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
@@ -291,6 +291,8 @@ class PlainBytes(io.RawIOBase):
             raise ValueError("a NUL byte")
         if self._last == 34 and not self._open and block[0] not in self._before:
             raise ValueError("a quote closes within a cell")
+        if self._open and self._last == 13 and block[0] == 10:
+            raise ValueError("a quoted line end is split, of which pyarrow loses the second byte")
         if b'"' in block:
             text = np.frombuffer(block, np.uint8)
             quotes = np.flatnonzero(text == 34)
