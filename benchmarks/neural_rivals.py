@@ -59,10 +59,10 @@ def rows_in_python(X, y, protected, omega, some):
         gap = chance[others].mean() - chance[mine].mean()
         total += -(wanted * np.log(chance)).sum() + max(0.0, gap) ** 2
         weight = np.where(mine, -1.0 / mine.sum(), 1.0 / others.sum())
-        pull = chance - wanted
-        pull = pull + 2.0 * max(0.0, gap) * chance * (weight - (chance * weight).sum())
-        slope += features.T @ pull
-    return total, slope
+        grad = chance - wanted
+        grad = grad + 2.0 * max(0.0, gap) * chance * (weight - (chance * weight).sum())
+        total += features.T @ grad
+    return total, total
 
 
 def package_per_iteration(X, y):
