@@ -49,7 +49,7 @@ def ours_per_iteration(X, y, protected, n_epochs=300, **params):
 def rows_in_python(X, y, protected, omega, some):
     """Compute loss and gradient as the formula is often written: the whole list for each row."""
     query = np.zeros(len(y), dtype=int)
-    total, slope = 0.0, np.zeros(X.shape[1])
+    loss, gradient = 0.0, np.zeros(X.shape[1])
     for row in range(some):
         here = np.flatnonzero(query == query[row])
         features, label, score = X[here], y[here], X[here] @ omega
@@ -57,12 +57,12 @@ def rows_in_python(X, y, protected, omega, some):
         chance = np.exp(score) / np.exp(score).sum()
         mine, others = protected[here], ~protected[here]
         gap = chance[others].mean() - chance[mine].mean()
-        total += -(wanted * np.log(chance)).sum() + max(0.0, gap) ** 2
+        loss += -(wanted * np.log(chance)).sum() + max(0.0, gap) ** 2
         weight = np.where(mine, -1.0 / mine.sum(), 1.0 / others.sum())
-        pull = chance - wanted
-        pull = pull + 2.0 * max(0.0, gap) * chance * (weight - (chance * weight).sum())
-        slope += features.T @ pull
-    return total, slope
+        grad = chance - wanted
+        grad = grad + 2.0 * max(0.0, gap) * chance * (weight - (chance * weight).sum())
+        gradient += features.T @ grad
+    return loss, gradient
 
 
 def package_per_iteration(X, y):

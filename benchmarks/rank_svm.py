@@ -81,7 +81,7 @@ def evaluation(n_rows=1_000_000, n_lists=1000):
     data = made(n_rows, n_lists)
     rng = np.random.default_rng(1)
     w = 0.5 * rng.normal(size=data.n_features)
-    pull = rng.normal(size=n_rows)
+    grad = rng.normal(size=n_rows)
     print(f"{n_rows:,} rows x {data.n_features}, {n_lists:,} lists, {THREADS} thread(s)")
     for loss in ("squared_hinge", "hinge"):
         run = Evaluation(data, loss=loss)
@@ -93,7 +93,7 @@ def evaluation(n_rows=1_000_000, n_lists=1000):
 
         cold = best(lambda run=run: run.cold(w))
         whole = best(fit, 3) / len(path)
-        products = best(lambda: (data.X @ w, data.X.T @ pull))
+        products = best(lambda: (data.X @ w, data.X.T @ grad))
         print(
             f"  {loss}: {whole / products:.2f}x the two matrix-vector products during a fit "
             f"({len(path)} evaluations), {cold / products:.2f}x at a random point, rows unsorted"

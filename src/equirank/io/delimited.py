@@ -260,15 +260,16 @@ def _not_text(path: str | os.PathLike[str]) -> DataError:
 
 
 class PlainBytes(io.RawIOBase):
-    """A stream that raises ValueError at a NUL byte or a misplaced quote.
+    """A stream that ends at what pyarrow and the standard library read differently.
 
     A quote must open at the start of a cell, and close before a delimiter, the end of a line or
-    another quote. All CSV readers agree on such files.
+    another quote; there is no NUL byte, and no quoted line end is split between two blocks. The
+    first violation is stored in ``problem`` (raising from a thread of pyarrow can block it).
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
         super().__init__()
-        self._stream, self._open = stream, False
+        self._stream, self._open, self.problem = stream, False, ""
         self._before = np.frombuffer((delimiter + '\r\n"').encode(), np.uint8)
         self._last = 10  # the byte before the block; initially a line end
 
@@ -277,20 +278,20 @@ class PlainBytes(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Read and check at most ``size`` bytes."""
-        block = self._stream.read(size)
-        self._check(block)
-        return block
+        """Read and check at most ``size`` bytes; return none after a problem."""
+        block = b"" if self.problem else self._stream.read(size)
+        self.problem = self.problem or self._check(block)
+        return b"" if self.problem else block
 
-    def _check(self, block: bytes) -> None:
+    def _check(self, block: bytes) -> str:
         if not block:
-            if self._open:
-                raise ValueError("the text ends within quotes")
-            return
+            return "the text ends within quotes" if self._open else ""
         if b"\0" in block:
-            raise ValueError("a NUL byte")
+            return "a NUL byte"
         if self._last == 34 and not self._open and block[0] not in self._before:
-            raise ValueError("a quote closes within a cell")
+            return "a quote closes within a cell"
+        if self._open and self._last == 13 and block[0] == 10:
+            return "a quoted line end is split, of which pyarrow loses the second byte"
         if b'"' in block:
             text = np.frombuffer(block, np.uint8)
             quotes = np.flatnonzero(text == 34)
@@ -300,9 +301,10 @@ class PlainBytes(io.RawIOBase):
                 before[0] = self._last
             after = text[closings[closings + 1 < len(text)] + 1]
             if not (np.isin(before, self._before).all() and np.isin(after, self._before).all()):
-                raise ValueError("a quote within a cell")
+                return "a quote within a cell"
             self._open ^= len(quotes) % 2 == 1
         self._last = block[-1]
+        return ""
 
 
 class _ArrowChunk:
@@ -358,8 +360,9 @@ def _gather_fast(
     string = require("pyarrow", "data").string()
     try:
         with open_bytes(path) as stream:
+            checked = PlainBytes(stream, delimiter)
             batches = arrow.open_csv(
-                PlainBytes(stream, delimiter),
+                checked,
                 arrow.ReadOptions(
                     use_threads=False,
                     block_size=_BYTES,
@@ -377,6 +380,6 @@ def _gather_fast(
             )
             for batch in batches:
                 rows.add(_ArrowChunk(batch, indices))
+            return not checked.problem
     except ValueError:
         return False
-    return True
