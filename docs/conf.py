@@ -1,9 +1,12 @@
 """How the documentation is built: ``make docs``."""
 
+import logging
 import sys
 from pathlib import Path
 
 import equirank
+
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # one line per index otherwise
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
