@@ -32,38 +32,39 @@ def expected():
     )
 
 
-def forms():
-    import pandas
-    import polars
-    import pyarrow
+FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+FORMS = ["mapping", "table", *FRAMES, "named", "arrays"]
 
+
+def frame(library, columns):
+    return getattr(pytest.importorskip(library), FRAMES[library])(columns)
+
+
+def given_as(form):
     named = {"sensitive": ["sex", "age"]}
-    yield "mapping", COLUMNS, named
-    yield "table", Table(COLUMNS), named
-    yield "pandas", pandas.DataFrame(COLUMNS), named
-    yield "polars", polars.DataFrame(COLUMNS), named
-    yield "pyarrow", pyarrow.table(COLUMNS), named
-    other = {"q": COLUMNS["qid"], "s": COLUMNS["score"], "r": COLUMNS["relevance"], **PEOPLE}
-    yield "named", pandas.DataFrame(other), named | {"query": "q", "score": "s", "relevance": "r"}
-    arrays = {"query": COLUMNS["qid"], "score": COLUMNS["score"]}
-    yield "arrays", None, arrays | {"relevance": COLUMNS["relevance"], "sensitive": PEOPLE}
-
-
-FORMS = {name: (data, named) for name, data, named in forms()}
+    if form == "arrays":
+        arrays = {"query": COLUMNS["qid"], "score": COLUMNS["score"]}
+        return None, arrays | {"relevance": COLUMNS["relevance"], "sensitive": PEOPLE}
+    if form == "named":
+        other = {"q": COLUMNS["qid"], "s": COLUMNS["score"], "r": COLUMNS["relevance"], **PEOPLE}
+        return frame("pandas", other), named | {"query": "q", "score": "s", "relevance": "r"}
+    if form in FRAMES:
+        return frame(form, COLUMNS), named
+    return Table(COLUMNS) if form == "table" else COLUMNS, named
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_same(form, expected):
-    data, named = FORMS[form]
+    data, named = given_as(form)
     assert audit(data, **named, **QUICK) == expected
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("library", FRAMES)
 def test_tables_go_back_to_the_library_of_the_input(library):
-    data, named = FORMS[library]
-    frame = audit(data, **named, n_boot=0, n_permutations=0).tables["groups"].to_frame()
-    assert type(frame).__module__.split(".")[0] == library
+    data, named = given_as(library)
+    table = audit(data, **named, n_boot=0, n_permutations=0).tables["groups"].to_frame()
+    assert type(table).__module__.split(".")[0] == library
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def test_text_has_the_verdict_the_groups_and_how_to_get_the_page(people):
 def test_the_page_and_the_json_are_written(people, tmp_path):
     page, told = tmp_path / "report.html", tmp_path / "told.json"
     done = run(people, *SEX, "--out", page, "--json", told)
-    assert done.exit_code == 0
+    assert done.exit_code == 0, done.output
     assert page.read_text() == PAGE
     assert f"Full report: {page}" in done.stdout
     assert AuditResult.from_json(told).facts["title"] == "people.csv"
@@ -142,7 +142,7 @@ def test_rules_that_hold_end_with_1_and_the_page_is_still_written(people, tmp_pa
     page = tmp_path / "report.html"
     rules = ["--fail-on", "ExposureGap>=0", "--fail-on", "NDCG@10>5"]
     done = run(people, *SEX, "--out", page, *rules)
-    assert done.exit_code == 1
+    assert done.exit_code == 1, done.output
     (line,) = done.stderr.splitlines()
     assert line.startswith("equirank: --fail-on holds: ExposureGap>=0: value of sex is 0.")
     assert page.exists()

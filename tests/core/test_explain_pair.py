@@ -4,8 +4,6 @@ from itertools import permutations
 from typing import ClassVar
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
@@ -226,7 +224,8 @@ def test_rows_are_the_callers_whatever_holds_them():
     assert value_of(model.explain_pair(sp.csr_matrix(X), 2, 6)) == pytest.approx(wanted)
     part = data.select([0])  # rows 0, 2, 4, ... of the whole
     assert value_of(model.explain_pair(part, 1, 3)) == pytest.approx(wanted)
-    for kind in (pd.DataFrame, pl.DataFrame):
+    for library in ("pandas", "polars"):
+        kind = pytest.importorskip(library).DataFrame
         frame = kind(dict(zip(names, X.T, strict=True)))
         by_name = Curved().fit(frame, np.arange(12))
         explanation = by_name.explain_pair(frame, 2, 6)

@@ -9,7 +9,6 @@ import stat
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from reference_ranker import GroupRidgeRanker, RidgeRanker, SwapTopReranker
 
@@ -106,6 +105,8 @@ def test_what_the_file_says(folder):
 
 
 def test_groups_seen_and_feature_names_are_kept(tmp_path):
+    import pandas as pd
+
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     model = GroupRidgeRanker(penalty=0.5).fit(frame, Y, qid=QID, sensitive_features=list("fm" * 6))
     model.save(tmp_path / "model")
@@ -390,6 +391,8 @@ def test_a_model_may_be_saved_into_the_current_folder_by_a_bare_name(tmp_path, m
 
 @pytest.mark.parametrize("version", range(1, saving.FORMAT_VERSION + 1))
 def test_a_model_of_every_format_version_is_stored_and_predicts_as_it_did(version, tmp_path):
+    import pandas as pd
+
     stored = STORED / f"v{version}"
     shutil.copytree(stored, tmp_path / "model")
     assert json.loads((stored / "model.json").read_text())["format_version"] == version

@@ -4,8 +4,6 @@ from dataclasses import FrozenInstanceError
 from itertools import pairwise, permutations, product
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -319,6 +317,9 @@ def test_a_selection_keeps_the_callers_row_numbers():
 
 
 def test_frames_come_back_in_the_callers_library():
+    import pandas as pd
+    import polars as pl
+
     known = as_ranking_data(None, qid=pl.Series(["a", "a"]))
     frame = Ranking.from_scores(known, [1, 2]).to_frame()
     assert isinstance(frame, pl.DataFrame)

@@ -3,8 +3,6 @@
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import sklearn
 from reference_ranker import GroupRidgeRanker, RidgeRanker
@@ -28,11 +26,18 @@ GROUPS = {
     "1-D": (SEX, None),
     "list": (SEX.tolist(), None),
     "column": (SEX[:, None], None),
-    "pandas": (pd.DataFrame({"sex": SEX, "race": RACE}), "sex"),
-    "polars": (pl.DataFrame({"sex": SEX, "race": RACE}), "sex"),
+    "pandas": (lambda: frame("pandas", {"sex": SEX, "race": RACE}), "sex"),
+    "polars": (lambda: frame("polars", {"sex": SEX, "race": RACE}), "sex"),
     "2-D": (np.stack([SEX, RACE], axis=1), "sensitive_0"),
-    "pandas, odd index": (pd.DataFrame({"sex": SEX}, index=np.arange(N)[::-1]), "sex"),
+    "pandas, odd index": (
+        lambda: frame("pandas", {"sex": SEX}, index=np.arange(N)[::-1]),
+        "sex",
+    ),
 }
+
+
+def frame(library, columns, **options):
+    return pytest.importorskip(library).DataFrame(columns, **options)
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +139,7 @@ def test_one_relevance_metric(metric):
 @pytest.mark.parametrize("kind", GROUPS)
 def test_one_fairness_metric_with_groups_of_every_shape(kind):
     people, by = GROUPS[kind]
+    people = people() if callable(people) else people
     metric = RND(step=3, by=by)
     result = validate(params={"sensitive_features": people}, scoring=metric.scorer())
     expected = by_hand(RidgeRanker(), RND(step=3), people=SEX)
@@ -142,7 +148,7 @@ def test_one_fairness_metric_with_groups_of_every_shape(kind):
 
 
 def test_crossed_groups_in_a_search():
-    people, _ = GROUPS["pandas"]
+    people = GROUPS["pandas"][0]()
     search = GridSearchCV(
         RidgeRanker(),
         {"penalty": [0.1, 1e4]},
@@ -178,7 +184,7 @@ def test_two_metrics_in_a_search_over_a_pipeline():
         refit="good",
         error_score="raise",
     )
-    search.fit(X, Y, qid=QID, sensitive_features=pd.DataFrame({"sex": SEX}))
+    search.fit(X, Y, qid=QID, sensitive_features=frame("pandas", {"sex": SEX}))
     assert (search.cv_results_["mean_test_fair"] < 0).all()
     assert (search.cv_results_["mean_test_good"] > 0).all()
     assert not search.best_estimator_[-1].saw_groups_

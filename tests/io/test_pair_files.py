@@ -3,8 +3,6 @@
 import gzip
 
 import numpy as np
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 import equirank
@@ -66,6 +64,8 @@ def test_names_are_looked_up(write):
 
 
 def test_parquet_gives_the_same(tmp_path):
+    import pyarrow.parquet
+
     table = {
         "first": [0, 2, 1, 1],
         "second": [1, 1, 0, 0],
@@ -133,6 +133,8 @@ def test_bad_files(write, text, given, message):
 
 
 def test_bad_parquet_names_the_row_of_a_later_chunk(tmp_path, monkeypatch):
+    import pyarrow.parquet
+
     monkeypatch.setattr(pair_files, "_ROWS", 2)
     path = tmp_path / "pairs.parquet"
     table = {"a": [0, 1, 2, 3, 4], "b": [1, 2, 3, 4, 4]}
@@ -142,6 +144,8 @@ def test_bad_parquet_names_the_row_of_a_later_chunk(tmp_path, monkeypatch):
 
 
 def test_bad_parquet_names_the_row(tmp_path):
+    import pyarrow.parquet
+
     path = tmp_path / "pairs.parquet"
     pyarrow.parquet.write_table(pyarrow.table({"a": [0, 1], "b": [1, None]}), path)
     with pytest.raises(DataError, match=r"pairs\.parquet, row 1: second .* got a missing cell"):

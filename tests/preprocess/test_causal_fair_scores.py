@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -94,6 +93,7 @@ def test_new_people_are_scored_by_the_equations_of_fit():
 
 
 def test_every_kind_of_table_gives_the_same():
+    import pandas as pd
     import polars as pl
 
     X, _ = planted()

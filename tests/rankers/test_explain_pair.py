@@ -1,7 +1,6 @@
 """What each family of rankers says of a pair: stumps, linear models, trees, networks, wrappers."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from equirank import DataError, as_ranking_data
@@ -97,6 +96,8 @@ def test_a_linear_policy_has_its_terms_and_a_network_its_game():
 
 @pytest.mark.slow
 def test_cost_sensitive_stumps():
+    import pandas as pd
+
     full, y = np.nan_to_num(X), Y > 1
     model = CostSensitiveAdaBoost(n_estimators=15).fit(full, y)
     score = model.decision_function(full)
@@ -135,6 +136,8 @@ def test_linear_trees_have_no_shap_values_and_take_the_game():
 
 
 def test_categories_are_shown_by_their_names():
+    import pandas as pd
+
     frame = pd.DataFrame(
         {"city": np.where(SEX == "f", "Rome", "Bonn"), "age": np.nan_to_num(X[:, 0])}
     )

@@ -3,7 +3,6 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -340,6 +339,8 @@ def test_drawn_pairs_stand_for_all():
 
 @pytest.mark.parametrize("kind", [RankBoost, RankBoostPlus])
 def test_explicit_preferences_give_the_model_of_their_grades(kind):
+    import pandas as pd
+
     X, y, _, _, _ = sample(9)
     pairs = np.array(all_pairs(y, np.zeros(len(y))))
     turned = pairs.copy()
@@ -485,6 +486,8 @@ def test_the_recorded_error_with_signed_block_costs():
 
 
 def test_the_ensemble_reads_as_a_table():
+    import pandas as pd
+
     X = np.array([[0.0, 5.0], [1.0, 1.0], [2.0, 4.0], [3.0, 0.0], [4.0, 2.0]])
     frame = pd.DataFrame(X, columns=["age", "debt"])
     model = RankBoost(3, max_bins=None).fit(frame, [1, 2, 0, 3, 2])

@@ -1,8 +1,6 @@
 """FairLambdaMART as users meet it."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
 
@@ -241,14 +239,14 @@ def test_columns_of_text_are_categories(library):
     city = rng.choice(["Bonn", "Rome", "Oslo", "Lima"], size=600)
     y = np.isin(city, ["Rome", "Lima"]) * 1.0
     columns = {"noise": rng.normal(size=600), "city": [None, *city[1:]]}
-    frame = pd.DataFrame(columns) if library == "pandas" else pl.DataFrame(columns)
+    kind = pytest.importorskip(library).DataFrame
+    frame = kind(columns)
     qid = np.repeat(np.arange(20), 30)
     ranker = LambdaMART(**SMALL).fit(frame, y, qid=qid)
     assert ranker.categories_ == {"city": ["Bonn", "Lima", "Oslo", "Rome"]}
     assert ranker.score(frame, y, qid=qid) > 0.99
     assert "cat_threshold" in ranker.booster_.model_to_string()
-    unseen = {"noise": [0.0, 0.0], "city": ["Rome", "Paris"]}
-    unseen = pd.DataFrame(unseen) if library == "pandas" else pl.DataFrame(unseen)
+    unseen = kind({"noise": [0.0, 0.0], "city": ["Rome", "Paris"]})
     assert np.isfinite(ranker.predict(unseen)).all()
 
 

@@ -1,0 +1,68 @@
+"""Skip tests and docstring examples that need an optional package which is not installed."""
+
+import doctest
+import importlib.util
+import re
+
+import pytest
+
+# The packages of the extras in pyproject.toml, by the names they are imported by.
+OPTIONAL = {
+    *("altair", "bm25s", "cvxpy", "dask", "distributed", "jinja2", "lightgbm", "onnx"),
+    *("onnxruntime", "pandas", "playwright", "polars", "pooch", "psutil", "pyarrow"),
+    *("safetensors", "skops", "torch", "vl_convert"),
+}
+
+
+def installed(name):
+    """Return whether a package is installed; a folder of that name on the path does not count."""
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.origin is not None
+
+
+# Looked up once: a test may hide a package, and its failures must not become skips.
+MISSING = {name for name in OPTIONAL if not installed(name)}
+MESSAGE = re.compile(
+    r"No module named '(\w+)"
+    r"|(\w+)[\w.]* is not installed; it comes with"
+    r"|(pyarrow), and none is installed"
+)
+
+
+def message_of(error):
+    """Return the message of the error that ended a test."""
+    error = getattr(error, "failures", [error])[0]  # a docstring: its first failure
+    if isinstance(error, doctest.DocTestFailure):
+        return error.got
+    if isinstance(error, doctest.UnexpectedException):
+        error = error.exc_info[1]
+    if isinstance(error, pytest.fail.Exception):  # pytest.warns replaces the error inside it
+        error = error.__context__ or error
+    return str(error)
+
+
+def skip_if_missing(report, message, line=None):
+    """Turn a failed report into a skip if the message names a package that is not installed."""
+    names = ["".join(groups) for groups in MESSAGE.findall(message)]
+    name = next((name for name in names if name in MISSING), None)
+    if name is not None:
+        report.outcome = "skipped"
+        report.longrepr = (str(report.fspath), line, f"Skipped: {name} is not installed")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Skip a test that ends for lack of a package."""
+    report = yield
+    if report.failed and MISSING:
+        skip_if_missing(report, message_of(call.excinfo.value), item.location[1])
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """Skip a module that cannot be imported for lack of a package."""
+    report = yield
+    if report.failed and MISSING:
+        skip_if_missing(report, report.longreprtext)
+    return report
