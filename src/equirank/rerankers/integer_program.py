@@ -50,7 +50,7 @@ class Program:
 
     def row(self, columns: Any, values: Any, *, low: float = -np.inf, high: float = np.inf) -> None:
         """Add a row."""
-        self._columns.append(np.asarray(columns, dtype=np.int64).ravel())
+        self._columns.append(np.asarray(columns, dtype=np.int32).ravel())
         self._values.append(np.asarray(values, dtype=np.float64).ravel())
         self._low.append(low)
         self._high.append(high)
@@ -63,11 +63,12 @@ class Program:
         cost = np.zeros(self._size)
         np.add.at(cost, np.asarray(columns), -np.asarray(gain, dtype=np.float64))
         lengths = [len(part) for part in self._columns]
+        # SciPy up to 1.14 passes the indices to HiGHS as they are, and HiGHS reads 32 bits.
         matrix = csr_array(
             (
                 np.concatenate([*self._values, np.zeros(0)]),
-                np.concatenate([*self._columns, np.zeros(0, dtype=np.int64)]),
-                np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]),
+                np.concatenate([*self._columns, np.zeros(0, dtype=np.int32)]),
+                np.cumsum([0, *lengths], dtype=np.int32),
             ),
             shape=(len(lengths), self._size),
         )
