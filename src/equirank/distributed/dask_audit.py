@@ -1,5 +1,6 @@
 """dask_audit: the audit of a ranking that lies in many parts."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -19,11 +20,11 @@ __all__ = ["dask_audit"]
 def dask_audit(
     data: Any,
     *,
-    query: Any = None,
-    score: Any = None,
-    relevance: Any = None,
-    position: Any = None,
-    sensitive: Any = None,
+    query: str | Literal[False] | None = None,
+    score: str | Literal[False] | None = None,
+    relevance: str | Literal[False] | None = None,
+    position: str | Literal[False] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,

@@ -88,6 +88,21 @@ class Watch:
         return self.patience is not None and at - self.best >= self.patience
 
 
+#: Constraint of the parameter ``validation``.
+VALIDATION = AnyOf(
+    Number(0.0, 1.0, open_low=True, open_high=True),
+    Optional(Instance(RankingData, "a RankingData")),
+)
+
+
+def validation_needs(validation: Any, metric: Any) -> frozenset[str]:
+    """Return what the metric needs if validation lists are taken from the training data."""
+    if validation is None or isinstance(validation, RankingData):
+        return frozenset()
+    wanted = one_metric(metric).needs
+    return frozenset({"sensitive_features"} if "sensitive" in wanted else ())
+
+
 class EarlyStopping(Declared):
     """Mixin of rankers that compute a metric on validation data after each round.
 
@@ -101,13 +116,7 @@ class EarlyStopping(Declared):
     """
 
     early_stopping: Annotated[int | None, Optional(Integer(1))] = None
-    validation: Annotated[
-        Any,
-        AnyOf(
-            Number(0.0, 1.0, open_low=True, open_high=True),
-            Optional(Instance(RankingData, "a RankingData")),
-        ),
-    ] = None
+    validation: Annotated[Any, VALIDATION] = None
     random_state: Any = None
 
     def _split_validation(self, data: RankingData, metric: Any) -> tuple[RankingData, Watch | None]:

@@ -15,7 +15,7 @@ from ...core.pair_cost import warn_uneven_costs
 from ...core.params import Choice, Flag, Integer, Number, Optional
 from ...kernels.metric_loops import separable_sums
 from ...kernels.pair_factors import best_first
-from ..early_stopping import METRIC, EarlyStopping, Watch, one_metric
+from ..early_stopping import METRIC, EarlyStopping, Watch, validation_needs
 from ..feature_bins import Workers, bin_features
 from ..preferences import PairRanker
 from ..training_pairs import CostRule, PairOptions, PairWeights, Stump, cost_rule
@@ -229,11 +229,7 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
 
     def current_needs(self) -> frozenset[str]:
         """Add what the metric needs if validation data is held out of the training data."""
-        needs = super().current_needs()
-        if self.validation is None or isinstance(self.validation, RankingData):
-            return needs
-        wanted = one_metric(self.metric).needs
-        return needs | ({"sensitive_features"} if "sensitive" in wanted else frozenset())
+        return super().current_needs() | validation_needs(self.validation, self.metric)
 
     def _fit(self, data: RankingData) -> None:
         warn_uneven_costs(type(self).__name__, data.cost)

@@ -87,17 +87,6 @@ class FairLambdaMART(LambdaTreeRanker):
         Metric of the validation lists; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha)
         unfairness.
 
-    Attributes
-    ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    best_iteration_ : int
-        Number of trees in use.
-    validation_scores_ : ndarray
-        Metric of the validation lists after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gain of all splits.
-
     References
     ----------
     Burges, From RankNet to LambdaRank to LambdaMART: an overview, MSR-TR-2010-82.

@@ -89,6 +89,8 @@ class TreeRanker(Ranker):
         Number of trees in use.
     validation_scores_ : ndarray
         Metric of the validation lists after each round.
+    feature_importances_ : ndarray
+        Share of each feature in the gain of all splits.
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})

@@ -30,7 +30,7 @@ from ...core.params import (
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
-from ..early_stopping import held_out, one_metric
+from ..early_stopping import VALIDATION, held_out, one_metric, validation_needs
 from .batches import (
     QueryBatches,
     RowBatches,
@@ -140,13 +140,7 @@ class NeuralRanker(Ranker):
     clip: Annotated[float | None, Optional(Number(0.0, open_low=True))] = None
     weight_decay: Annotated[float, Number(0.0)] = 0.0
     early_stopping: Annotated[int | None, Optional(Integer(1))] = None
-    validation: Annotated[
-        Any,
-        AnyOf(
-            Number(0.0, 1.0, open_low=True, open_high=True),
-            Optional(Instance(RankingData, "a RankingData")),
-        ),
-    ] = None
+    validation: Annotated[Any, VALIDATION] = None
     metric: Annotated[
         Any, AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))
     ] = "NDCG@10"
@@ -192,11 +186,7 @@ class NeuralRanker(Ranker):
 
     def current_needs(self) -> frozenset[str]:
         """Add the needs of the metric if validation lists are taken from the training data."""
-        needs = super().current_needs()
-        if self.validation is None or isinstance(self.validation, RankingData):
-            return needs
-        wanted = one_metric(self.metric).needs
-        return needs | ({"sensitive_features"} if "sensitive" in wanted else frozenset())
+        return super().current_needs() | validation_needs(self.validation, self.metric)
 
     def _fit(self, data: RankingData) -> None:
         seed = self.seed()
