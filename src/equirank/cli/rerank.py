@@ -143,10 +143,7 @@ def rerank(
         str | None, typer.Option("--id", metavar=options.COLUMN, help="Column of the items' ids.")
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT.csv", help="Output file of the new order: CSV or TSV; .gz may follow."
-        ),
+        str | None, typer.Option(metavar="OUT.csv", help="New order as CSV or TSV; .gz may follow.")
     ] = None,
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Cutoff: only the top k are shown.")
@@ -185,10 +182,7 @@ def rerank(
         typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
     report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT.html", help="Write an audit that compares the order before and after."
-        ),
+        str | None, typer.Option(metavar="OUT.html", help="Write an audit of before and after.")
     ] = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,

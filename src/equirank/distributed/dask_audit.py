@@ -78,7 +78,7 @@ def dask_audit(
     '4 entries in one list were audited by sex.'
     """
     wanted = parse_wanted(metrics)
-    columns = {"query": query, "score": score, "relevance": relevance}
+    columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
     blocks = _blocks(data, columns, wanted, cross, ties, client)
     ranking = blocks.gather().ranking(ties)

@@ -254,7 +254,7 @@ def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 64
     Returns
     -------
     altair.Chart
-        Two points per group; a circle left of its diamond means less exposure than merit.
+        As of `exposure`, with merit in place of people.
     """
     attribute, rows = attribute_rows(result, "exposure_merit", attribute)
     words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}

@@ -13,7 +13,16 @@ from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.splits import query_train_test_split
 
-__all__ = ["METRIC", "EarlyStopping", "Watch", "held_out", "metric_value", "one_metric"]
+__all__ = [
+    "METRIC",
+    "VALIDATION",
+    "EarlyStopping",
+    "Watch",
+    "held_out",
+    "metric_value",
+    "one_metric",
+    "validation_needs",
+]
 
 #: The constraint of a parameter that is one metric.
 METRIC = AnyOf(Instance(str, "a metric's name"), Instance(Metric, "a metric"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData, as_given_data
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.params import check_params
@@ -86,10 +86,7 @@ def fit_together(
     if len({id(ranker) for ranker in rankers}) < len(rankers):
         raise DataError("rankers must be different objects, got one of them twice")
     given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-    given["query_weight"] = query_weight
-    if isinstance(X, RankingData):
-        refuse_beside(given | {"y": y})
-    data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
+    data = as_given_data(X, y, query_weight=query_weight, **given)
     for error in fit_all(rankers, data):
         if error is not None:
             raise error

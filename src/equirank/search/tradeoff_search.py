@@ -11,7 +11,7 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData, as_given_data
 from ..core.declared import Declared
 from ..core.errors import DataError, EquirankWarning
 from ..core.params import Flag, Instance, Number, check_params
@@ -135,10 +135,7 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
         given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-        given["query_weight"] = query_weight
-        if isinstance(X, RankingData):
-            refuse_beside(given | {"y": y})
-        data = X if isinstance(X, RankingData) else as_ranking_data(X, y, **given)
+        data = as_given_data(X, y, query_weight=query_weight, **given)
         points = grid_points(self.param_grid)
         runs = []
         for train, test in self._splits(data):

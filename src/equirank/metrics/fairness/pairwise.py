@@ -18,6 +18,7 @@ __all__ = [
     "CrossGroupAUC",
     "GroupPairwiseAccuracy",
     "PairCounts",
+    "cells_by_query",
     "count_pairs",
     "pairwise_accuracy_matrix",
 ]

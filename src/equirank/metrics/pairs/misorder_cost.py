@@ -19,6 +19,7 @@ __all__ = [
     "PairList",
     "as_pair_cost",
     "blocks",
+    "check_pair_values",
     "item_costs",
     "terms",
 ]

@@ -263,7 +263,7 @@ def smoothness(positions: Any, n: int) -> Smoothness:
     Returns
     -------
     Smoothness
-        With ``ks`` and ``wasserstein``.
+        The two distances, ``ks`` and ``wasserstein``.
 
     References
     ----------

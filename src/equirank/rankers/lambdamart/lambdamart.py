@@ -93,8 +93,9 @@ class LambdaMART(LambdaTreeRanker):
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import LambdaMART
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> LambdaMART(n_estimators=20, n_jobs=1).fit(data).score(data) > 0.7
-    True
+    >>> ranker = LambdaMART(n_estimators=20, n_jobs=1).fit(data)
+    >>> ranker.score(data) > 0.7, ranker.best_iteration_
+    (True, 20)
     """
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "n_jobs": 1}

@@ -90,7 +90,7 @@ class McRank(TreeRanker):
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import McRank
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> model = McRank(n_estimators=10, n_jobs=1).fit(data)
+    >>> model = McRank(method="ordinal", n_estimators=10, n_jobs=1).fit(data)
     >>> model.score(data) > 0.7, model.grades_
     (True, array([0., 1., 2., 3., 4.]))
     """

@@ -203,14 +203,14 @@ class RegressionRanker(Pointwise):
 
     Examples
     --------
-    >>> from sklearn.ensemble import RandomForestRegressor
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import RegressionRanker
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> RegressionRanker().fit(data).coef_.shape == (data.n_features,)
+    True
+    >>> from sklearn.ensemble import RandomForestRegressor
     >>> forest = RandomForestRegressor(20, min_samples_leaf=5, random_state=0)
     >>> RegressionRanker(forest).fit(data).score(data) > 0.8
-    True
-    >>> RegressionRanker().fit(data).coef_.shape == (data.n_features,)
     True
     """
 
