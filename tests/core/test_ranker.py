@@ -301,7 +301,7 @@ def test_a_bad_number_of_draws_is_refused(n_draws):
 
 
 def test_a_deterministic_ranker_has_no_draws():
-    with pytest.raises(DataError, match="n_draws must be None: RidgeRanker is deterministic"):
+    with pytest.raises(DataError, match=r"n_draws of RidgeRanker\.rank must be None, got"):
         RidgeRanker().fit(X, Y).rank(X, n_draws=2)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import options
 from .console import (
     CommandError,
     JsonOption,
@@ -18,19 +19,6 @@ from .console import (
     show_table,
     write_json,
     writing,
-)
-from .options import (
-    BootOption,
-    FileArgument,
-    FormatOption,
-    LevelOption,
-    MissingRelevanceOption,
-    PositionOption,
-    QueryOption,
-    RelevanceOption,
-    ScoreOption,
-    SensitiveOption,
-    TiesOption,
 )
 
 if TYPE_CHECKING:
@@ -45,16 +33,16 @@ MOST_GROUPS = 20
 
 # Long, since every option is a parameter.
 def audit(
-    file: FileArgument,
-    query: QueryOption = None,
-    score: ScoreOption = None,
-    relevance: RelevanceOption = None,
-    sensitive: SensitiveOption = None,
+    file: options.FileArgument,
+    query: options.QueryOption = None,
+    score: options.ScoreOption = None,
+    relevance: options.RelevanceOption = None,
+    sensitive: options.SensitiveOption = None,
     k: Annotated[
         str | None,
         typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
-    position: PositionOption = None,
+    position: options.PositionOption = None,
     protected: Annotated[
         list[str] | None,
         typer.Option(
@@ -80,14 +68,14 @@ def audit(
         list[str] | None,
         typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
     ] = None,
-    n_boot: BootOption = 1000,
-    level: LevelOption = 0.95,
+    n_boot: options.BootOption = 1000,
+    level: options.LevelOption = 0.95,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed; the same seed produces the same report.")
     ] = 0,
-    ties: TiesOption = "average",
-    missing_relevance: MissingRelevanceOption = "error",
-    file_format: FormatOption = None,
+    ties: options.TiesOption = "average",
+    missing_relevance: options.MissingRelevanceOption = "error",
+    file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
@@ -154,13 +142,9 @@ def _check_out(out: str | None, inputs: list[str]) -> None:
     """Raise if the report cannot be written or would replace the data."""
     if out is None:
         return
-    folder = os.path.dirname(os.path.abspath(out))
-    if not os.path.isdir(folder):
-        raise CommandError(f"{out}: cannot be written: folder {folder} not found")
-    if os.path.isdir(out):
-        raise CommandError(f"{out}: cannot be written: it is a folder")
-    if any(os.path.realpath(out) == os.path.realpath(each) for each in inputs):
-        raise CommandError(f"{out}: cannot be written: it is the audited file")
+    from ..io.files import check_writable
+
+    check_writable(out, inputs)
     require_report_extra()
 
 

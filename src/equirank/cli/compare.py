@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import (
-    CommandError,
-    JsonOption,
-    counted,
-    errors_in_one_line,
-    printable,
-    require_report_extra,
-    show_table,
-    write_json,
-    writing,
-)
+from . import console
 from .options import ConfigArgument, LevelOption
 
 if TYPE_CHECKING:
@@ -42,10 +32,7 @@ CELLS = "cells"
 def compare(
     config: ConfigArgument,
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FOLDER", help="Write report.html, results.csv and other files there."
-        ),
+        str | None, typer.Option(metavar="FOLDER", help="Folder for report.html, results.csv etc.")
     ] = None,
     store: Annotated[
         str | None,
@@ -67,7 +54,7 @@ def compare(
     ] = None,
     n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
     level: LevelOption = 0.95,
-    json: JsonOption = None,
+    json: console.JsonOption = None,
 ) -> None:
     """Compare the models of a configuration on the same folds, with paired tests.
 
@@ -78,7 +65,7 @@ def compare(
     The exit code is 0 if at least one model finished, 1 if all failed, and 2 for bad input.
     """
     failed = False
-    with errors_in_one_line():
+    with console.errors_in_one_line():
         from ..recipes.config import read_config
 
         settings = read_config(config)
@@ -91,15 +78,18 @@ def compare(
             _announce(settings, data, columns.notes)
         result = _compare(settings, data, n_jobs, store, fresh, n_draws, level)
         if out is not None:
-            with writing(out):
+            with console.writing(out):
                 result.save(out, baseline=name)
         if json is not None:
-            write_json(json, _document(settings, data, result, name))
+            console.write_json(json, _document(settings, data, result, name))
         if json != "-":
             _show(result, name, out)
         failed = len(result.first_errors()) == len(result.methods)
         for method, error in result.first_errors().items():
-            typer.echo(f"equirank: {printable(method)} failed: {printable(error)}", err=True)
+            typer.echo(
+                f"equirank: {console.printable(method)} failed: {console.printable(error)}",
+                err=True,
+            )
     if failed:
         raise typer.Exit(1)
 
@@ -109,8 +99,8 @@ def _check_out(out: str | None) -> None:
     if out is None:
         return
     if os.path.exists(out) and not os.path.isdir(out):
-        raise CommandError(f"--out must be a folder, got the file {out}")
-    require_report_extra()
+        raise console.CommandError(f"--out must be a folder, got the file {out}")
+    console.require_report_extra()
 
 
 def _compare(
@@ -127,7 +117,9 @@ def _compare(
     from ..recipes.fit_recipe import default_metrics
 
     if n_jobs == 0:
-        raise CommandError("--n-jobs must be a number of workers or -1 for all cores, got 0")
+        raise console.CommandError(
+            "--n-jobs must be a number of workers or -1 for all cores, got 0"
+        )
     split = settings.split
     cv: Any = split.test if split.test is not None else split.folds or FOLDS
     try:
@@ -145,15 +137,16 @@ def _compare(
             level=level,
         )
     except DataError as error:
-        raise CommandError(f"{settings.file}: {error}") from None
+        raise console.CommandError(f"{settings.file}: {error}") from None
 
 
 def _announce(settings: "Config", data: "RankingData", notes: Any) -> None:
     """Print what will be compared."""
-    typer.echo(f"{printable(settings.data.path)}: {counted(data)}, {data.n_features} features")
-    typer.echo(f"comparing {', '.join(printable(model.name) for model in settings.models)}")
+    path = console.printable(settings.data.path)
+    typer.echo(f"{path}: {console.counted(data)}, {data.n_features} features")
+    typer.echo(f"comparing {', '.join(console.printable(model.name) for model in settings.models)}")
     for note in notes:
-        typer.echo(f"note: {printable(note)}")
+        typer.echo(f"note: {console.printable(note)}")
 
 
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
@@ -188,18 +181,18 @@ def _show(result: "Comparison", baseline: str, out: str | None) -> None:
     from ..comparison.comparison_page import verdict
     from ..core.table import Table
 
-    show_table(result.wide(), f"Held-out values, by {result.unit}")
+    console.show_table(result.wide(), f"Held-out values, by {result.unit}")
     tests = result.versus(baseline)
     if len(tests):
         p = "p_t_holm" if result.unit == "folds" else "p_random_holm"
         columns = {name: tests[name] for name in ("method", "metric", "difference", "low", "high")}
         columns |= {"p (Holm)": tests[p], "n": tests["n"]}
-        show_table(Table(columns), f"Compared with {printable(baseline)}")
+        console.show_table(Table(columns), f"Compared with {console.printable(baseline)}")
     typer.echo()
     for sentence in verdict(result):
-        typer.echo(f"- {printable(sentence)}")
+        typer.echo(f"- {console.printable(sentence)}")
     if out is None:
         typer.echo("\nFor the full report with charts, add --out FOLDER")
     else:
         report = os.path.join(os.path.abspath(out), "report.html")
-        typer.echo(f"\nFull report: {printable(report)}")
+        typer.echo(f"\nFull report: {console.printable(report)}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from . import options
 from .console import (
     JsonOption,
     counted,
@@ -19,20 +20,6 @@ from .console import (
     show_summary,
     show_table,
     write_json,
-)
-from .options import (
-    COLUMN,
-    BootOption,
-    FileArgument,
-    FormatOption,
-    LevelOption,
-    MissingRelevanceOption,
-    PositionOption,
-    QueryOption,
-    RelevanceOption,
-    ScoreOption,
-    SensitiveOption,
-    TiesOption,
 )
 
 if TYPE_CHECKING:
@@ -56,15 +43,17 @@ def _complete_metrics(incomplete: str) -> list[str]:
 
 # Long, since every option is a parameter.
 def evaluate(
-    file: FileArgument,
-    query: QueryOption = None,
-    score: ScoreOption = None,
-    position: PositionOption = None,
-    relevance: RelevanceOption = None,
-    sensitive: SensitiveOption = None,
+    file: options.FileArgument,
+    query: options.QueryOption = None,
+    score: options.ScoreOption = None,
+    position: options.PositionOption = None,
+    relevance: options.RelevanceOption = None,
+    sensitive: options.SensitiveOption = None,
     cost: Annotated[
         str | None,
-        typer.Option(metavar=COLUMN, help="Column with the cost of a mistake about the item."),
+        typer.Option(
+            metavar=options.COLUMN, help="Column with the cost of a mistake about the item."
+        ),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -78,26 +67,28 @@ def evaluate(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=COLUMN,
+            metavar=options.COLUMN,
             help="Split additive metrics by this column; repeat it to cross columns.",
         ),
     ] = None,
     control: Annotated[
         list[str] | None,
-        typer.Option(metavar=COLUMN, help="Repeat the split within the groups of this column."),
+        typer.Option(
+            metavar=options.COLUMN, help="Repeat the split within the groups of this column."
+        ),
     ] = None,
-    n_boot: BootOption = 1000,
-    level: LevelOption = 0.95,
+    n_boot: options.BootOption = 1000,
+    level: options.LevelOption = 0.95,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed; the same seed produces the same intervals.")
     ] = 0,
-    ties: TiesOption = "average",
+    ties: options.TiesOption = "average",
     missing_sensitive: Annotated[
         Literal["error", "category"],
         typer.Option(help="A missing group is an error, or a separate group."),
     ] = "error",
-    missing_relevance: MissingRelevanceOption = "error",
-    file_format: FormatOption = None,
+    missing_relevance: options.MissingRelevanceOption = "error",
+    file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
     """Measure the quality and fairness of the rankings in a file.

@@ -65,10 +65,7 @@ def reproduce(
     ] = None,
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Folder of results; by default build/reproductions/NAME."
-        ),
+        Path | None, typer.Option(metavar="FOLDER", help="By default build/reproductions/NAME.")
     ] = None,
     draw: Annotated[
         Path | None,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from . import options
 from .console import (
     CommandError,
     JsonOption,
@@ -19,15 +20,6 @@ from .console import (
     printable,
     show_table,
     write_json,
-)
-from .options import (
-    COLUMN,
-    FORMATS,
-    FormatOption,
-    PositionOption,
-    QueryOption,
-    ScoreOption,
-    SensitiveOption,
 )
 
 if TYPE_CHECKING:
@@ -121,7 +113,7 @@ def rerank(
         str | None,
         typer.Argument(
             metavar="FILE",
-            help=FORMATS,
+            help=options.FORMATS,
             show_default=False,
         ),
     ] = None,
@@ -139,22 +131,19 @@ def rerank(
             "--list", help="List the methods: guarantee, required data, price and options."
         ),
     ] = False,
-    query: QueryOption = None,
-    score: ScoreOption = None,
-    position: PositionOption = None,
+    query: options.QueryOption = None,
+    score: options.ScoreOption = None,
+    position: options.PositionOption = None,
     relevance: Annotated[
         str | None,
-        typer.Option(metavar=COLUMN, help="Column of relevance, for the loss in NDCG."),
+        typer.Option(metavar=options.COLUMN, help="Column of relevance, for the loss in NDCG."),
     ] = None,
-    sensitive: SensitiveOption = None,
+    sensitive: options.SensitiveOption = None,
     item: Annotated[
-        str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' ids.")
+        str | None, typer.Option("--id", metavar=options.COLUMN, help="Column of the items' ids.")
     ] = None,
     out: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT.csv", help="Output file of the new order: CSV or TSV; .gz may follow."
-        ),
+        str | None, typer.Option(metavar="OUT.csv", help="New order as CSV or TSV; .gz may follow.")
     ] = None,
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Cutoff: only the top k are shown.")
@@ -176,7 +165,7 @@ def rerank(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            metavar=COLUMN,
+            metavar=options.COLUMN,
             help="The attribute, if there are several; repeat it to cross attributes.",
         ),
     ] = None,
@@ -193,12 +182,9 @@ def rerank(
         typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
     report: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT.html", help="Write an audit that compares the order before and after."
-        ),
+        str | None, typer.Option(metavar="OUT.html", help="Write an audit of before and after.")
     ] = None,
-    file_format: FormatOption = None,
+    file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
     """Re-rank the lists in a file so that a stated guarantee holds, and report the price.

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import (
-    CommandError,
-    JsonOption,
-    counted,
-    errors_in_one_line,
-    printable,
-    show_summary,
-    show_table,
-    write_json,
-    writing,
-)
+from . import console
 from .options import BootOption, ConfigArgument
 
 if TYPE_CHECKING:
@@ -48,7 +38,7 @@ def train(
         typer.Option(metavar="NAME", help="One of the [[models]]; by default the first."),
     ] = None,
     n_boot: BootOption = 1000,
-    json: JsonOption = None,
+    json: console.JsonOption = None,
 ) -> None:
     """Train a model, evaluate it on held-out data, and save it with a model card.
 
@@ -59,7 +49,7 @@ def train(
     The folder contains the model for equirank.load, metrics.json, card.html and a copy of the
     configuration. An earlier model is replaced at the end; any other existing folder is an error.
     """
-    with errors_in_one_line():
+    with console.errors_in_one_line():
         from ..recipes.config import read_config
         from ..recipes.fit_recipe import train_model
 
@@ -74,7 +64,7 @@ def train(
         page, why = _page(settings, entry, data, columns, trained, out, n_boot)
         _save(settings, columns, trained, out, document, page)
         if json is not None:
-            write_json(json, document)
+            console.write_json(json, document)
         if json != "-":
             _show(trained, out, why)
 
@@ -85,7 +75,9 @@ def _check_out(out: str) -> None:
         kind = "a folder without a model" if os.path.isdir(out) else "a file"
         empty = os.path.isdir(out) and not os.listdir(out)
         if not empty:
-            raise CommandError(f"--out must be a new folder or that of a model, got {kind}: {out}")
+            raise console.CommandError(
+                f"--out must be a new folder or that of a model, got {kind}: {out}"
+            )
 
 
 def _save(
@@ -100,7 +92,7 @@ def _save(
 
     files = {METRICS: document + "\n", "config.toml": settings.text}
     files |= {} if page is None else {CARD: page}
-    with writing(out):
+    with console.writing(out):
         if os.path.isdir(out) and not os.listdir(out):
             os.rmdir(out)
         save(trained.model, out, extra={"columns": columns.to_dict()}, files=files)
@@ -166,26 +158,27 @@ def _announce(
     requested: str | None,
 ) -> None:
     """Print what will be trained."""
-    typer.echo(f"{printable(settings.data.path)}: {counted(data)}, {data.n_features} features")
+    path = console.printable(settings.data.path)
+    typer.echo(f"{path}: {console.counted(data)}, {data.n_features} features")
     steps = "".join(f", re-ranked with {step['class']}" for step in entry.rerank)
-    typer.echo(f"training {printable(entry.name)}: {entry.class_name}{steps}")
-    others = [repr(printable(each.name)) for each in settings.models if each is not entry]
+    typer.echo(f"training {console.printable(entry.name)}: {entry.class_name}{steps}")
+    others = [repr(console.printable(each.name)) for each in settings.models if each is not entry]
     if others and requested is None:
         typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
     for note in columns.notes:
-        typer.echo(f"note: {printable(note)}")
+        typer.echo(f"note: {console.printable(note)}")
 
 
 def _show(trained: "Trained", out: str, why: str) -> None:
     """Print the held-out tables and the paths of the files."""
-    show_summary(trained.evaluation, f"Held out: {trained.how}")
+    console.show_summary(trained.evaluation, f"Held out: {trained.how}")
     for name, each in trained.by_group.items():
-        show_table(each.by_group, f"By {printable(name)}")
+        console.show_table(each.by_group, f"By {console.printable(name)}")
     for note in trained.evaluation.notes:
-        typer.echo(f"note: {printable(note)}")
-    typer.echo(f"\nmodel: {printable(os.path.abspath(out))}")
+        typer.echo(f"note: {console.printable(note)}")
+    typer.echo(f"\nmodel: {console.printable(os.path.abspath(out))}")
     if why:
-        typer.echo(f"note: no model card: {printable(why)}")
+        typer.echo(f"note: no model card: {console.printable(why)}")
     else:
-        typer.echo(f"model card: {printable(os.path.join(os.path.abspath(out), CARD))}")
+        typer.echo(f"model card: {console.printable(os.path.join(os.path.abspath(out), CARD))}")
     typer.echo(f"next: equirank predict {shlex.quote(out)} FILE --out scores.csv")

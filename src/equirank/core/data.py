@@ -16,7 +16,14 @@ from .labels import encode, group_rows, query_weights
 if TYPE_CHECKING:
     from .ranking import Ranking
 
-__all__ = ["Attribute", "RankingData", "as_ranking_data", "as_scored_data", "refuse_beside"]
+__all__ = [
+    "Attribute",
+    "RankingData",
+    "as_given_data",
+    "as_ranking_data",
+    "as_scored_data",
+    "refuse_beside",
+]
 
 
 #: Rows worked on at once: few enough to stay in cache, many enough for NumPy to be fast.
@@ -474,6 +481,14 @@ def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
     for name, value in given.items():
         if value is not None:
             raise DataError(f"{name} must be None beside a {what}, which brings its own")
+
+
+def as_given_data(X: Any, y: Any = None, **given: Any) -> RankingData:
+    """Return X if it is a RankingData, beside which nothing is given; else `as_ranking_data`."""
+    if isinstance(X, RankingData):
+        refuse_beside(given | {"y": y})
+        return X
+    return as_ranking_data(X, y, **given)
 
 
 def as_scored_data(

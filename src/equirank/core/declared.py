@@ -46,7 +46,8 @@ class Declared:
     A constructor written by hand stays in use, in its class and in the subclasses.
 
     Descriptions are inherited as well: a parameter that the docstring of the class does not
-    describe takes the text of the nearest base class that does, or of `SHARED_PARAMETERS`.
+    describe takes the text of the nearest base class that does, or of `SHARED_PARAMETERS`. A class
+    that lists no fitted attributes takes the list of the nearest base class.
 
     Attributes
     ----------
@@ -177,5 +178,9 @@ def complete_docstring(cls: type) -> str | None:
     ]
     entries = [known[name] for name in dict.fromkeys([*names, *parameters(doc)]) if name in known]
     sections = docstring_sections(doc)
-    sections = {"": sections.pop(""), "Parameters": []} | sections
+    fitted: list[str] = []
+    for each in reversed(cls.__mro__[1:]):
+        found = docstring_sections(each.__dict__.get("__doc__")).get("Attributes", [])
+        fitted = found if found and found[0].partition(" : ")[0].endswith("_") else fitted
+    sections = {"": sections.pop(""), "Parameters": [], "Attributes": fitted} | sections
     return join_sections(sections | {"Parameters": entries})

@@ -1,4 +1,4 @@
-"""Sections and parameters of numpydoc docstrings, and parameters that classes inherit."""
+"""Sections of numpydoc docstrings, and the parameters and references that classes inherit."""
 
 import re
 from inspect import cleandoc
@@ -45,7 +45,7 @@ def parameters(docstring: str | None) -> dict[str, str]:
 
 
 def inherit_parameters(cls: type, without: tuple[str, ...] = ()) -> None:
-    """Add the parameters that base classes document, and the class does not, to its docstring."""
+    """Add what only base classes document, parameters and references, to a docstring."""
     if not cls.__doc__:
         return
     inherited: dict[str, str] = {}
@@ -54,5 +54,12 @@ def inherit_parameters(cls: type, without: tuple[str, ...] = ()) -> None:
     own = parameters(cls.__doc__)
     entries = own | {name: text for name, text in inherited.items() if name not in (*own, *without)}
     sections = docstring_sections(cls.__doc__)
-    sections = {"": sections.pop(""), "Parameters": []} | sections
+    examples = {"Examples": sections.pop("Examples", [])}
+    for base in reversed(cls.__mro__[1:]) if "References" not in sections else ():
+        sections |= {
+            title: lines
+            for title, lines in docstring_sections(base.__doc__).items()
+            if title == "References"
+        }
+    sections = {"": sections.pop(""), "Parameters": []} | sections | examples
     cls.__doc__ = join_sections(sections | {"Parameters": list(entries.values())})

@@ -139,11 +139,16 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         data = self._prediction_data(X, y, qid, sensitive_features)
         if n_draws is not None:
             if not hasattr(self, "_draw"):
-                raise DataError(f"n_draws must be None: {type(self).__name__} is deterministic")
+                name = type(self).__name__
+                raise DataError(f"n_draws of {name}.rank must be None, got {n_draws!r}")
             check_params("rank", {"n_draws": n_draws}, {"n_draws": Integer(1)})
             needs = self.predict_needs | {"qid"}
             position = self._draw(self._hide(data, needs, predicting=True), n_draws, random_state)
             return Ranking.from_positions(data, data.to_original(position))
+        return self._ranked(data)
+
+    def _ranked(self, data: RankingData) -> Ranking:
+        """Return the ranking without draws."""
         scores = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         return Ranking.from_scores(data, data.to_original(scores))
 

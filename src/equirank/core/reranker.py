@@ -62,12 +62,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         return self._rerank(ranking)
 
     def rerank(
-        self,
-        y_score: Any,
-        *,
-        sensitive_features: Any = None,
-        qid: Any = None,
-        y_true: Any = None,
+        self, y_score: Any, *, sensitive_features: Any = None, qid: Any = None, y_true: Any = None
     ) -> Ranking:
         """Re-rank lists given as arrays.
 

@@ -1,5 +1,6 @@
 """dask_audit: audit of a ranking in the partitions of a Dask frame."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -19,11 +20,11 @@ __all__ = ["dask_audit"]
 def dask_audit(
     data: Any,
     *,
-    query: Any = None,
-    score: Any = None,
-    relevance: Any = None,
-    position: Any = None,
-    sensitive: Any = None,
+    query: str | Literal[False] | None = None,
+    score: str | Literal[False] | None = None,
+    relevance: str | Literal[False] | None = None,
+    position: str | Literal[False] | None = None,
+    sensitive: str | Sequence[str] | None = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,
@@ -77,7 +78,7 @@ def dask_audit(
     '4 entries in one list were audited by sex.'
     """
     wanted = parse_wanted(metrics)
-    columns = {"query": query, "score": score, "relevance": relevance}
+    columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
     blocks = _blocks(data, columns, wanted, cross, ties, client)
     ranking = blocks.gather().ranking(ties)

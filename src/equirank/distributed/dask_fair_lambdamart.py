@@ -1,10 +1,11 @@
 """DaskFairLambdaMART: FairLambdaMART trained on partitioned data by the workers of Dask."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -127,10 +128,10 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
         self,
         data: Any,
         *,
-        query: Any = None,
-        relevance: Any = None,
-        sensitive: Any = None,
-        cost: Any = None,
+        query: str | Literal[False] | None = None,
+        relevance: str | Literal[False] | None = None,
+        sensitive: str | Sequence[str] | None = None,
+        cost: str | Literal[False] | None = None,
         query_weight: str | None = None,
         features: Any = None,
     ) -> Self:

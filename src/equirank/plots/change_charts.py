@@ -77,7 +77,7 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
     )
 
 
-@audit_chart("the table ``comparison`` of an audit against another ranking")
+@audit_chart("the table ``comparison`` of an audit against another ranking", "Side by side")
 def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -> Any:
     """Draw each metric of two rankings side by side, each with its own scale.
 
@@ -85,19 +85,6 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     -------
     altair.Chart
         A diamond for the other ranking, a circle for the audited one, a line between.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import comparison
-    >>> table = Table({
-    ...     "attribute": ["sex"], "metric": ["RND"], "group": [""], "value": [0.2], "other": [0.3],
-    ...     "difference": [-0.1], "low": [-0.15], "high": [-0.05], "p_holm": [0.01],
-    ... })
-    >>> chart = comparison(SimpleNamespace(tables={"comparison": table}))
-    >>> chart.to_dict()["title"]["text"]
-    'Side by side, by sex'
     """
     attribute, rows = attribute_rows(result, "comparison", attribute)
     alt = altair()

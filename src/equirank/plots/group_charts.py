@@ -2,18 +2,8 @@
 
 from typing import Any
 
-from .theme import (
-    FOCUS,
-    MUTED,
-    SHAPES,
-    altair,
-    attribute_rows,
-    audit_chart,
-    data,
-    dress,
-    group_scale,
-    shorten,
-)
+from . import theme
+from .theme import altair, attribute_rows, audit_chart, data, dress, group_scale, shorten
 
 __all__ = [
     "exposure",
@@ -39,9 +29,11 @@ def intervals_by_k(
     offset = alt.YOffset("k:O", sort=ks)
     y = alt.Y("group:N", title=None, sort=None)
     many = len(ks) > 1
-    legend = alt.Legend(labelExpr="'top ' + datum.label", symbolFillColor=MUTED) if many else None
+    legend = (
+        alt.Legend(labelExpr="'top ' + datum.label", symbolFillColor=theme.MUTED) if many else None
+    )
     hue = alt.Color("group:N", legend=None).scale(**scale)
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(ks))]
+    shapes = [theme.SHAPES[i % len(theme.SHAPES)] for i in range(len(ks))]
     shape = alt.Shape("k:N", legend=legend).scale(domain=ks, range=shapes)
     low, high = interval
     ends = x.copy()
@@ -60,7 +52,7 @@ def intervals_by_k(
     return alt.layer(bars, points)
 
 
-@audit_chart("the tables ``selection`` and ``groups``")
+@audit_chart("the tables ``selection`` and ``groups``", "Impact ratios, by sex")
 def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw each group's selection rate divided by the highest one, with its interval, per k.
 
@@ -70,21 +62,6 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
     -------
     altair.Chart
         A point and a bar per group and k; the reference, at 1, is not drawn.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import impact_ratios
-    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
-    >>> table = Table(names | {
-    ...     "k": [10, 10], "impact_ratio": [0.43, 1.0], "ratio_low": [0.2, 1.0],
-    ...     "ratio_high": [0.9, 1.0], "reference": [False, True], "small_cell": [False, False],
-    ... })
-    >>> tables = {"selection": table, "groups": Table(names | {"focus": [True, False]})}
-    >>> chart = impact_ratios(SimpleNamespace(tables=tables))
-    >>> chart.to_dict()["title"]["text"]
-    'Impact ratios, by sex'
     """
     attribute, rows = attribute_rows(result, "selection", attribute)
     alt = altair()
@@ -103,7 +80,7 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
     ks = sorted({row["k"] for row in rows})
     height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
     scale = group_scale(result, attribute)
-    one = alt.Chart(data([{"one": 1}])).mark_rule(color=MUTED).encode(x="one:Q")
+    one = alt.Chart(data([{"one": 1}])).mark_rule(color=theme.MUTED).encode(x="one:Q")
     chart = one + intervals_by_k(
         data({key: row[key] for key in keep} for row in rows),
         ks,
@@ -124,7 +101,7 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
 LEGIBLE = 14
 
 
-@audit_chart("the table ``pairwise``, empty without relevance")
+@audit_chart("the table ``pairwise``, empty without relevance", "Pairwise accuracy, by sex")
 def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int = 520) -> Any:
     """Draw how often the better of two items is ranked higher, by the groups of the two.
 
@@ -132,19 +109,6 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     -------
     altair.Chart
         A matrix: the group of the better item down, of the worse one across; 50 % is a coin.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import pairwise_accuracy
-    >>> table = Table({
-    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "other": ["m", "f"],
-    ...     "accuracy": [0.6, 0.8], "n_pairs": [10, 10], "kind": ["pair", "pair"],
-    ... })
-    >>> chart = pairwise_accuracy(SimpleNamespace(tables={"pairwise": table}))
-    >>> chart.to_dict()["title"]["text"]
-    'Pairwise accuracy, by sex'
     """
     attribute, rows = attribute_rows(result, "pairwise", attribute)
     alt = altair()
@@ -194,7 +158,7 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     )
 
 
-@audit_chart("the tables ``selection`` and ``groups``")
+@audit_chart("the tables ``selection`` and ``groups``", "Selection rates, by sex")
 def selection_rates(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw the share of each group in the top k, with its interval, per k.
 
@@ -202,21 +166,6 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
     -------
     altair.Chart
         A point and a bar per group and k; small cells are hollow.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import selection_rates
-    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
-    >>> table = Table(names | {
-    ...     "k": [10, 10], "selected": [3, 7], "size": [20, 20], "rate": [0.15, 0.35],
-    ...     "low": [0.1, 0.2], "high": [0.3, 0.5], "small_cell": [True, False],
-    ... })
-    >>> tables = {"selection": table, "groups": Table(names | {"focus": [True, False]})}
-    >>> chart = selection_rates(SimpleNamespace(tables=tables))
-    >>> chart.to_dict()["title"]["text"]
-    'Selection rates, by sex'
     """
     attribute, rows = attribute_rows(result, "selection", attribute)
     alt = altair()
@@ -242,9 +191,12 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
     )
 
 
-def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str, str]) -> Any:
-    """Draw two points per group with a line between them."""
+def two_shares(
+    rows: list[dict[str, Any]], words: dict[str, str], width: int, title: str, attribute: str
+) -> Any:
+    """Draw two points per group with a line between them; words names the two columns."""
     alt = altair()
+    start, end = words
     both = [
         {"group": row["group"], "what": words[key], "value": row[key], "ratio": row["ratio"]}
         for row in rows
@@ -252,7 +204,7 @@ def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str
     ]
     y = alt.Y("group:N", title=None, sort=None)
     ends = alt.Chart(data({key: row[key] for key in ("group", start, end)} for row in rows))
-    line = ends.mark_rule(strokeWidth=3, opacity=0.45, color=MUTED).encode(
+    line = ends.mark_rule(strokeWidth=3, opacity=0.45, color=theme.MUTED).encode(
         x=alt.X(f"{start}:Q"), x2=f"{end}:Q", y=y
     )
     domain = [words[start], words[end]]
@@ -262,7 +214,7 @@ def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str
         .encode(
             x=alt.X("value:Q", title="share").scale(padding=12).axis(format=".0%", tickCount=5),
             y=y,
-            color=alt.Color("what:N").scale(domain=domain, range=[MUTED, FOCUS]),
+            color=alt.Color("what:N").scale(domain=domain, range=[theme.MUTED, theme.FOCUS]),
             shape=alt.Shape("what:N").scale(domain=domain, range=["diamond", "circle"]),
             tooltip=[
                 alt.Tooltip("group:N", title="group"),
@@ -272,10 +224,15 @@ def two_shares(rows: list[dict[str, Any]], start: str, end: str, words: dict[str
             ],
         )
     )
-    return alt.layer(line, points)
+    return dress(
+        alt.layer(line, points).properties(width=width, height=34 * len(rows)),
+        f"{title}, by {shorten(attribute, 40)}",
+        f"Share of all exposure that each group of {shorten(attribute)} receives, and its "
+        f"{words[start].replace('merit', 'all relevance')}.",
+    )
 
 
-@audit_chart("the table ``groups``")
+@audit_chart("the table ``groups``", "Share of exposure, by sex")
 def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw each group's share of exposure and its share of all people.
 
@@ -283,59 +240,22 @@ def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> 
     -------
     altair.Chart
         Two points per group; a circle left of its diamond means less exposure than people.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import exposure
-    >>> groups = Table({
-    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "share": [0.5, 0.5],
-    ...     "exposure": [0.4, 0.6], "exposure_per_item": [0.8, 1.2],
-    ... })
-    >>> exposure(SimpleNamespace(tables={"groups": groups})).to_dict()["title"]["text"]
-    'Share of exposure, by sex'
     """
     attribute, rows = attribute_rows(result, "groups", attribute)
     rows = [row | {"ratio": row["exposure_per_item"]} for row in rows]
     words = {"share": "share of all people", "exposure": "share of exposure"}
-    chart = two_shares(rows, "share", "exposure", words)
-    return dress(
-        chart.properties(width=width, height=34 * len(rows)),
-        f"Share of exposure, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
-        "all people.",
-    )
+    return two_shares(rows, words, width, "Share of exposure", attribute)
 
 
-@audit_chart("the table ``exposure_merit``, empty without relevance")
+@audit_chart("the table ``exposure_merit``, empty without relevance", "Exposure and merit, by sex")
 def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw each group's share of exposure and its share of merit.
 
     Returns
     -------
     altair.Chart
-        Two points per group; a circle left of its diamond means less exposure than merit.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import exposure_merit
-    >>> table = Table({
-    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "merit_share": [0.5, 0.5],
-    ...     "exposure_share": [0.4, 0.6], "ratio": [0.8, 1.2],
-    ... })
-    >>> chart = exposure_merit(SimpleNamespace(tables={"exposure_merit": table}))
-    >>> chart.to_dict()["title"]["text"]
-    'Exposure and merit, by sex'
+        As of `exposure`, with merit in place of people.
     """
     attribute, rows = attribute_rows(result, "exposure_merit", attribute)
     words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}
-    chart = two_shares(rows, "merit_share", "exposure_share", words)
-    return dress(
-        chart.properties(width=width, height=34 * len(rows)),
-        f"Exposure and merit, by {shorten(attribute, 40)}",
-        f"Share of all exposure that each group of {shorten(attribute)} receives, and its share of "
-        "all relevance.",
-    )
+    return two_shares(rows, words, width, "Exposure and merit", attribute)

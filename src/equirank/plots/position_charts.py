@@ -2,24 +2,13 @@
 
 from typing import Any
 
-from .theme import (
-    DASHES,
-    FOCUS,
-    MUTED,
-    OVERLAID,
-    altair,
-    attribute_rows,
-    audit_chart,
-    data,
-    dress,
-    group_scale,
-    shorten,
-)
+from . import theme
+from .theme import altair, attribute_rows, audit_chart, data, dress, group_scale, shorten
 
 __all__ = ["position_difference", "position_strip", "prefix_shares", "score_distributions"]
 
 
-@audit_chart("the table ``groups``")
+@audit_chart("the table ``groups``", "Position difference, by sex")
 def position_difference(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw each group's mean position minus that of everyone else, with its interval.
 
@@ -28,19 +17,6 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     altair.Chart
         A point and a bar per group; right of 0 means lower in the list. A group without a
         difference has no point.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import position_difference
-    >>> groups = Table({
-    ...     "attribute": ["sex", "sex"], "group": ["f", "m"], "focus": [True, False],
-    ...     "position_difference": [3.0, -3.0], "position_difference_low": [1.0, -5.0],
-    ...     "position_difference_high": [5.0, -1.0],
-    ... })
-    >>> position_difference(SimpleNamespace(tables={"groups": groups})).to_dict()["title"]["text"]
-    'Position difference, by sex'
     """
     attribute, rows = attribute_rows(result, "groups", attribute)
     alt = altair()
@@ -55,7 +31,7 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
         alt.Tooltip("position_difference_low:Q", title="low", format="+.2f"),
         alt.Tooltip("position_difference_high:Q", title="high", format="+.2f"),
     ]
-    zero = alt.Chart(data([{"zero": 0}])).mark_rule(color=MUTED).encode(x="zero:Q")
+    zero = alt.Chart(data([{"zero": 0}])).mark_rule(color=theme.MUTED).encode(x="zero:Q")
     bars = base.mark_rule(strokeWidth=3, opacity=0.55, strokeCap="round").encode(
         x=alt.X("position_difference_low:Q", title=title).scale(padding=16).axis(tickCount=8),
         x2="position_difference_high:Q",
@@ -74,7 +50,7 @@ def position_difference(result: Any, attribute: str | None = None, *, width: int
     )
 
 
-@audit_chart("the table ``strip``, which contains a few lists")
+@audit_chart("the table ``strip``, which contains a few lists", "Positions of f, list by list")
 def position_strip(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
     """Draw the positions of one group, one strip per list, to show clusters and tokens.
 
@@ -82,18 +58,6 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
     -------
     altair.Chart
         A tick per person, on a line as long as the list. Tied people share a tick.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import position_strip
-    >>> table = Table({
-    ...     "attribute": ["sex", "sex"], "group": ["f", "f"], "query": ["job 1", "job 1"],
-    ...     "position": [4, 9], "length": [10, 10],
-    ... })
-    >>> position_strip(SimpleNamespace(tables={"strip": table})).to_dict()["title"]["text"]
-    'Positions of f, list by list'
     """
     attribute, rows = attribute_rows(result, "strip", attribute)
     alt = altair()
@@ -109,10 +73,10 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
     )
     chart = alt.layer(
         alt.Chart(data({"position": 1} | row for row in lists.values()))
-        .mark_rule(color=MUTED, opacity=0.35)
+        .mark_rule(color=theme.MUTED, opacity=0.35)
         .encode(x=x, x2="end:Q", y=y),
         alt.Chart(data(shown))
-        .mark_tick(color=FOCUS, thickness=2.5, size=15, opacity=0.85)
+        .mark_tick(color=theme.FOCUS, thickness=2.5, size=15, opacity=0.85)
         .encode(
             x=x,
             y=y,
@@ -130,7 +94,7 @@ def position_strip(result: Any, attribute: str | None = None, *, width: int = 64
     )
 
 
-@audit_chart("the tables ``prefix_shares`` and ``groups``")
+@audit_chart("the tables ``prefix_shares`` and ``groups``", "Share in the top k, by sex")
 def prefix_shares(
     result: Any, attribute: str | None = None, *, width: int = 640, height: int = 280
 ) -> Any:
@@ -143,26 +107,11 @@ def prefix_shares(
     -------
     altair.Chart
         Lines over k, on a logarithmic axis, since the top positions matter most.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import prefix_shares
-    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
-    >>> shares = {"k": [1, 1], "share": [0.0, 1.0], "pool_share": [0.5, 0.5]}
-    >>> band = {"band_low": [0.0, None], "band_high": [1.0, None]}
-    >>> tables = {
-    ...     "groups": Table(names | {"focus": [True, False]}),
-    ...     "prefix_shares": Table(names | shares | band),
-    ... }
-    >>> prefix_shares(SimpleNamespace(tables=tables)).to_dict()["title"]["text"]
-    'Share in the top k, by sex'
     """
     attribute, rows = attribute_rows(result, "prefix_shares", attribute)
     alt = altair()
     scale = group_scale(result, attribute)
-    together = len(scale["domain"]) <= OVERLAID
+    together = len(scale["domain"]) <= theme.OVERLAID
     focus = scale["domain"][0]
     keep = ("group", "k", "share", "pool_share", "band_low", "band_high")
     rows = [
@@ -181,7 +130,7 @@ def prefix_shares(
 
 def _overlaid_or_faceted(chart: Any, scale: dict[str, list[Any]], width: int, height: int) -> Any:
     """Return a chart of all groups, or a small one for each group if there are many."""
-    if len(scale["domain"]) <= OVERLAID:
+    if len(scale["domain"]) <= theme.OVERLAID:
         return chart.properties(width=width, height=height)
     facet = altair().Facet("group:N", title=None, sort=scale["domain"])
     return chart.properties(width=width // 3 - 40, height=height // 2).facet(facet=facet, columns=3)
@@ -197,7 +146,7 @@ def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[i
     x = alt.X("k:Q", title="top k").scale(type="log", nice=False).axis(values=ticks)
     y = alt.Y("share:Q", title="share of the group").axis(format=".0%", tickCount=5)
     hue = alt.Color("group:N").scale(**scale)
-    dashes = [DASHES[i % len(DASHES)] for i in range(len(scale["domain"]))]
+    dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(scale["domain"]))]
     dash = alt.StrokeDash("group:N").scale(domain=scale["domain"], range=dashes)
     if not together:
         hue, dash = hue.legend(None), dash.legend(None).scale(domain=scale["domain"], range=[[1]])
@@ -211,18 +160,18 @@ def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[i
     ]
     band = alt.Chart().transform_filter("datum.banded && isValid(datum.band_low)")
     return [
-        band.mark_area(opacity=0.16, color=FOCUS if together else MUTED).encode(
+        band.mark_area(opacity=0.16, color=theme.FOCUS if together else theme.MUTED).encode(
             x=x, y=alt.Y("band_low:Q"), y2="band_high:Q", detail="group:N"
         ),
         alt.Chart()
-        .mark_line(strokeWidth=1, color=MUTED, strokeDash=[2, 3])
+        .mark_line(strokeWidth=1, color=theme.MUTED, strokeDash=[2, 3])
         .encode(x=x, y=alt.Y("pool_share:Q"), detail="group:N"),
         alt.Chart().mark_line().encode(x=x, y=y, color=hue, strokeDash=dash),
         alt.Chart().mark_point(size=180, opacity=0, filled=True).encode(x=x, y=y, tooltip=tips),
     ]
 
 
-@audit_chart("the tables ``scores``, empty without scores, and ``groups``")
+@audit_chart("the tables ``scores``, empty without scores, and ``groups``", "Scores, by sex")
 def score_distributions(
     result: Any, attribute: str | None = None, *, width: int = 640, height: int = 240
 ) -> Any:
@@ -234,22 +183,11 @@ def score_distributions(
     -------
     altair.Chart
         Histograms; each group's bars sum to 1.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> from equirank.core.table import Table
-    >>> from equirank.plots import score_distributions
-    >>> names = {"attribute": ["sex", "sex"], "group": ["f", "m"]}
-    >>> bins = {"left": [0.0, 0.0], "right": [1.0, 1.0], "share": [1.0, 1.0]}
-    >>> tables = {"groups": Table(names | {"focus": [True, False]}), "scores": Table(names | bins)}
-    >>> score_distributions(SimpleNamespace(tables=tables)).to_dict()["title"]["text"]
-    'Scores, by sex'
     """
     attribute, rows = attribute_rows(result, "scores", attribute)
     alt = altair()
     scale = group_scale(result, attribute)
-    together = len(scale["domain"]) <= OVERLAID
+    together = len(scale["domain"]) <= theme.OVERLAID
     hue = alt.Color("group:N").scale(**scale)
     hue = hue if together else hue.legend(None)
     x = alt.X("left:Q", title="score").scale(zero=False, nice=False)

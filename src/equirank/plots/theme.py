@@ -54,30 +54,51 @@ FONT = '"Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
 Chart = TypeVar("Chart", bound=Callable[..., Any])
 
 
-def audit_chart(tables: str) -> Callable[[Chart], Chart]:
+#: Parameters and example that all charts of an audit share.
+SHARED = """
+    Parameters
+    ----------
+    result : AuditResult
+        Provides {tables}.
+    attribute : str, optional
+        Whose groups; by default the first attribute.
+    {size}
+
+    Returns
+{returns}
+    Examples
+    --------
+    >>> from equirank import audit
+    >>> from equirank.plots import {name}
+    >>> people = {{"sex": ["m", "f", "m", "f"], "score": [4, 3, 2, 1], "relevance": [1, 1, 0, 0]}}
+    >>> other = people | {{"score": [1, 2, 3, 4]}}
+    >>> result = audit(people, sensitive="sex", against=other, k=2, n_boot=20, n_permutations=20)
+    >>> {name}(result).to_dict()["title"]["text"]
+    {title!r}
+    """
+
+
+def audit_chart(tables: str, title: str) -> Callable[[Chart], Chart]:
     """Return a decorator that documents the parameters that all charts of an audit share.
 
     Parameters
     ----------
     tables : str
         The tables of the result that are read.
+    title : str
+        Title of the chart in the example.
     """
 
     def documented(function: Chart) -> Chart:
-        size = "    width : int\n        Width in pixels.\n"
+        size = "width : int\n        Width in pixels."
         if "height" in inspect.signature(function).parameters:
             size = (
-                "    width, height : int\n"
-                "        Size in pixels of the whole, or of three small charts side by side.\n"
+                "width, height : int\n"
+                "        Size in pixels of the whole, or of three small charts side by side."
             )
-        shared = (
-            "    Parameters\n    ----------\n"
-            f"    result : AuditResult\n        Provides {tables}.\n"
-            "    attribute : str, optional\n        Whose groups; by default the first attribute.\n"
-        )
-        returns = "    Returns\n"
-        text = function.__doc__ or ""
-        function.__doc__ = text.replace(returns, f"{shared}{size}\n{returns}", 1)
+        summary, _, returns = (function.__doc__ or "").partition("\n    Returns\n")
+        words = {"tables": tables, "size": size, "returns": returns.rstrip(" ")}
+        function.__doc__ = summary + SHARED.format(name=function.__name__, title=title, **words)
         return function
 
     return documented

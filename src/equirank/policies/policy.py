@@ -206,8 +206,8 @@ class Mixture(Policy):
         ----------
         n_samples : int, optional
             Number of rankings to draw, for an estimate instead.
-        discount : {"log2", "zipf"} or sequence
-            ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 after its end).
+        discount
+            As in `Policy.exposure`.
         """
         ranking = self._mixed if n_samples is None else self.sample(n_samples, 0)
         return exposure_of(ranking, discount)

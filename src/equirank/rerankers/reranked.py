@@ -7,7 +7,6 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..core.data import RankingData
-from ..core.errors import DataError
 from ..core.explain_pair import Scored, explain_pair, two_rows
 from ..core.pair_explanation import PairExplanation
 from ..core.params import Check, Instance
@@ -59,9 +58,10 @@ def _fit_needs(last: Any) -> frozenset[str]:
 class Reranked(Ranker):
     """A ranker whose rankings are re-ranked, as one estimator.
 
-    ``fit`` fits the estimator; ``rank`` ranks with it and re-ranks. ``predict`` returns scores in
-    the new order: the estimator's scores of the list, reassigned where items moved (and separated
-    minimally where they were tied), so that an unchanged list keeps its scores. Items that a cutoff
+    ``fit`` fits the estimator; ``rank`` ranks with it and returns a `Reranking`; its ``n_draws``
+    must be None. ``predict`` returns scores in the new order: the estimator's scores of the list,
+    reassigned where items moved (and separated minimally where they were tied), so that an
+    unchanged list keeps its scores. Items that a cutoff
     leaves out get the lowest scores; with several draws the mean position counts. Groups must be
     passed to ``predict`` and ``rank`` if the re-ranker needs them; metadata routing requests them.
     The estimator receives only what its own class declares.
@@ -96,32 +96,7 @@ class Reranked(Ranker):
     ]
     reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
-    def rank(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        n_draws: int | None = None,
-        random_state: Any = None,
-    ) -> Ranking:
-        """Rank the rows of each query and re-rank them.
-
-        Parameters
-        ----------
-        X, y, qid, sensitive_features
-            As in `Ranker.rank`.
-        n_draws, random_state
-            Must be None and is not used: a re-ranker uses one draw.
-
-        Returns
-        -------
-        Reranking
-        """
-        if n_draws is not None:
-            raise DataError(f"n_draws of {type(self).__name__}.rank must be None, got {n_draws!r}")
-        data = self._prediction_data(X, y, qid, sensitive_features)
+    def _ranked(self, data: RankingData) -> Ranking:
         scores = self._given_scores(self.visible(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 

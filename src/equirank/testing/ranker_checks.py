@@ -310,7 +310,7 @@ def check_reranker(reranker: Reranker) -> None:
     Raises
     ------
     AssertionError
-        Saying what does not hold.
+        As in `check_ranker`.
 
     Examples
     --------

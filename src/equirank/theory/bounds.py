@@ -244,7 +244,7 @@ def rank_svm_bound(
     Returns
     -------
     Bound
-        As in `margin_bound`.
+        As in `margin_bound`, with the mean slack as ``empirical``.
 
     Examples
     --------

@@ -353,7 +353,7 @@ def margin_report(
 
     References
     ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+    As in `margin_bound`.
 
     Examples
     --------

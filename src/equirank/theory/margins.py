@@ -40,7 +40,7 @@ def margin_loss(
 
     References
     ----------
-    Mohri, Rostamizadeh and Talwalkar, Foundations of machine learning, chapter on ranking.
+    Mohri et al., as in `margin_bound`.
 
     Examples
     --------

@@ -268,8 +268,7 @@ def ranking_regret(
 
     References
     ----------
-    Ailon and Mohri, Preference-based learning to rank, Machine Learning, 2010. Balcan et al.,
-    Robust reductions from ranking to classification, Machine Learning, 2008 (degree).
+    As in `equirank.rankers.order_by_preference`.
 
     Examples
     --------

@@ -48,12 +48,11 @@ def vc_bound(
     Returns
     -------
     Bound
-        As in `margin_bound`.
+        As in `margin_bound`, without a term of confidence.
 
     References
     ----------
-    Freund, Iyer, Schapire and Singer, An efficient boosting algorithm for combining preferences,
-    JMLR 2003.
+    Freund et al., JMLR 2003, as in `equirank.rankers.RankBoost`.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def cost_sensitive_vc_bound(
     Returns
     -------
     Bound
-        As in `margin_bound`.
+        As in `vc_bound`, summed over the cost classes.
 
     Examples
     --------

@@ -209,7 +209,7 @@ def test_draws_of_top_k_show_k_rows():
         shown = ranking.position[ranking.data.offsets[query] : ranking.data.offsets[query + 1]]
         assert (np.sort(shown, axis=0)[-3:].T == [1, 2, 3]).all()
         assert (np.sort(shown, axis=0)[:-3] == 0).all()
-    with pytest.raises(DataError, match="n_draws must be None: PreferenceRanker is deterministic"):
+    with pytest.raises(DataError, match=r"n_draws of PreferenceRanker\.rank must be None, got"):
         PreferenceRanker(order="degree").fit(X, y, qid=qid).rank(X, qid=qid, n_draws=2)
 
 

@@ -299,8 +299,7 @@ class IndividualAmortisedAttention(Metric):
 
     References
     ----------
-    Biega, Gummadi and Weikum, Equity of attention: amortizing individual fairness in rankings,
-    SIGIR 2018.
+    Biega, Gummadi and Weikum, SIGIR 2018, as in `equirank.allocation.EquityOfAttention`.
 
     Examples
     --------

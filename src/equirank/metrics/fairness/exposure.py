@@ -25,6 +25,10 @@ class ExposureMetric(GroupMetric):
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
     k : int, optional
         Cutoff: positions beyond k have exposure 0.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
     """
 
     of_expectation: ClassVar[bool] = True
@@ -41,10 +45,6 @@ class ExposureByGroup(ExposureMetric):
     shown have exposure 0. Tied items receive the mean exposure of the positions they span, and over
     the draws of a policy the expected exposure counts: a metric of the expectation. A group without
     items has no value.
-
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
 
     Examples
     --------
@@ -84,10 +84,6 @@ class ExposureGap(ExposureMetric):
     items receive the mean exposure of the positions they span. Over the draws of a policy, it is
     the gap of the expected exposures, not the expected gap. Undefined if a query contains only one
     group.
-
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
 
     Examples
     --------

@@ -106,8 +106,7 @@ def group_preferences(
 
     References
     ----------
-    Zafar, Valera, Gomez Rodriguez, Gummadi and Weller, From parity to preference-based notions of
-    fairness in classification, NeurIPS 2017 (for classifiers).
+    Zafar et al., NeurIPS 2017, as in `GroupBenefit`.
 
     Examples
     --------

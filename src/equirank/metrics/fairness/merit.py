@@ -120,6 +120,10 @@ class MeritMetric(GroupMetric):
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
     k : int, optional
         Cutoff: positions beyond k have exposure 0.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -171,10 +175,6 @@ class DisparateImpact(MeritMetric):
     span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
     query contains only one group, if a merit is 0, or if everyone else has no impact.
 
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
-
     Examples
     --------
     >>> from equirank.metrics import DisparateImpact, disparate_impact
@@ -212,10 +212,6 @@ class DisparateTreatment(MeritMetric):
     exposure per merit of each group. Tied items receive the mean exposure of the positions they
     span, and over draws the expected exposures count: a metric of the expectation. Undefined if a
     query contains only one group, if a merit is 0, or if everyone else has no exposure.
-
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import GroupMetric, Values, score_arrays
+from ...core.metric import GroupMetric, Metric, Values, score_arrays
 from ...core.params import Constraint, Number
 from ...core.slots import Slots
 from ...core.table import Table
@@ -18,6 +18,7 @@ __all__ = [
     "CrossGroupAUC",
     "GroupPairwiseAccuracy",
     "PairCounts",
+    "cells_by_query",
     "count_pairs",
     "pairwise_accuracy_matrix",
 ]
@@ -183,6 +184,23 @@ class _Matrix(GroupMetric):
         return Values(np.zeros(slots.n_queries), columns, tuple(names))
 
 
+def cells_by_query(
+    metric: Metric, y_true: Any, y_score: Any, sensitive_features: Any, qid: Any, ties: Any
+) -> dict[Any, np.ndarray]:
+    """Return the values per query of each cell of a metric whose groups are cells of a table."""
+    _, cells = score_arrays(
+        metric,
+        y_true=y_true,
+        y_score=y_score,
+        sensitive_features=sensitive_features,
+        qid=qid,
+        ties=ties,
+        per_query=True,
+        return_groups=True,
+    )
+    return cells
+
+
 def pairwise_accuracy_matrix(
     y_true: Any,
     y_score: Any,
@@ -230,16 +248,7 @@ def pairwise_accuracy_matrix(
     >>> table["accuracy"]
     array([1., 1., 1., 0., 1., 0.])
     """
-    _, cells = score_arrays(
-        _Matrix(by=by),
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=True,
-        return_groups=True,
-    )
+    cells = cells_by_query(_Matrix(by=by), y_true, y_score, sensitive_features, qid, ties)
     keys = [key[:2] for key in cells if key[2] == "accuracy"]
     accuracy = [cells[*key, "accuracy"] for key in keys]
     defined = [~np.isnan(values) for values in accuracy]

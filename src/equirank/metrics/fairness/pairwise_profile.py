@@ -7,11 +7,12 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.metric import Metric, Values, score_arrays
+from ...core.metric import Metric, Values
 from ...core.params import Integer, check_params
 from ...core.registry import parse_metrics
 from ...core.slots import Slots
 from ...core.table import Table
+from .pairwise import cells_by_query
 
 __all__ = ["pairwise_profile"]
 
@@ -127,8 +128,7 @@ def pairwise_profile(
 
     References
     ----------
-    Kuhlman, VanValkenburg and Rundensteiner, FARE: Diagnostics for fair ranking using pairwise
-    error metrics, WWW 2019.
+    Kuhlman et al., WWW 2019, as in `RankParityError`.
 
     Examples
     --------
@@ -145,16 +145,8 @@ def pairwise_profile(
         {"window": Integer(2), "step": Integer(1)},
     )
     (given,) = parse_metrics(metric)
-    _, cells = score_arrays(
-        _Windows(metric=given, window=int(window), step=int(step)),
-        y_true=y_true,
-        y_score=y_score,
-        sensitive_features=sensitive_features,
-        qid=qid,
-        ties=ties,
-        per_query=True,
-        return_groups=True,
-    )
+    windows = _Windows(metric=given, window=int(window), step=int(step))
+    cells = cells_by_query(windows, y_true, y_score, sensitive_features, qid, ties)
     firsts = [first for first, label in cells if label is None]
     names = dict.fromkeys(label for _, label in cells if label is not None)
     columns = {

@@ -62,6 +62,10 @@ class PrefixMetric(GroupMetric):
         Weight of a prefix: ``1/log2(k)`` as in the paper, or ``1/log2(k + 1)`` as in its code.
     k : int, optional
         Cutoff: prefixes longer than k do not count.
+
+    References
+    ----------
+    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
     """
 
     params: ClassVar[Mapping[str, Constraint]] = {
@@ -176,10 +180,6 @@ class RKL(PrefixMetric):
     protected : label, optional
         The group to compare with everyone else; without it, all groups are compared at once.
 
-    References
-    ----------
-    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
-
     Examples
     --------
     >>> from equirank.metrics import RKL, rkl
@@ -237,10 +237,6 @@ class RND(PrefixMetric):
     contains only one group or no prefix can differ. The default normaliser is the true maximum
     (verified by brute force and dynamic programming). Over draws: the expected metric.
 
-    References
-    ----------
-    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
-
     Examples
     --------
     >>> from equirank.metrics import RND, rnd
@@ -267,10 +263,6 @@ class RRD(PrefixMetric):
     sorted by group are not the worst ones here, so the default normaliser is the exact maximum.
     Undefined if a query contains only one group. With ties the value may exceed 1: the ratio is 0
     if nobody else is left, which an expected count just misses. Over draws: the expected metric.
-
-    References
-    ----------
-    Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
 
     Examples
     --------

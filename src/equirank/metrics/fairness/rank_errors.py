@@ -27,6 +27,11 @@ class RankError(GroupMetric):
     ----------
     denominator : {"all", "comparable"}
         All pairs of the group that the metric compares, or only those that differ in relevance.
+
+    References
+    ----------
+    Kuhlman, VanValkenburg and Rundensteiner, FARE: Diagnostics for fair ranking using pairwise
+    error metrics, WWW 2019.
     """
 
     exact_ties: ClassVar[bool] = False
@@ -48,11 +53,6 @@ class RankCalibrationError(RankError):
     lower is better. Items that are not shown are tied below those shown. Undefined for a single
     item (or without a comparable pair); defined for a query of one group. Ties are half pairs
     before the worst group is taken; over draws: the expected metric.
-
-    References
-    ----------
-    Kuhlman, VanValkenburg and Rundensteiner, FARE: Diagnostics for fair ranking using pairwise
-    error metrics, WWW 2019.
 
     Examples
     --------
@@ -95,11 +95,6 @@ class RankEqualityError(RankError):
     lower is fairer to everyone else. Items that are not shown are tied below those shown. Undefined
     if a query contains only one group (or no comparable pair). Ties are half pairs before the worst
     group is taken; over draws: the expected metric.
-
-    References
-    ----------
-    Kuhlman, VanValkenburg and Rundensteiner, FARE: Diagnostics for fair ranking using pairwise
-    error metrics, WWW 2019.
 
     Examples
     --------

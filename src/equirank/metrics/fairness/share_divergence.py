@@ -131,11 +131,6 @@ class NDKL(ShareMetric):
     k : int, optional
         Cutoff: prefixes longer than k do not count.
 
-    References
-    ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019.
-
     Examples
     --------
     >>> from equirank.metrics import NDKL, ndkl

@@ -52,6 +52,11 @@ class ShareMetric(GroupMetric):
     ----------
     proportions : mapping of group to share, optional
         Target share of each group; None takes the shares of the whole list.
+
+    References
+    ----------
+    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
+    application to LinkedIn talent search, KDD 2019.
     """
 
     why_undefined: ClassVar[str] = "it contains only one group, or shows nothing"
@@ -137,11 +142,6 @@ class InfeasibleIndex(ShareMetric):
     k : int, optional
         Cutoff: prefixes longer than k do not count.
 
-    References
-    ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019.
-
     Examples
     --------
     >>> from equirank.metrics import InfeasibleIndex, infeasible_index
@@ -210,11 +210,6 @@ class Skew(ShareMetric):
         Number of positions, filled in proportion, that are added before shares are taken.
     protected : label, optional
         The group to compare with its target; without it, the extreme of all groups counts.
-
-    References
-    ----------
-    Geyik, Ambler and Kenthapadi, Fairness-aware ranking in search and recommendation systems with
-    application to LinkedIn talent search, KDD 2019.
 
     Examples
     --------

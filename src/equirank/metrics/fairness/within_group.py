@@ -23,6 +23,10 @@ class IGFMetric(GroupMetric):
     ----------
     k : int, optional
         Cutoff: positions 1 to k are accepted.
+
+    References
+    ----------
+    Yang, Gkatzelis and Stoyanovich, Balanced ranking with diversity constraints, IJCAI 2019.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
@@ -72,10 +76,6 @@ class IGFRatio(IGFMetric):
     the orders of tied items, not their mean. Over draws: the expected metric. Undefined if nobody
     is accepted or a merit of the query is 0 (the function raises an error for it).
 
-    References
-    ----------
-    Yang, Gkatzelis and Stoyanovich, Balanced ranking with diversity constraints, IJCAI 2019.
-
     Examples
     --------
     >>> from equirank.metrics import IGFRatio, igf_ratio
@@ -123,10 +123,6 @@ class IGFAggregated(IGFMetric):
     over all items that may be accepted. This is not the mean over the orders of tied items. Over
     draws: the expected metric. Undefined if nobody is accepted or a merit of the query is 0 (the
     function raises an error for it).
-
-    References
-    ----------
-    Yang, Gkatzelis and Stoyanovich, Balanced ranking with diversity constraints, IJCAI 2019.
 
     Examples
     --------

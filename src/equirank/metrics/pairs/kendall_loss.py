@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.errors import DataError
 from ...core.metric import Metric, Values
 from ...core.params import Constraint, Optional
 from ...core.slots import Slots
 from ...kernels.pair_counts import grade_codes, truth_order
 from ...kernels.segments import divide
+from .misorder_cost import check_pair_values
 
 __all__ = ["KendallLoss"]
 
@@ -122,11 +122,5 @@ def _checked_weights(weight: Callable[..., Any], i: np.ndarray, j: np.ndarray) -
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.array(np.broadcast_to(np.asarray(weight(i, j), dtype=np.float64), i.shape))
     weights[i == j] = 0.0
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        at = tuple(np.argwhere(bad)[0])
-        raise DataError(
-            f"weight must return finite numbers >= 0, got {weights[at].item()!r} for the positions "
-            f"{int(i[at])} and {int(j[at])}"
-        )
+    check_pair_values("weight", weights, i, j, "positions")
     return weights

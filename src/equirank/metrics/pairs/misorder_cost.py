@@ -19,6 +19,7 @@ __all__ = [
     "PairList",
     "as_pair_cost",
     "blocks",
+    "check_pair_values",
     "item_costs",
     "terms",
 ]
@@ -208,11 +209,18 @@ def blocks(
 def _computed(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the costs that a callable computes, after a check."""
     costs = np.broadcast_to(np.asarray(cost(a, b), dtype=np.float64), a.shape)
-    bad = ~(np.isfinite(costs) & (costs >= 0))
+    check_pair_values("cost", costs, a, b, "rows")
+    return costs
+
+
+def check_pair_values(
+    name: str, values: np.ndarray, a: np.ndarray, b: np.ndarray, what: str
+) -> None:
+    """Raise if a callable returned a value for a pair that is not a finite number >= 0."""
+    bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
-        at = int(np.flatnonzero(bad)[0])
+        at = tuple(np.argwhere(bad)[0])
         raise DataError(
-            f"cost must return finite numbers >= 0, got {costs[at].item()!r} for the rows "
+            f"{name} must return finite numbers >= 0, got {values[at].item()!r} for the {what} "
             f"{int(a[at])} and {int(b[at])}"
         )
-    return costs

@@ -57,7 +57,7 @@ def arbitrary_treatment(position: Any, true_position: Any, protected: Any) -> Ar
     Returns
     -------
     ArbitraryTreatment
-        With ``difference``, ``protected`` and ``others``.
+        Tau of the ``protected`` and of the ``others``, and their ``difference``.
 
     References
     ----------
@@ -113,17 +113,15 @@ def conditional_independence(
 
     Parameters
     ----------
-    position, true_position : array-like
-        The position of each item and its position by merit; 1 is the top.
-    protected : array-like of bool
-        Mask of the items of the group.
+    position, true_position, protected
+        As in `arbitrary_treatment`.
     bins : int
         Number of bins of true position.
 
     Returns
     -------
     ConditionalIndependence
-        With ``difference``, ``absolute`` and ``by_bin``.
+        The signed ``difference``, the ``absolute`` one, and those ``by_bin``.
 
     References
     ----------
@@ -187,10 +185,8 @@ def noisy_ranking(
 
     Parameters
     ----------
-    position, true_position : array-like
-        The position of each item and its position by merit; 1 is the top.
-    protected : array-like of bool
-        Mask of the items of the group.
+    position, true_position, protected
+        As in `arbitrary_treatment`.
     n_boot : int
         Number of bootstrap replicates; 0 for no interval (its ends are NaN).
     level : float
@@ -201,7 +197,7 @@ def noisy_ranking(
     Returns
     -------
     NoisyRanking
-        With ``ratio``, ``low`` and ``high``.
+        The ``ratio`` and its interval from ``low`` to ``high``.
 
     References
     ----------
@@ -261,10 +257,8 @@ def tokenisation_index(position: Any, true_position: Any, protected: Any) -> Tok
 
     Parameters
     ----------
-    position, true_position : array-like
-        The position of each item and its position by merit; 1 is the top.
-    protected : array-like of bool
-        Mask of the items of the group.
+    position, true_position, protected
+        As in `arbitrary_treatment`.
 
     Returns
     -------

@@ -257,15 +257,13 @@ def smoothness(positions: Any, n: int) -> Smoothness:
 
     Parameters
     ----------
-    positions : array-like of int
-        Positions of the group, from 1 to n.
-    n : int
-        Length of the list.
+    positions, n
+        As in `bimodality`.
 
     Returns
     -------
     Smoothness
-        With ``ks`` and ``wasserstein``.
+        The two distances, ``ks`` and ``wasserstein``.
 
     References
     ----------

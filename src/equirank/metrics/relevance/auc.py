@@ -71,7 +71,7 @@ class AverageRank(Metric):
 
     References
     ----------
-    Singh and Joachims, Policy learning for fairness in ranking, NeurIPS 2019.
+    Singh and Joachims, NeurIPS 2019, as in `GroupDisparity`.
 
     Examples
     --------

@@ -18,6 +18,10 @@ class BinaryMetric(Metric):
     ----------
     threshold : float
         An item is relevant if ``y >= threshold``.
+
+    References
+    ----------
+    Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})

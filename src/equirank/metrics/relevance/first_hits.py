@@ -15,11 +15,7 @@ from ...kernels.segments import divide, segment_sum
 from ...kernels.ties import average_precision_terms, cascade, first_hit
 from .binary_metric import BinaryMetric
 
-__all__ = [
-    "ERR",
-    "AveragePrecision",
-    "ReciprocalRank",
-]
+__all__ = ["ERR", "AveragePrecision", "ReciprocalRank"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -29,10 +25,6 @@ class AveragePrecision(BinaryMetric):
     ``AP@k = 1/|relevant| sum_{j <= k, j relevant} P@j``; the denominator counts all relevant items,
     also with a cutoff. Undefined without a relevant item. Ties: the exact expectation over the
     orders of the tied block.
-
-    References
-    ----------
-    Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8.
 
     Examples
     --------

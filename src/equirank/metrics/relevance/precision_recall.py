@@ -22,10 +22,6 @@ class Precision(BinaryMetric):
     is the length of the list. Tied items count with their probability of being in the top k. Always
     defined: a list without relevant items has the value 0.
 
-    References
-    ----------
-    Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8.
-
     Examples
     --------
     >>> from equirank.metrics import Precision, precision
@@ -63,10 +59,6 @@ class Recall(BinaryMetric):
     ``R@k = |relevant in the top k| / |relevant|``. Undefined without a relevant item. Tied items
     count with their probability of being in the top k. By group, it is the recall of the group's
     own relevant items (equal opportunity at k).
-
-    References
-    ----------
-    Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8.
 
     Examples
     --------

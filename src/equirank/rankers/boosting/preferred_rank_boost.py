@@ -58,8 +58,7 @@ class PreferredRankBoost(Ensemble):
 
     References
     ----------
-    Zafar, Valera, Gomez Rodriguez, Gummadi and Weller, From parity to preference-based notions of
-    fairness in classification, NeurIPS 2017 (for classifiers).
+    Zafar et al., NeurIPS 2017, cited in full by `equirank.metrics.GroupBenefit`.
 
     Examples
     --------

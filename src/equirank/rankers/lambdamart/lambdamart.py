@@ -83,17 +83,6 @@ class LambdaMART(LambdaTreeRanker):
     ordered by row during training. Lists without relevant items and lists of one item have no
     gradient.
 
-    Attributes
-    ----------
-    booster_ : lightgbm.Booster
-        The trees.
-    best_iteration_ : int
-        Number of trees in use.
-    validation_scores_ : ndarray
-        Metric of the validation lists after each round.
-    feature_importances_ : ndarray
-        Share of each feature in the gain of all splits.
-
     References
     ----------
     Burges, From RankNet to LambdaRank to LambdaMART: an overview, MSR-TR-2010-82.
@@ -101,14 +90,12 @@ class LambdaMART(LambdaTreeRanker):
 
     Examples
     --------
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import LambdaMART
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> ranker = LambdaMART(n_estimators=20, n_jobs=1).fit(train)
-    >>> ranker.score(test) > 0.7
-    True
+    >>> ranker = LambdaMART(n_estimators=20, n_jobs=1).fit(data)
+    >>> ranker.score(data) > 0.7, ranker.best_iteration_
+    (True, 20)
     """
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "n_jobs": 1}

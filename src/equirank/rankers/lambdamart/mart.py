@@ -27,12 +27,10 @@ class MART(AdditiveTreeRanker):
 
     Examples
     --------
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import MART
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> MART(n_estimators=20, n_jobs=1).fit(train).score(test) > 0.7
+    >>> MART(n_estimators=20, n_jobs=1).fit(data).score(data) > 0.7
     True
     """
 
@@ -89,13 +87,12 @@ class McRank(TreeRanker):
 
     Examples
     --------
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import McRank
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> McRank(n_estimators=10, n_jobs=1).fit(train).score(test) > 0.7
-    True
+    >>> model = McRank(method="ordinal", n_estimators=10, n_jobs=1).fit(data)
+    >>> model.score(data) > 0.7, model.grades_
+    (True, array([0., 1., 2., 3., 4.]))
     """
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 5, "n_jobs": 1}

@@ -68,13 +68,11 @@ class AdaRank(EarlyStopping, Ranker):
 
     Examples
     --------
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import AdaRank
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> model = AdaRank(30, metric="NDCG@5").fit(train)
-    >>> model.score(test) > 0.7, len(model.alpha_) <= 30
+    >>> model = AdaRank(30, metric="NDCG@5").fit(data)
+    >>> model.score(data) > 0.7, len(model.alpha_) <= 30
     (True, True)
     """
 

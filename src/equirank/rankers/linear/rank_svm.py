@@ -144,13 +144,11 @@ class RankSVM(GeneralizationBounds, PairRanker):
 
     Examples
     --------
-    >>> from equirank import query_train_test_split
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import RankSVM
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
-    >>> train, test = query_train_test_split(data, random_state=0)
-    >>> model = RankSVM(C=0.01).fit(train)
-    >>> model.score(test) > 0.8, model.coef_.shape == (data.n_features,)
+    >>> model = RankSVM(C=0.01).fit(data)
+    >>> model.score(data) > 0.8, model.coef_.shape == (data.n_features,)
     (True, True)
     """
 

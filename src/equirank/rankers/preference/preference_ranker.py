@@ -120,8 +120,7 @@ class PreferenceRanker(PairRanker):
 
     References
     ----------
-    Ailon and Mohri, Preference-based learning to rank, Machine Learning, 2010. Balcan et al.,
-    Robust reductions from ranking to classification, Machine Learning, 2008 (degree).
+    As in `order_by_preference`.
 
     Examples
     --------
