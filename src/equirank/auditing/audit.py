@@ -8,10 +8,10 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
-from ..core.evaluate import evaluate
+from ..core.evaluate import RESAMPLING, evaluate
 from ..core.evaluation import Evaluation
 from ..core.metric import Metric
-from ..core.params import Flag, Integer, Number, check_params
+from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
@@ -238,16 +238,8 @@ def audit_ranking(
 
 
 def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
-    check_params(
-        "audit",
-        {"n_boot": n_boot, "n_permutations": n_permutations, "level": level, "cross": cross},
-        {
-            "n_boot": Integer(0),
-            "n_permutations": Integer(0),
-            "level": Number(0, 1, open_low=True, open_high=True),
-            "cross": Flag(),
-        },
-    )
+    given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level, "cross": cross}
+    check_params("audit", given, RESAMPLING | {"cross": Flag()})
 
 
 def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:

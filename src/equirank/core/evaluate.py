@@ -11,13 +11,20 @@ from .errors import DataError
 from .evaluation import Evaluation, Result
 from .metric import GroupMetric, Metric, Values, resampled
 from .pair_cost import warn_uneven_costs
-from .params import Integer, Number, check_params
+from .params import Constraint, Integer, Number, check_params
 from .query_blocks import Measures, QueryBlock, Split, join_blocks, measure_block, permutation_test
 from .random import generator
 from .ranking import Ranking
 from .registry import parse_metrics
 
-__all__ = ["evaluate", "evaluate_blocks"]
+__all__ = ["RESAMPLING", "evaluate", "evaluate_blocks"]
+
+#: Constraints of the parameters of confidence intervals and tests.
+RESAMPLING: dict[str, Constraint] = {
+    "n_boot": Integer(0),
+    "n_permutations": Integer(0),
+    "level": Number(0, 1, open_low=True, open_high=True),
+}
 
 
 Replicate = tuple[np.ndarray, np.ndarray | None]
@@ -72,15 +79,8 @@ def evaluate(
     NDCG@10      0.8155        2        0
     Precision@1  0.5000        2        0
     """
-    check_params(
-        "evaluate",
-        {"n_boot": n_boot, "n_permutations": n_permutations, "level": level},
-        {
-            "n_boot": Integer(0),
-            "n_permutations": Integer(0),
-            "level": Number(0, 1, open_low=True, open_high=True),
-        },
-    )
+    given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level}
+    check_params("evaluate", given, RESAMPLING)
     ranking = data.ranking() if isinstance(data, RankingData) else data
     if not isinstance(ranking, Ranking):
         raise DataError(

@@ -9,11 +9,11 @@ import numpy as np
 from ..core.data import Attribute, RankingData
 from ..core.environment import require
 from ..core.errors import DataError
-from ..core.evaluate import evaluate, evaluate_blocks
+from ..core.evaluate import RESAMPLING, evaluate, evaluate_blocks
 from ..core.evaluation import Evaluation
 from ..core.inference import Whole
 from ..core.metric import Metric
-from ..core.params import Integer, Number, check_params
+from ..core.params import check_params
 from ..core.query_blocks import Measures, QueryBlock, measure_block
 from ..core.random import as_seed
 from ..core.registry import parse_metrics
@@ -85,15 +85,8 @@ def dask_evaluate(
     NDCG@10      0.8155        2        0
     Precision@1  0.5000        2        0
     """
-    check_params(
-        "dask_evaluate",
-        {"n_boot": n_boot, "n_permutations": n_permutations, "level": level},
-        {
-            "n_boot": Integer(0),
-            "n_permutations": Integer(0),
-            "level": Number(0, 1, open_low=True, open_high=True),
-        },
-    )
+    given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level}
+    check_params("dask_evaluate", given, RESAMPLING)
     chosen = parse_metrics(metrics)
     frame = open_frame(data)
     roles = roles_of(
