@@ -75,7 +75,7 @@ def dask_audit(
     >>> with dask.config.set(scheduler="synchronous"):
     ...     result = dask_audit(parts, sensitive="sex", protected="sex=f", n_boot=0)
     >>> result.verdict[0]
-    '4 entries in one list were audited by sex.'
+    'This audit covers 4 people in one list, compared by sex.'
     """
     wanted = parse_wanted(metrics)
     columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
