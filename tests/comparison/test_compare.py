@@ -165,6 +165,7 @@ def test_a_backend_that_gives_all_at_once(data, monkeypatch):
 
 @pytest.mark.slow
 def test_dask_by_joblibs_own_backend(data):
+    pytest.importorskip("dask")  # without it "distributed" is a folder of tests
     distributed = pytest.importorskip("distributed")
     methods = {"a": Weights(noise=0.5), "b": Failing()}
     alone = values(compare(methods, data, METRICS, cv=2))
