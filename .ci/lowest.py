@@ -23,7 +23,7 @@ def lower_bounds(requirements: list[str]) -> dict[str, str]:
         if own := re.fullmatch(r"equirank\[(.*)\]", requirement):
             for extra in own[1].split(","):
                 found |= lower_bounds(PROJECT["optional-dependencies"][extra])
-        elif bound := re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)", requirement):
+        elif bound := re.fullmatch(r"([\w.-]+)(?:\[.*\])?>=([\d.]+)(?:,!=.*)?", requirement):
             found[bound[1]] = bound[2]
         else:
             sys.exit(f"pyproject.toml: expected name>=version, found {requirement!r}")
