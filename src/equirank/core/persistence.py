@@ -101,7 +101,8 @@ def save(
         (work / "model.json").write_text(text + "\n", encoding="utf-8")
         if arrays:
             with open(work / "arrays.npz", "wb") as file:
-                np.savez(file, allow_pickle=False, **arrays)
+                write: Any = np.savez  # its type takes the arrays for its options
+                write(file, **arrays)  # numbers only, so nothing is pickled
         for name, part in parts.items():
             save(part, work / "models" / name)
         if hasattr(model, "_save_files"):

@@ -21,7 +21,7 @@ from ..core.ranking import Ranking
 from ..core.splits import QueryKFold, query_train_test_split
 from ..core.table import Table
 from ..rankers.tradeoff_path import pareto_points
-from .fit_together import fit_all, training_data
+from .stacked_fits import fit_all, training_data
 from .tradeoff_scorer import TradeoffScorer, tradeoff_distance, tradeoff_score
 
 __all__ = ["TradeoffSearch", "grid_points", "search_results"]

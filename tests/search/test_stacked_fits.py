@@ -20,9 +20,9 @@ from equirank.rankers import (
     SoftRank,
 )
 from equirank.search import fit_together
-from equirank.search.fit_together import fit_all, stacks
+from equirank.search.stacked_fits import fit_all, stacks
 
-MODULE = sys.modules["equirank.search.fit_together"]  # the package lists the function by this name
+MODULE = sys.modules["equirank.search.stacked_fits"]
 
 DATA = make_ranking(n_queries=12, n_items=(5, 9), feature_bias=1.0, random_state=0)
 SMALL = {"layers": (4, 3), "n_epochs": 3, "batch_size": 16, "precision": "float64"}

@@ -12,7 +12,7 @@ from equirank.datasets import make_ranking
 from equirank.metrics import ndcg, rnd
 from equirank.preprocess import representation_leakage
 from equirank.search import evaluate_representation
-from equirank.search.evaluate_representation import _splits, _table
+from equirank.search.representation_tests import _splits, _table
 
 ONLY_MERIT = FunctionTransformer(lambda X: X[:, :1])
 ONLY_GROUP = FunctionTransformer(lambda X: X[:, 1:])

@@ -10,7 +10,7 @@ from ..auditing.measured import parse_wanted
 from ..core.errors import DataError
 from ..core.evaluation import Evaluation
 from ..core.ranking import Ranking
-from .dask_evaluate import Blocks, Ties, crossed_by
+from .frame_evaluation import Blocks, Ties, crossed_by
 from .partitions import Lists, open_frame, parts_of, roles_of
 from .survey import survey
 
