@@ -113,6 +113,11 @@ def main() -> None:
     parser.add_argument("metrics", nargs="*", help="names of metrics; all without any")
     parser.add_argument("--out", type=Path, default=TARGET, help="the folder to write to")
     asked = parser.parse_args()
+    for name in asked.metrics:
+        if name not in METRICS:
+            parser.error(f"{name} has no table in conformance/catalogue.toml (name the function)")
+        if name not in DEFINITIONS:
+            parser.error(f"{name} is in no __all__ of a module of conformance/definitions")
     asked.out.mkdir(parents=True, exist_ok=True)
     for name in asked.metrics or METRICS:
         (asked.out / f"{name}.json").write_text(text(name), encoding="utf-8")

@@ -99,7 +99,7 @@ def read_again(text):
     return groups, grades, [float(cost or 1) for _, _, cost in words]
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if NOTES[n]["picture"]["kind"] == "lists"])
+@pytest.mark.parametrize("name", [n for n in NOTES if NOTES[n]["picture"]["kind"] == "lists"])
 def test_values_of_lists_are_the_librarys(name):
     picture = NOTES[name]["picture"]
     title = notes_of.object_of(name)
@@ -121,7 +121,7 @@ def badness(name, value):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [n for n in NAMES if NOTES[n]["picture"].get("ordered", True)])
+@pytest.mark.parametrize("name", [n for n in NOTES if NOTES[n]["picture"].get("ordered", True)])
 def test_rows_go_from_best_to_worst(name):
     found = [badness(name, value) for value in values(name)]
     assert np.all(np.diff(found) >= -1e-12)

@@ -1,6 +1,7 @@
 """Additive metrics by group: sums over the group's items at their places in the full list."""
 
 from math import log2, nan
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,7 +101,9 @@ def test_agrees_with_twin(metric, twin, options, labels):
 @pytest.mark.parametrize("name", metric_names())
 def test_only_additive_metrics_have_values_by_group(name):
     metric = parse_metric(name)
-    assert metric.additive == (name in {type(row[0]).__name__ for row in TABLE})
+    assert metric.additive == (name in {type(row[0]).__name__ for row in TABLE}), (
+        f"TABLE of {Path(__file__).name} must have a row for {name} if and only if it is additive"
+    )
 
 
 def test_a_group_that_is_absent_has_no_value_in_any_metric():

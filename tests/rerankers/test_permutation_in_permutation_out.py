@@ -63,7 +63,9 @@ def test_no_reranker_is_left_out():
     }
     tested = {type(rule).__name__ for rule in rules(["a"], None)}
     # the first returns several weighted rankings and is tested below; the other is a base class
-    assert kinds - tested == {"ExposureOptimal", "Guaranteed"}
+    assert kinds - tested == {"ExposureOptimal", "Guaranteed"}, (
+        f"rules() of {__name__} must have a line for every other re-ranker"
+    )
 
 
 def hold_against(before, result, rule):

@@ -106,7 +106,10 @@ def test_workings_give_the_values():
                 continue
             known = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} <= set(WORDS)
             if known and not isinstance(tree.body, ast.Tuple) and case["expected"].get("value"):
-                value = eval(compile(tree, name, "eval"), {"__builtins__": {}}, WORDS)
+                try:
+                    value = eval(compile(tree, name, "eval"), {"__builtins__": {}}, WORDS)
+                except (SyntaxError, TypeError) as error:
+                    pytest.fail(f"working of {name}, {case['name']!r}, must be Python: {error}")
                 expected = float(Fraction(case["expected"]["value"]))
                 assert value == pytest.approx(expected, rel=1e-12, abs=1e-12), (name, case["name"])
                 done += 1
