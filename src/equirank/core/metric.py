@@ -126,7 +126,9 @@ class Metric(metaclass=MetricType):
     undefined: Literal["skip", "zero", "one", "raise"] = "skip"
 
     def __init_subclass__(cls) -> None:
-        """Document the parameters of the base classes."""
+        """Inherit the constraints and the documentation of parameters from the base classes."""
+        inherited = [vars(base).get("params", {}) for base in reversed(cls.__mro__)]
+        cls.params = {name: rule for part in inherited for name, rule in part.items()}
         inherit_parameters(cls, without=() if cls.takes_k else ("k",))
 
     def __post_init__(self) -> None:

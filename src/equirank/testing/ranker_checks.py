@@ -1,4 +1,4 @@
-"""Checks of rankers and re-rankers: what every one of them must hold, yours included."""
+"""Checks that every ranker and re-ranker must pass, including your own."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -117,7 +117,7 @@ def _at_prediction(kind: type[Ranker], sample: dict[str, np.ndarray]) -> dict[st
 
 
 def check_ranker(ranker: Ranker) -> None:
-    """Check a ranker against the house's contract.
+    """Check that a ranker follows the conventions of the library.
 
     Fitting repeats; scores come back in the caller's row order whatever the order of the queries;
     the contributions of `explain_pair` add up to the difference of the scores; a
@@ -163,7 +163,7 @@ def check_ranker(ranker: Ranker) -> None:
         f"{name}.predict must give one finite score per row",
     )
     again = clone(ranker).fit(sample["X"], sample["y"], **given).predict(sample["X"], **later)
-    _say(np.array_equal(scores, again), f"{name} must give the same scores for the same seed")
+    _say(np.array_equal(scores, again), f"{name} must return the same scores for the same seed")
     _check_row_order(fitted, name, sample, later, scores)
     _check_data_object(ranker, name, sample, given, later, scores)
     _check_blindness(ranker, name, sample, given, later, scores)
@@ -228,7 +228,7 @@ def _check_bad_params(ranker: Any, name: str, sample: Any, given: Any) -> None:
 
 def _check_ranking(fitted: Any, name: str, sample: Any, later: Any, scores: np.ndarray) -> None:
     ranking = fitted.rank(sample["X"], sample["y"], **({"qid": sample["qid"]} | later))
-    _say(isinstance(ranking, Ranking), f"{name}.rank must give a Ranking")
+    _say(isinstance(ranking, Ranking), f"{name}.rank must return a Ranking")
     _check_permutation(ranking, name)
     for query in np.unique(sample["qid"]):
         rows = ranking.order(query)
@@ -279,7 +279,7 @@ def _check_permutation(ranking: Ranking, name: str) -> None:
             shown = int((first > 0).sum())
             place = np.arange(1, shown + 1)
             inside = (first[first > 0] <= place) & (place <= last[last > 0])
-            _say(inside.all(), f"{name} must give every shown row of a query a place of its own")
+            _say(inside.all(), f"{name} must give every shown row of a query its own position")
 
 
 def _check_saving(model: Any, name: str, use: Callable[[Any], np.ndarray]) -> None:
@@ -296,11 +296,11 @@ def _check_saving(model: Any, name: str, use: Callable[[Any], np.ndarray]) -> No
 
 
 def check_reranker(reranker: Reranker) -> None:
-    """Check a re-ranker against the house's contract.
+    """Check that a re-ranker follows the conventions of the library.
 
-    Each list comes back as a permutation of its rows (or a top part of it), the same for the same
-    input, the same whatever the row order, from arrays as from a `Ranking`; bad parameters are
-    refused; save and load keep the result.
+    Each list is a permutation of its rows, or the top of one. The result is the same for the same
+    input, for any row order, and for arrays as for a `Ranking`. Bad parameters are errors, and save
+    and load keep the result.
 
     Parameters
     ----------
@@ -328,8 +328,8 @@ def check_reranker(reranker: Reranker) -> None:
     given["y_true"] = sample["y"]
     before = repr(reranker.get_params())
     result = reranker.rerank(scores, **given)
-    _say(isinstance(result, Ranking), f"{name} must give a Ranking")
-    _say(repr(reranker.get_params()) == before, f"{name} must leave its parameters untouched")
+    _say(isinstance(result, Ranking), f"{name} must return a Ranking")
+    _say(repr(reranker.get_params()) == before, f"{name} must not change its parameters")
     _check_permutation(result, name)
     data = as_ranking_data(
         None,
@@ -341,7 +341,7 @@ def check_reranker(reranker: Reranker) -> None:
     same = reranker(data.ranking())
     _say(
         np.array_equal(same.position, result.position),
-        f"{name} must do the same for a Ranking as for arrays",
+        f"{name} must return the same for a Ranking as for arrays",
     )
     order = np.random.default_rng(1).permutation(len(scores))
     moved = reranker.rerank(scores[order], **{key: v[order] for key, v in given.items()})
@@ -349,7 +349,7 @@ def check_reranker(reranker: Reranker) -> None:
         np.array_equal(
             moved.data.to_original(moved.position), result.data.to_original(result.position)[order]
         ),
-        f"{name} must give the same places whatever the row order",
+        f"{name} must return the same positions for any row order",
     )
     for parameter in type(reranker).params:
         bad = clone(reranker)
