@@ -67,7 +67,7 @@ def ideal(query: Query, k: int | None, kind: str, discount: Any) -> Number:
 def precision(
     query: Query, k: int | None = None, threshold: Any = 1, ties: str = "average"
 ) -> Number:
-    """Expected relevant items among the first k, over k (the length of the list without a k)."""
+    """Return the expected relevant items in the top k, over k (the length of the list without a k)."""
     return Fraction(hits(query, k, threshold, ties), query.n if k is None else k)
 
 
@@ -75,7 +75,7 @@ def precision(
 def recall(
     query: Query, k: int | None = None, threshold: Any = 1, ties: str = "average"
 ) -> Number | None:
-    """Expected relevant items among the first k, over all relevant ones."""
+    """Return the expected relevant items in the top k, over all relevant items."""
     wanted = sum(y >= threshold for y in query.y)
     return None if wanted == 0 else Fraction(hits(query, k, threshold, ties), wanted)
 

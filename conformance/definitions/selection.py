@@ -43,7 +43,7 @@ def rate(inside: list[Number], items: list[int]) -> Number | None:
 def adverse_impact_ratio(
     query: Query, protected: str | None = None, k: int | None = None, ties: str = "average"
 ) -> tuple[Number | None, Groups]:
-    """Selection rate over the highest selection rate of the groups of the list."""
+    """Return selection rates over the highest selection rate of the list."""
     inside = chances(query, ties, k)
     rates = {g: rate(inside, query.members(g)) for g in query.all_groups}
     known = [r for r in rates.values() if r is not None]

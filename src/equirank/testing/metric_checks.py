@@ -29,7 +29,7 @@ NEEDS = {
 
 
 def check_name(trial: Trial) -> None:
-    """The string is the metric: it reads back, and equal metrics are one key."""
+    """Check that the string parses back, and that equal metrics have equal keys."""
     metric, kind = trial.given, type(trial.given)
     trial.require(metric.name == repr(metric) == str(metric), "its name must be its repr")
     if kind.__name__ in metric_names():
@@ -65,7 +65,7 @@ def check_declarations(trial: Trial) -> None:
 
 
 def check_needs(trial: Trial) -> None:
-    """Data that lacks what the metric needs is refused with its name."""
+    """Check that data without what the metric needs raise an error that names it."""
     rows = trial.rows()
     places = rows.data().to_original(Ranking.from_scores(rows.data()).position)
     for need in trial.metric.needs:
@@ -94,7 +94,7 @@ def check_order(trial: Trial) -> None:
 
 
 def check_rows(trial: Trial) -> None:
-    """The order of the rows changes nothing."""
+    """Check that the order of the rows does not change the value."""
     rows = trial.rows()
     first = dict(zip(dict.fromkeys(rows.qid), trial.values(rows.ranking()).value, strict=True))
     for _ in range(3):
@@ -116,7 +116,7 @@ def check_scores(trial: Trial) -> None:
 
 
 def check_groups(trial: Trial) -> None:
-    """New names for the groups change nothing but the names."""
+    """Check that new names of groups change only the names."""
     if "sensitive" not in trial.metric.needs:
         return
     rows, metric = trial.rows(), trial.metric
@@ -168,7 +168,7 @@ def check_ties(trial: Trial) -> None:
 
 
 def check_draws(trial: Trial) -> None:
-    """The same order drawn several times is that order."""
+    """Check that several equal draws have the value of one."""
     rows = trial.rows()
     data = rows.data()
     places = trial.rng.random((len(rows.qid), 1))
@@ -180,7 +180,7 @@ def check_draws(trial: Trial) -> None:
 
 
 def check_edges(trial: Trial) -> None:
-    """Lists of one item, of one group, all or none relevant, all tied, none shown: no crash."""
+    """Check lists of one item or group, all or none relevant, all tied, none shown."""
     rows = trial.rows(n_queries=4)
     shapes = {
         "one item": trial.rows(n_queries=1, most=1),
@@ -227,7 +227,7 @@ def check_replicates(trial: Trial) -> None:
 
 
 def check_split(trial: Trial) -> None:
-    """A sum over items has values by group; anything else says that it has none."""
+    """Check that sums over items have values by group, and that other metrics raise."""
     metric, rows = trial.metric, trial.rows()
     slots = rows.ranking().slots()
     codes, labels = slots.groups(None if len(rows.people) == 1 else tuple(rows.people))

@@ -79,7 +79,7 @@ def _arbitrary_treatment(rng: np.random.Generator) -> Pair:
 
 
 def _class_asymmetry(rng: np.random.Generator) -> Pair:
-    """A third of the list lowered by ten positions: from both groups equally, or all protected."""
+    """Lower a third of the list by ten positions: of both groups equally, or all protected."""
     dropped = _mask(_even(rng))
     position, part = _ranked(_noise(rng) + 10.0 * dropped), _parts(rng)
     hit = round(M * M / N)
@@ -90,7 +90,7 @@ def _class_asymmetry(rng: np.random.Generator) -> Pair:
 
 
 def _biased_ground_truth(rng: np.random.Generator) -> Pair:
-    """Recorded merit independent of the group, or ten positions too low for the protected."""
+    """Draw recorded merit independent of the group, or ten positions too low for the protected."""
     protected, part = _mask(_even(rng)), _parts(rng)
     position = _ranked(_noise(rng))
     recorded = _ranked(10.0 * protected)
