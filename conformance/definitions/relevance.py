@@ -67,7 +67,7 @@ def ideal(query: Query, k: int | None, kind: str, discount: Any) -> Number:
 def precision(
     query: Query, k: int | None = None, threshold: Any = 1, ties: str = "average"
 ) -> Number:
-    """Return the expected relevant items in the top k, over k (the length of the list without a k)."""
+    """Return the expected relevant items in the top k, over k (by default the list length)."""
     return Fraction(hits(query, k, threshold, ties), query.n if k is None else k)
 
 
