@@ -1,6 +1,7 @@
 """Sections of numpydoc docstrings, and the parameters and references that classes inherit."""
 
 import re
+from functools import cache
 from inspect import cleandoc
 from textwrap import indent
 
@@ -14,10 +15,10 @@ def docstring_sections(docstring: str | None) -> dict[str, list[str]]:
     lines = cleandoc(docstring or "").splitlines()
     for number, line in enumerate(lines):
         below = lines[number + 1] if number + 1 < len(lines) else ""
-        if line and re.fullmatch("-{3,}", below) and len(below) == len(line):
+        if line and len(below) >= 3 and below == "-" * len(line):
             title = line
             found[title] = []
-        elif not (re.fullmatch("-{3,}", line) and not found[title] and title):
+        elif not (title and not found[title] and line == "-" * len(title)):
             found[title].append(line)
     return found
 
@@ -32,6 +33,7 @@ def join_sections(sections: dict[str, list[str]]) -> str:
     return indent("\n\n".join(blocks), "    ").lstrip() + "\n    "
 
 
+@cache
 def parameters(docstring: str | None) -> dict[str, str]:
     """Return the entry of each parameter that a docstring describes; joint entries are split."""
     found: dict[str, str] = {}
