@@ -120,6 +120,7 @@ def dataset(name: str) -> DataSet:
     return catalogue()[name]
 
 
+# Long, since it is a table: one entry per data set.
 def _people() -> tuple[DataSet, ...]:
     return (
         DataSet(
@@ -217,6 +218,7 @@ def _people() -> tuple[DataSet, ...]:
     )
 
 
+# Long, since it is a table: one entry per data set.
 def _documents() -> tuple[DataSet, ...]:
     return (
         DataSet(

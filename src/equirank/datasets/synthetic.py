@@ -26,6 +26,7 @@ _DECLARED: dict[str, Constraint] = {
 }
 
 
+# Long by its parameters: the body draws each quantity once, in order.
 def make_ranking(
     *,
     n_queries: int = 100,

@@ -96,6 +96,7 @@ def line_name(line: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], str
 LABELS = 14
 
 
+# Long by its parameters and layers of the chart, which share the same data.
 def tradeoff(
     points: Any,
     x: str = "x",
