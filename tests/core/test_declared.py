@@ -200,6 +200,8 @@ def test_a_grouped_description_is_read_for_each_name():
         "c": "c\n    One.",
     }
     assert documented("No parameters.") == documented(None) == {}
+    documented(text).clear()
+    assert list(documented(text)) == ["a", "b", "c"]
 
 
 def public_estimators():

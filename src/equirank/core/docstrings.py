@@ -33,9 +33,13 @@ def join_sections(sections: dict[str, list[str]]) -> str:
     return indent("\n\n".join(blocks), "    ").lstrip() + "\n    "
 
 
-@cache
 def parameters(docstring: str | None) -> dict[str, str]:
     """Return the entry of each parameter that a docstring describes; joint entries are split."""
+    return dict(_entries(docstring))
+
+
+@cache
+def _entries(docstring: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
     text = "\n".join(docstring_sections(docstring).get("Parameters", [])).strip()
     for entry in re.split(r"\n(?=\S)", text):
