@@ -1,7 +1,7 @@
 """Metric: a frozen value that is its own string; what it needs; its sign as a scorer."""
 
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from reference_ranker import RidgeRanker
 import equirank.metrics as room
 from equirank import DataError, EquirankWarning, Metric, Ranking, as_ranking_data
 from equirank.core.metric import Values, score_arrays
-from equirank.core.params import Integer
+from equirank.core.params import Integer, Number
 from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import AUC, DCG, NDCG, RND, AverageRank, ExposureGap
 
@@ -327,3 +327,14 @@ def test_a_scorer_asks_for_what_its_metric_needs():
     assert asked(NDCG()) == {"qid": True, "sensitive_features": True, "cost": False}
     assert asked(RND()) == {"qid": True, "sensitive_features": True, "cost": False}
     assert asked(Dear()) == {"qid": True, "sensitive_features": True, "cost": True}
+
+
+def test_constraints_of_base_classes_are_inherited():
+    @dataclass(frozen=True, repr=False, kw_only=True)
+    class Stepped(RND):
+        params: ClassVar = {"share": Number(0, 1)}
+        share: float = 0.5
+
+    assert {"share", *RND.params} == set(Stepped.params)
+    with pytest.raises(DataError, match="step of Stepped must be an integer >= 1, got 0"):
+        Stepped(step=0)
