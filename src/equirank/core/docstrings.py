@@ -10,6 +10,11 @@ __all__ = ["docstring_sections", "inherit_parameters", "join_sections", "paramet
 
 def docstring_sections(docstring: str | None) -> dict[str, list[str]]:
     """Split a docstring into lines by section; the text before the first is under ``""``."""
+    return {title: list(lines) for title, lines in _sections(docstring).items()}
+
+
+@cache
+def _sections(docstring: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {"": []}
     title = ""
     lines = cleandoc(docstring or "").splitlines()
@@ -41,7 +46,7 @@ def parameters(docstring: str | None) -> dict[str, str]:
 @cache
 def _entries(docstring: str | None) -> dict[str, str]:
     found: dict[str, str] = {}
-    text = "\n".join(docstring_sections(docstring).get("Parameters", [])).strip()
+    text = "\n".join(_sections(docstring).get("Parameters", [])).strip()
     for entry in re.split(r"\n(?=\S)", text):
         head, _, body = entry.partition("\n")
         names, colon, kind = head.partition(" : ")
@@ -56,16 +61,13 @@ def inherit_parameters(cls: type, without: tuple[str, ...] = ()) -> None:
         return
     inherited: dict[str, str] = {}
     for base in reversed(cls.__mro__[1:]):
-        inherited |= parameters(base.__doc__)
+        inherited |= _entries(base.__doc__)
     own = parameters(cls.__doc__)
     entries = own | {name: text for name, text in inherited.items() if name not in (*own, *without)}
     sections = docstring_sections(cls.__doc__)
     examples = {"Examples": sections.pop("Examples", [])}
     for base in reversed(cls.__mro__[1:]) if "References" not in sections else ():
-        sections |= {
-            title: lines
-            for title, lines in docstring_sections(base.__doc__).items()
-            if title == "References"
-        }
+        references = _sections(base.__doc__).get("References")
+        sections |= {"References": references} if references else {}
     sections = {"": sections.pop(""), "Parameters": []} | sections | examples
     cls.__doc__ = join_sections(sections | {"Parameters": list(entries.values())})

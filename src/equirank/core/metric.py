@@ -4,6 +4,7 @@ import json
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -167,7 +168,7 @@ class Metric(metaclass=MetricType):
     @classmethod
     def options(cls) -> list[str]:
         """Return the names of the options."""
-        return [f.name for f in fields(cls) if f.name != "k" or cls.takes_k]
+        return list(_option_names(cls))
 
     @classmethod
     def from_arrays(cls, *args: Any, **arguments: Any) -> tuple["Metric", dict[str, Any]]:
@@ -181,7 +182,7 @@ class Metric(metaclass=MetricType):
         metric, arguments : Metric, dict
             The arguments are those of `score_arrays`.
         """
-        options = {name: arguments.pop(name) for name in cls.options() if name in arguments}
+        options = {name: arguments.pop(name) for name in _option_names(cls) if name in arguments}
         return cls(**options), arguments
 
     @classmethod
@@ -394,6 +395,11 @@ def score_arrays(
         return result, {}
     columns = values.groups.T if per_query else [float(v) for v in groups]
     return result, dict(zip(values.labels, columns, strict=True))
+
+
+@cache
+def _option_names(cls: type[Metric]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(cls) if f.name != "k" or cls.takes_k)
 
 
 def _literal(value: Any) -> str:

@@ -9,7 +9,6 @@ from ...core.inference import holm, interval, permutation_p, query_counts
 from ...core.random import generator
 from ...core.table import Table, make_table
 from ...kernels.resampling import weighted_means
-from ...metrics.properties.property_bench import CHECKS, true_positions
 from ..audit_plan import Audited
 from ..measured import Measured
 
@@ -63,6 +62,8 @@ def checks_table(measured: Measured) -> Table:
 
 def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
     plan = measured.plan
+    from ...metrics.properties.property_bench import CHECKS
+
     names = list(CHECKS) if plan.data.y is not None else list(WITHOUT_MERIT)
     lists = _lists(measured, each, key)
     if not lists or plan.n_permutations == 0:
@@ -131,6 +132,8 @@ def _lists(
     Only lists with the focus group and others are used. Ties are broken at random; long lists are
     sampled.
     """
+    from ...metrics.properties.property_bench import true_positions
+
     data = measured.plan.data
     slots = next(draw for _, draw in measured.plan.ranking.draws()).slots()
     column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
@@ -159,5 +162,7 @@ def _lists(
 def _numbers(
     names: list[str], position: np.ndarray, truth: np.ndarray, mask: np.ndarray
 ) -> np.ndarray:
+    from ...metrics.properties.property_bench import CHECKS
+
     values = np.array([CHECKS[name](position, truth, mask) for name in names])
     return np.where(np.isfinite(values), values, np.nan)
