@@ -1,6 +1,6 @@
 """audit: compare how groups of people are ranked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,8 +16,12 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
 from ..io.column_roles import assign
+from ..kernels.resampling import weighted_means
+from ..reports.claims import claims_table
 from .audit_plan import make_plan
 from .audit_result import AuditResult
+from .gates import MetricGate, count_comparisons, read_gate
+from .group_claims import Compared, compare_groups
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
@@ -25,12 +29,13 @@ from .tables.group_tables import exposure_merit_table, groups_table, pairwise_ta
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
-from .verdict.verdict import make_verdict
 
 __all__ = ["as_ranking", "audit", "audit_ranking"]
 
 
 Ties = Literal["average", "stable"]
+#: Comparisons in gates beyond which more permutations are drawn.
+MANY_GATES = 50
 
 
 def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
@@ -105,12 +110,13 @@ def audit(
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
-    n_permutations: int = 1000,
+    n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
     title: str = "ranking",
     against_title: str = "the other ranking",
     created: str | None = None,
+    gates: Sequence[str] = (),
 ) -> AuditResult:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
@@ -148,11 +154,15 @@ def audit(
         Seed of the bootstrap and the permutations.
     title, against_title, created : str, optional
         Names of the two rankings and a date, for the report.
+    gates : sequence of str
+        Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
+        ``n_permutations`` as far as their p-values need.
 
     Returns
     -------
     AuditResult
-        Its ``verdict``, ``tables``, ``facts`` and ``notes``; ``to_html`` writes a report.
+        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts`` and ``notes``;
+        ``to_html`` writes a report.
 
     Raises
     ------
@@ -166,6 +176,8 @@ def audit(
     >>> result = audit(load_hiring(), protected="sex=female", n_boot=100, n_permutations=99)
     >>> result.tables["groups"]["position_difference"][:2].round(1)
     array([ 6.3, -6.3])
+    >>> [claim.status for claim in result.claims if claim.quantity == "position"][:1]
+    ['finding']
     >>> result.fails("ExposureGap>0.1")
     False
     """
@@ -191,6 +203,7 @@ def audit(
         title=title,
         against_title=against_title,
         created=created,
+        gates=gates,
     )
 
 
@@ -209,6 +222,7 @@ def audit_ranking(
     title: str,
     against_title: str,
     created: str | None,
+    gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
     """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
@@ -226,15 +240,20 @@ def audit_ranking(
         n_permutations=n_permutations,
         seed=as_seed(random_state),
     )
+    rules = [read_gate(text) for text in gates]
+    comparisons = count_comparisons(rules, plan)
+    if comparisons > MANY_GATES and n_permutations:
+        plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
+    metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
+    compared = compare_groups(plan)
     measured = _with_focus(measure_all(plan, metrics, measure=measure))
     other = None if against is None else _other(against, measured, metrics)
-    tables = _tables(measured, other)
+    tables = _tables(measured, other, compared)
     for table in tables.values():
         table.backend = ranking.data.backend
     facts = make_facts(measured, other, title, against_title, created)
-    notes = make_notes(measured, facts, tables)
-    verdict = make_verdict(facts, tables, notes)
-    return AuditResult(facts, verdict, tables, notes, measured.plan)
+    notes = make_notes(measured, facts, tables, compared.claims)
+    return AuditResult(facts, compared.claims, tables, notes, measured.plan)
 
 
 def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
@@ -252,7 +271,7 @@ def _with_focus(measured: Measured) -> Measured:
     """Set the focus of each attribute: the protected group, else the one ranked lowest."""
     lowest = {}
     for each in measured.plan.audited:
-        means = np.asarray(measured.position_differences(each).summary[1])
+        means = weighted_means(measured.position_differences(each))
         lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
     audited = {
         each: each if each.protected else each.focused(lowest[each.name])
@@ -280,10 +299,13 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
     return measure_all(other, wanted)
 
 
-def _tables(measured: Measured, other: Measured | None) -> dict[str, Table]:
+def _tables(
+    measured: Measured, other: Measured | None, compared: Compared
+) -> dict[str, Table]:
     checks = checks_table(measured)
     return {
-        "groups": groups_table(measured),
+        "claims": claims_table(compared.claims),
+        "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),

@@ -87,6 +87,8 @@ class Metric(metaclass=MetricType):
     signed : bool
         Whether its group columns are differences of either sign; the permutation test is then
         two-sided, for each group and for the largest difference.
+    biased : bool
+        Whether its mean over random orders differs from ``ideal``, as for gaps between groups.
     takes_k : bool
         Whether it has a cutoff.
     why_undefined : str
@@ -118,6 +120,7 @@ class Metric(metaclass=MetricType):
     individual: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = True
     signed: ClassVar[bool] = False
+    biased: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "a denominator is 0"
     leading_arguments: ClassVar[tuple[str, ...]] = ()
@@ -164,6 +167,14 @@ class Metric(metaclass=MetricType):
     def name(self) -> str:
         """String of the metric."""
         return repr(self)
+
+    @property
+    def ideal(self) -> float:
+        """The best possible value, or the neutral one for ratios without an upper bound."""
+        low, high = self.bounds
+        if self.direction == "lower":
+            return low if np.isfinite(low) else 0.0
+        return high if np.isfinite(high) else 1.0
 
     @classmethod
     def options(cls) -> list[str]:
@@ -300,6 +311,7 @@ class GroupMetric(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    biased: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains only one group"
 
     by: str | tuple[str, ...] | None = None

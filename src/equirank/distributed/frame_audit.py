@@ -32,7 +32,7 @@ def dask_audit(
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
-    n_permutations: int = 1000,
+    n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
     title: str = "ranking",
@@ -74,7 +74,7 @@ def dask_audit(
     >>> parts = dask.dataframe.from_pandas(frame, npartitions=2)
     >>> with dask.config.set(scheduler="synchronous"):
     ...     result = dask_audit(parts, sensitive="sex", protected="sex=f", n_boot=0)
-    >>> result.verdict[0]
+    >>> result.notes[0]["text"]
     'This audit covers 4 people in one list, compared by sex.'
     """
     wanted = parse_wanted(metrics)

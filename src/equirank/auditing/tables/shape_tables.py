@@ -136,7 +136,7 @@ def _lists(
 
     data = measured.plan.data
     slots = next(draw for _, draw in measured.plan.ranking.draws()).slots()
-    column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
+    column = measured.position_differences(each)[:, each.focus]
     usable = np.flatnonzero(~np.isnan(column))
     chosen = usable
     if len(usable) > MOST_LISTS:
