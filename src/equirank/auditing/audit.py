@@ -299,9 +299,7 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
     return measure_all(other, wanted)
 
 
-def _tables(
-    measured: Measured, other: Measured | None, compared: Compared
-) -> dict[str, Table]:
+def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
     checks = checks_table(measured)
     return {
         "claims": claims_table(compared.claims),

@@ -330,9 +330,7 @@ def _attribute_of(gate: GroupGate, facts: dict[str, Any]) -> tuple[str, list[str
     return holders[0], [gate.group]
 
 
-def _comparisons(
-    gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]
-) -> list[Compared]:
+def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]) -> list[Compared]:
     """Return the comparisons of a gate; those of two groups are mirror images of one claim."""
     if gate.against != "rest":
         raise DataError(f"gate {gate.text!r}: this audit compares groups with everyone else only")
@@ -466,7 +464,7 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
             remarks.append(
                 f"{gate.text}: the corrected value{where} cannot be below {least:.4g} on these "
                 "data, so this gate cannot fire; a comparison such as "
-                f"\"any {row['attribute']} selected < {gate.limit:g}\" can"
+                f'"any {row["attribute"]} selected < {gate.limit:g}" can'
             )
     return Outcome(gate, fired, remarks)
 

@@ -372,9 +372,7 @@ def _why_not(plan: Plan, found: Shuffled, g: int) -> str:
     return ""
 
 
-def _block_one(
-    plan: Plan, people: People, values: Values, found: Shuffled
-) -> list[Tested]:
+def _block_one(plan: Plan, people: People, values: Values, found: Shuffled) -> list[Tested]:
     tested = []
     for g, partition in enumerate(people.partitions):
         tested.append(_position(plan, people, values, found, g))
@@ -505,9 +503,7 @@ def _direction(value: float) -> Any:
     return "none" if abs(value) < 1e-12 else "higher" if value > 0 else "lower"
 
 
-def _exposure(
-    plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition
-) -> Tested:
+def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition) -> Tested:
     j = values.at("exposure")
     claim = _claim(plan, partition, found, g, "exposure")
     used = found.used[:, g]
@@ -577,9 +573,7 @@ def _selected(
     return _tested(claim, found, g, j)
 
 
-def _ratio_ends(
-    plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np.ndarray
-) -> Ends:
+def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np.ndarray) -> Ends:
     """Return the interval of the Mantel-Haenszel ratio; Katz's with 0.5 added at a zero."""
     if plan.n_boot == 0:
         return Ends()
@@ -650,7 +644,9 @@ def _list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
     """Return ranks within lists, ties with their mean."""
     order = np.lexsort((y, query))
     sorted_y, sorted_query = y[order], query[order]
-    new = np.flatnonzero((np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1))
+    new = np.flatnonzero(
+        (np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1)
+    )
     ends = np.append(new[1:], len(y))
     block = np.repeat((new + ends - 1) / 2.0, ends - new)
     ranks = np.empty(len(y))

@@ -53,7 +53,6 @@ def make_notes(
             *_small(tables),
             *_sample(facts),
             *_limited(measured, facts),
-            *_four_fifths(),
         )
     ]
     return sorted(found, key=lambda note: note["kind"] != "warning")
@@ -159,7 +158,7 @@ def _absent(claims: Sequence[Claim], facts: dict[str, Any]) -> Notes:
                 "skipped",
                 f"Groups of {each['name']} are compared by position in the lists that contain the "
                 f"group and others: {number(fewest.scope['lists'])} of "
-                f"{number(facts['n_queries'])} for group \"{fewest.group}\""
+                f'{number(facts["n_queries"])} for group "{fewest.group}"'
                 + (", the rarest." if len(rows) > 1 else "."),
             )
 
@@ -287,15 +286,6 @@ def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
     if undetected:
         missing.append(f"what no metric of this audit detects: {joined(undetected, 'or')}")
     return f"Not measured: {'; '.join(missing)}."
-
-
-def _four_fifths() -> Notes:
-    yield (
-        "four_fifths",
-        "An impact ratio of four fifths (0.8) is a rule of thumb of one agency in the United "
-        "States. Several laws that require impact ratios set no threshold. The ratios here are "
-        "facts about these lists, not a judgement.",
-    )
 
 
 def make_facts(

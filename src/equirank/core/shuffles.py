@@ -162,14 +162,13 @@ def shuffle_labels(
             squares,
         )
         if studentized:
-            draws = divide(draws, np.sqrt(squares))
+            # A shuffle that changes no list has no change, not an undefined one.
+            draws = np.nan_to_num(divide(draws, np.sqrt(squares)))
         else:
             draws = divide(draws - mean, deviation)
+    z = divide(total - mean, deviation)
     if studentized:
         z = divide(total, np.sqrt(np.nansum(parts**2, axis=0)))
-        draws = np.nan_to_num(draws)
-    else:
-        z = divide(total - mean, deviation)
     sizes = {"group_size": group_size, "other_size": other_size}
     return Shuffled(
         parts, mean_parts, expected, total, mean, deviation, z, draws, normal=normal, **sizes
@@ -259,16 +258,12 @@ class _Moments:
         # Rounding leaves a trace where all values of every cell are equal.
         scale = np.sqrt((self.weight**2 * self.size[:, None, None]).sum(axis=0))
         largest = np.abs(self.centred).max(axis=0, initial=0.0) + 1e-300
-        return np.where(found > TOLERANCE * scale * largest, found, 0.0).reshape(
-            n_groups, n_values
-        )
+        return np.where(found > TOLERANCE * scale * largest, found, 0.0).reshape(n_groups, n_values)
 
     def covariance(self) -> np.ndarray:
         """Return the covariance of all statistics, groups first and then values."""
         n_groups, n_values = self.weight.shape[1:]
-        spread = {
-            (a, b): self.spread(a, b) for a in range(n_values) for b in range(a, n_values)
-        }
+        spread = {(a, b): self.spread(a, b) for a in range(n_values) for b in range(a, n_values)}
         found = np.empty((n_groups, n_values, n_groups, n_values))
         for g in range(n_groups):
             for h in range(g, n_groups):
@@ -346,7 +341,7 @@ def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
 
 
 def critical_value(z: np.ndarray, draws: np.ndarray, share: float) -> float:
-    """Return the quantile of the draws' largest ``|Z|`` at ``1 - share``, over tested statistics."""
+    """Return the quantile at ``1 - share`` of the draws' largest ``|Z|`` over all tested."""
     tested = np.abs(draws[:, ~np.isnan(z)])
     if tested.size == 0:
         return float("nan")

@@ -282,9 +282,7 @@ def _sentence(claim: Claim) -> str:
         lead = f"{given}the data do not show whether {who} {_question(claim)}."
         power = ""
         if claim.unit == "positions" and not isnan(claim.detectable):
-            power = (
-                f" A difference of {positions(claim.detectable)} is detectable with 80% power."
-            )
+            power = f" A difference of {positions(claim.detectable)} is detectable with 80% power."
         return f"{_upper(lead)} The estimate: they {_difference(claim)}{_certainty(claim)}.{power}"
     return f"{_upper(text)} This was not tested: {claim.reason}."
 
@@ -306,7 +304,9 @@ def _change_sentence(claim: Claim) -> str:
     text = f"{who}, compared with {_others(claim)}, {change} {_where(claim)}{_certainty(claim)}."
     if claim.status == "finding":
         return _upper(text)
-    return f"The data do not show a change for {who}. The estimate: they {change}{_certainty(claim)}."
+    return (
+        f"The data do not show a change for {who}. The estimate: they {change}{_certainty(claim)}."
+    )
 
 
 def _upper(text: str) -> str:

@@ -45,9 +45,7 @@ def groups_table(measured: Measured, compared: Compared) -> Table:
     item, times the group's share: the number of a group's items per list varies, which is not part
     of how they are ranked.
     """
-    rows = [
-        row for each in measured.plan.audited for row in _group_rows(measured, compared, each)
-    ]
+    rows = [row for each in measured.plan.audited for row in _group_rows(measured, compared, each)]
     return make_table(GROUP_COLUMNS, rows)
 
 
