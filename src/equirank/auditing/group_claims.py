@@ -1,6 +1,6 @@
 """The claims of an audit: each group compared with everyone else, tested by shuffled labels."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp, log, sqrt
 from statistics import NormalDist
@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.labels import MISSING
-from ..core.ranking import Ranking
 from ..core.shuffles import (
     Shuffled,
     bootstrap_t,
@@ -18,12 +16,10 @@ from ..core.shuffles import (
     own_p,
     shuffle_labels,
 )
-from ..core.slots import Slots
-from ..kernels.discounts import discounts
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
-from .audit_plan import Audited, Plan
-from .measures import slot_positions
+from .audit_plan import Plan
+from .people import Partition, People, Values, find_people, known_codes, make_values
 
 __all__ = ["FEWEST_LISTS", "FEWEST_PEOPLE", "Compared", "compare_groups"]
 
@@ -38,187 +34,6 @@ POWER = 0.8
 MOST_GRADES, BANDS = 10, 20
 #: Lists whose lengths differ by more than this factor are compared by the chance of pairs.
 LENGTH_FACTOR = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class Partition:
-    """A group and its other side: 1 and 0 by label vector, -1 for neither."""
-
-    audited: Audited
-    code: int
-    sides: np.ndarray
-
-    @property
-    def group(self) -> str:
-        """Name of the group."""
-        return self.audited.groups[self.code]
-
-
-@dataclass(frozen=True, eq=False)
-class People:
-    """The label vectors of all people and the groups to compare.
-
-    Attributes
-    ----------
-    query : ndarray
-        The list of each row.
-    vectors : ndarray
-        The combination of labels of each row, as an integer.
-    pattern : ndarray
-        Which attributes of the row are known, as an integer.
-    partitions : tuple of Partition
-        Each comparison once.
-    owner : dict
-        For each attribute and code the index of its partition, and whether that is the other side.
-    """
-
-    query: np.ndarray
-    vectors: np.ndarray
-    pattern: np.ndarray
-    partitions: tuple[Partition, ...]
-    owner: dict[tuple[str, int], tuple[int, bool]]
-
-    @property
-    def sides(self) -> np.ndarray:
-        """The sides of all partitions, of shape (n_groups, n_vectors)."""
-        return np.stack([each.sides for each in self.partitions])
-
-
-def find_people(plan: Plan) -> People:
-    """Return the label vectors and the comparisons, equal and complementary ones once."""
-    single = [each for each in plan.audited if not each.crossed]
-    codes = np.stack([_known_codes(each) for each in single], axis=1)
-    vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
-    known = {each.name: vectors[:, at] for at, each in enumerate(single)}
-    found: dict[bytes, Partition] = {}
-    keys: dict[tuple[str, int], tuple[bytes, np.ndarray]] = {}
-    counts = np.bincount(inverse, minlength=len(vectors))
-    for each in plan.audited:
-        for part in _partitions(each, known, single):
-            if not (part.sides == 1).any() or not (part.sides == 0).any():
-                continue
-            mirrored = np.where(part.sides < 0, -1, 1 - part.sides).astype(np.int8)
-            key = min(part.sides.tobytes(), mirrored.tobytes())
-            keys[each.name, part.code] = key, part.sides
-            if key not in found or _rank(part, counts) < _rank(found[key], counts):
-                found[key] = part
-    pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
-    index = {key: at for at, key in enumerate(found)}
-    owner = {
-        group: (index[key], not np.array_equal(sides, found[key].sides))
-        for group, (key, sides) in keys.items()
-    }
-    return People(plan.data.query_of_rows(), inverse, pattern, tuple(found.values()), owner)
-
-
-def _known_codes(each: Audited) -> np.ndarray:
-    """Return the codes, with -1 for unknown labels."""
-    codes = each.attribute.codes.astype(np.int64)
-    if MISSING in each.attribute.categories:
-        codes = np.where(codes == each.attribute.categories.index(MISSING), -1, codes)
-    return codes
-
-
-def _partitions(
-    each: Audited, known: dict[str, np.ndarray], single: Sequence[Audited]
-) -> Iterable[Partition]:
-    """Yield the groups of an attribute as sides by label vector."""
-    by = {one.name: one for one in single}
-    parts = [by[name] for name in each.by]
-    unknown = np.any([known[part.name] < 0 for part in parts], axis=0)
-    labels = [
-        " & ".join(str(part.attribute.categories[known[part.name][v]]) for part in parts)
-        for v in range(len(unknown))
-    ]
-    for code, group in enumerate(each.groups):
-        if group == MISSING or (each.crossed and MISSING in group):
-            continue
-        inside = np.array([label == group for label in labels])
-        sides = np.where(unknown, -1, inside).astype(np.int8)
-        yield Partition(each, code, sides)
-
-
-def _rank(part: Partition, counts: np.ndarray) -> tuple[Any, ...]:
-    """Order complementary groups: single attributes first, protected, smaller, by name."""
-    size = int(counts[part.sides == 1].sum())
-    protected = part.code in part.audited.protected
-    return part.audited.crossed, not protected, size, part.group
-
-
-def _expected_positions(ranking: Ranking, known: np.ndarray | None = None) -> np.ndarray:
-    """Return each row's expected position, or that among the known rows only."""
-    data = ranking.data
-    found = np.zeros(data.n_rows)
-    for share, draw in ranking.draws():
-        slots = draw.slots()
-        here = np.empty(data.n_rows)
-        here[slots.order] = slot_positions(slots)
-        if known is not None:
-            here = _among(slots, known)
-        found += np.repeat(share, np.diff(data.offsets)) * here
-    return found
-
-
-def _among(slots: Slots, known: np.ndarray) -> np.ndarray:
-    """Return positions counted over known rows; ties have the mean of their block."""
-    inside = known[slots.order].astype(np.float64)
-    before = np.concatenate([[0.0], np.cumsum(inside)])
-    begin, end = slots.begin(), slots.end()
-    first, last = before[begin], before[end]
-    found = np.empty(len(known))
-    found[slots.order] = (first + last + 1.0) / 2.0 - before[slots.start]
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """The compared columns of a ranking: positions, chances, exposure, and the top k.
-
-    ``chance`` maps each pattern of known rows to its column: the position among these rows divided
-    by their number.
-    """
-
-    columns: np.ndarray
-    averaged: np.ndarray
-    names: tuple[str, ...]
-
-    def at(self, name: str) -> int:
-        """Return the index of a column."""
-        return self.names.index(name)
-
-
-def make_values(plan: Plan, people: People) -> Values:
-    """Return the columns to compare."""
-    ranking, data = plan.ranking, plan.data
-    sizes = np.diff(data.offsets)
-    longest = int(sizes.max())
-    columns = {"position": _expected_positions(ranking)}
-    for index, mask in enumerate(_known_masks(people)):
-        known = mask[people.vectors]
-        place = columns["position"] if known.all() else _expected_positions(ranking, known)
-        count = np.bincount(people.query, known, data.n_queries)
-        columns[f"chance {index}"] = divide(place, count[people.query])
-    weights = discounts(longest, "log2")
-    exposure = ranking.expect(lambda positions: weights[: len(positions)])
-    total = np.bincount(people.query, exposure, data.n_queries)
-    scale = np.nan_to_num(divide(sizes.astype(np.float64), total))
-    columns["exposure"] = exposure * scale[people.query]
-    for k in plan.ks:
-        columns[f"top {k}"] = ranking.expect(lambda place, k=k: (place <= k).astype(float))
-    names = tuple(columns)
-    averaged = np.array([name == "position" or name.startswith("chance") for name in names])
-    return Values(np.nan_to_num(np.stack(list(columns.values()), axis=1)), averaged, names)
-
-
-def _known_masks(people: People) -> list[np.ndarray]:
-    """Return the distinct masks of label vectors that partitions cover."""
-    return list({(p.sides >= 0).tobytes(): p.sides >= 0 for p in people.partitions}.values())
-
-
-def _mask_index(people: People, partition: Partition) -> int:
-    masks = [mask.tobytes() for mask in _known_masks(people)]
-    return masks.index((partition.sides >= 0).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +91,7 @@ def compare_groups(plan: Plan) -> Compared:
     people = find_people(plan)
     if not people.partitions:
         return Compared([], people)
-    values = make_values(plan, people)
+    values = make_values(plan.ranking, plan.ks, people)
     found = _shuffled(plan, people, values)
     blocks = [_block_one(plan, people, values, found), _block_two(plan, people, values)]
     return Compared(finish(blocks, plan), people)
@@ -463,7 +278,7 @@ def _position(plan: Plan, people: People, values: Values, found: Shuffled, g: in
     claim = _claim(plan, partition, found, g, "position")
     if claim.scope["lists"] == 0:
         return Tested(replace(claim, reason=_no_list()), float("nan"), found.draws[:, g, 0], 0.0)
-    place, chance = values.at("position"), values.at(f"chance {_mask_index(people, partition)}")
+    place, chance = values.at("position"), values.at(f"chance {people.mask_index(partition)}")
     total = {j: float(found.total[g, j]) for j in (place, chance)}
     ends = {
         j: _mean_ends(plan, found.parts[:, g, j], total[j], float(found.deviation[g, j]), 1)
@@ -604,7 +419,7 @@ def _block_two(plan: Plan, people: People, values: Values) -> list[Tested]:
         tested += _given(plan, people, values, columns, band, every, "relevance", 11)
     single = [each for each in plan.audited if not each.crossed]
     for at, other in enumerate(single if len(single) > 1 else ()):
-        codes = _known_codes(other)
+        codes = known_codes(other)
         some = [
             g
             for g, part in enumerate(people.partitions)
@@ -690,7 +505,7 @@ def _given(
             nothing = found.draws[:, at, 0]
             tested.append(Tested(replace(claim, reason=reason), float("nan"), nothing, 0.0))
             continue
-        chance = names.index(f"chance {_mask_index(people, partition)}")
+        chance = names.index(f"chance {people.mask_index(partition)}")
         by_chance = _by_chance(dict(claim.scope))
         j = chance if by_chance else names.index("position")
         if not claim.reason and not found.deviation[at, j] > 0:
@@ -721,7 +536,7 @@ def _given(
 def shares_of(people: People, values: Values, g: int) -> float:
     """Return the chance that a person of the group is ranked above one of the other side."""
     partition = people.partitions[g]
-    column = values.columns[:, values.at(f"chance {_mask_index(people, partition)}")]
+    column = values.columns[:, values.at(f"chance {people.mask_index(partition)}")]
     side = partition.sides[people.vectors]
     n_queries = int(people.query[-1]) + 1
     means = [
