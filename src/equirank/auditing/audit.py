@@ -20,8 +20,8 @@ from ..kernels.resampling import weighted_means
 from ..reports.claims import claims_table
 from .audit_plan import make_plan
 from .audit_result import AuditResult
+from .compared import Compared, compare_groups
 from .gates import MetricGate, count_comparisons, read_gate
-from .group_claims import Compared, compare_groups
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
@@ -41,7 +41,7 @@ MANY_GATES = 50
 def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
     """Return the ranking that data states.
 
-    ``columns`` (query, score, relevance, position, sensitive) are column names if ``data`` is a
+    ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
     frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`.
     """
     if isinstance(data, (RankingData, Ranking)):
@@ -59,6 +59,7 @@ def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
         score=found.get("score"),
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
+        ids=found.get("id"),
         missing_sensitive="category",
     ).ranking(ties)
 
@@ -70,8 +71,9 @@ def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
             raise DataError(f"{role} must be the name of a column of data, got an array")
     names, column = _columns_of(data)
     named: dict[str, Any] = dict(columns)
-    sensitive = named.pop("sensitive")
-    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=False, **named)
+    sensitive, ids = named.pop("sensitive"), named.pop("id")
+    ids = False if ids is None else ids
+    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=ids, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
@@ -103,6 +105,7 @@ def audit(
     relevance: Any = None,
     position: Any = None,
     sensitive: Any = None,
+    id: Any = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,
@@ -132,6 +135,8 @@ def audit(
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
         Missing values form a separate group.
+    id : str or array-like, optional
+        The column of people's ids, which match the people of ``against``.
     protected : str, sequence of str or mapping, optional
         The groups to compare with everyone else: ``"sex=female"`` or ``{"sex": "female"}``. By
         default all groups are compared.
@@ -140,8 +145,9 @@ def audit(
     metrics : metric, string, or a list of them, optional
         Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
     against : optional
-        A second ranking of the same lists to compare with, in any form of ``data`` (a frame needs
-        the same columns).
+        A second ranking of the same people in the same lists to compare with, in any form of
+        ``data`` (a frame needs the same columns, and ``id``). A ranking cut at k is compared with
+        the first k of the other.
     cross : bool
         Whether to audit the intersections of every two attributes.
     ties : {"average", "stable"}
@@ -182,7 +188,7 @@ def audit(
     False
     """
     columns = {"query": query, "score": score, "relevance": relevance}
-    columns |= {"position": position, "sensitive": sensitive}
+    columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
     ranking = as_ranking(data, columns, ties)
@@ -245,7 +251,7 @@ def audit_ranking(
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
-    compared = compare_groups(plan)
+    compared = compare_groups(plan, against)
     measured = _with_focus(measure_all(plan, metrics, measure=measure))
     other = None if against is None else _other(against, measured, metrics)
     tables = _tables(measured, other, compared)

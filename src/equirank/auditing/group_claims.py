@@ -19,9 +19,23 @@ from ..core.shuffles import (
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
-from .people import Partition, People, Values, find_people, known_codes, make_values
+from .people import Partition, People, Values, known_codes, make_values
 
-__all__ = ["FEWEST_LISTS", "FEWEST_PEOPLE", "Compared", "compare_groups"]
+__all__ = [
+    "FEWEST_LISTS",
+    "FEWEST_PEOPLE",
+    "Ends",
+    "Tested",
+    "by_chance",
+    "direction_of",
+    "finish",
+    "first_claim",
+    "given_relevance",
+    "group_blocks",
+    "group_chance",
+    "mean_ends",
+    "tested",
+]
 
 
 #: Fewest people on both sides of a tested comparison.
@@ -46,55 +60,15 @@ class Tested:
     deviation: float
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """All claims of an audit, and where each group is found in them.
+def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:
+    """Return the claims of an audit in blocks that share an error rate.
 
-    Attributes
-    ----------
-    claims : list of Claim
-        Each comparison once.
-    people : People
-        The comparisons.
+    (i) differences in position, exposure and selection, (ii) differences in position given
+    relevance or given another attribute.
     """
-
-    claims: list[Claim]
-    people: People
-
-    def position_of(self, attribute: str, code: int) -> tuple[float, float, float, float]:
-        """Return a group's difference in positions, its interval and its own p-value."""
-        claim = self.claim_of(attribute, code)
-        if claim is None or "positions" not in claim.also:
-            return (float("nan"),) * 4
-        value, low, high, _, _, p = claim.also["positions"]
-        mirrored = self.people.owner[attribute, code][1]
-        return (-value, -high, -low, p) if mirrored else (value, low, high, p)
-
-    def claim_of(self, attribute: str, code: int, quantity: str = "position") -> Claim | None:
-        """Return the claim about a group or about its complement."""
-        if (attribute, code) not in self.people.owner:
-            return None
-        part = self.people.partitions[self.people.owner[attribute, code][0]]
-        for claim in self.claims:
-            same = claim.attribute == part.audited.name and claim.group == part.group
-            if same and claim.quantity == quantity and not claim.scope.get("given"):
-                return claim
-        return None
-
-
-def compare_groups(plan: Plan) -> Compared:
-    """Return the claims of an audit, corrected for the whole report.
-
-    Claims of one block share an error rate: (i) differences in position, exposure and selection,
-    (ii) differences in position given relevance or given another attribute.
-    """
-    people = find_people(plan)
-    if not people.partitions:
-        return Compared([], people)
     values = make_values(plan.ranking, plan.ks, people)
     found = _shuffled(plan, people, values)
-    blocks = [_block_one(plan, people, values, found), _block_two(plan, people, values)]
-    return Compared(finish(blocks, plan), people)
+    return [_block_one(plan, people, values, found), _block_two(plan, people, values)]
 
 
 def _shuffled(plan: Plan, people: People, values: Values) -> Shuffled:
@@ -142,7 +116,9 @@ def _judged(claim: Claim) -> Claim:
         missing = "interval" if not np.isnan(claim.p_family) else "test"
         reason = f"no {missing} could be computed"
         return replace(claim, status="described", reason=reason)
-    neutral = {"ratio": 1.0, "chance": claim.shares[1]}.get(claim.unit, 0.0)
+    neutral = 0.0
+    if not claim.quantity.startswith("change"):
+        neutral = {"ratio": 1.0, "chance": claim.shares[1]}.get(claim.unit, 0.0)
     beyond = claim.low > neutral if claim.estimate > neutral else claim.high < neutral
     clear = claim.p_family <= claim.threshold + 1e-12 and beyond
     return replace(claim, status="finding" if clear else "cannot_tell")
@@ -188,15 +164,16 @@ def _why_not(plan: Plan, found: Shuffled, g: int) -> str:
 
 
 def _block_one(plan: Plan, people: People, values: Values, found: Shuffled) -> list[Tested]:
-    tested = []
+    block = []
     for g, partition in enumerate(people.partitions):
-        tested.append(_position(plan, people, values, found, g))
-        tested.append(_exposure(plan, values, found, g, partition))
-        tested += [_selected(plan, values, found, g, partition, k) for k in plan.ks]
-    return tested
+        block.append(_position(plan, people, values, found, g))
+        block.append(_exposure(plan, values, found, g, partition))
+        block += [_selected(plan, values, found, g, partition, k) for k in plan.ks]
+    return block
 
 
-def _claim(plan: Plan, partition: Partition, found: Shuffled, g: int, quantity: str) -> Claim:
+def first_claim(plan: Plan, partition: Partition, found: Shuffled, g: int, quantity: str) -> Claim:
+    """Return the claim of a group, without its numbers."""
     return Claim(
         "",
         quantity,
@@ -210,12 +187,14 @@ def _claim(plan: Plan, partition: Partition, found: Shuffled, g: int, quantity: 
     )
 
 
-def _tested(claim: Claim, found: Shuffled, g: int, j: int) -> Tested:
+def tested(claim: Claim, found: Shuffled, g: int, j: int) -> Tested:
+    """Return a claim with its statistic; a claim with a reason is not tested."""
     z = float("nan") if claim.reason else float(found.z[g, j])
     return Tested(claim, z, found.draws[:, g, j], float(found.deviation[g, j]))
 
 
-def _by_chance(scope: dict[str, Any]) -> bool:
+def by_chance(scope: dict[str, Any]) -> bool:
+    """Return whether lists differ so much in length that positions are not comparable."""
     return bool(scope["longest"] > LENGTH_FACTOR * scope["shortest"])
 
 
@@ -239,6 +218,13 @@ class Ends:
         low, high = centre - self.high, centre - self.low
         return Ends(low, high, centre - self.bound_high, centre - self.bound_low, self.units)
 
+    def times(self, factor: float) -> "Ends":
+        """Return the ends of the estimate times a factor."""
+        if factor < 0:
+            return self.mirrored(0.0).times(-factor)
+        ends = (self.low, self.high, self.bound_low, self.bound_high)
+        return Ends(*(factor * end for end in ends), self.units)
+
     @property
     def fields(self) -> dict[str, Any]:
         """The fields of a claim."""
@@ -259,7 +245,7 @@ def _quantiles(plan: Plan) -> list[float]:
     return [NormalDist().inv_cdf((1.0 + level) / 2.0) for level in _levels(plan)]
 
 
-def _mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float, key: int) -> Ends:
+def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float, key: int) -> Ends:
     """Return the interval of a mean over lists: of lists if there are enough, else of people."""
     if plan.n_boot == 0:
         return Ends()
@@ -275,25 +261,25 @@ def _mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float,
 
 def _position(plan: Plan, people: People, values: Values, found: Shuffled, g: int) -> Tested:
     partition = people.partitions[g]
-    claim = _claim(plan, partition, found, g, "position")
+    claim = first_claim(plan, partition, found, g, "position")
     if claim.scope["lists"] == 0:
         return Tested(replace(claim, reason=_no_list()), float("nan"), found.draws[:, g, 0], 0.0)
     place, chance = values.at("position"), values.at(f"chance {people.mask_index(partition)}")
     total = {j: float(found.total[g, j]) for j in (place, chance)}
     ends = {
-        j: _mean_ends(plan, found.parts[:, g, j], total[j], float(found.deviation[g, j]), 1)
+        j: mean_ends(plan, found.parts[:, g, j], total[j], float(found.deviation[g, j]), 1)
         for j in (place, chance)
     }
     above = 0.5 - total[chance]
     ends[chance] = ends[chance].mirrored(0.5)
     estimates = {place: total[place], chance: above}
-    j = chance if _by_chance(dict(claim.scope)) else place
+    j = chance if by_chance(dict(claim.scope)) else place
     claim = replace(
         claim,
         estimate=estimates[j],
         unit="chance" if j == chance else "positions",
         shares=(above, 0.5),
-        direction=_direction(-total[j]),
+        direction=direction_of(-total[j]),
         size=effect_size(above, 0.5),
         also={
             unit: (
@@ -307,20 +293,21 @@ def _position(plan: Plan, people: People, values: Values, found: Shuffled, g: in
         },
         **ends[j].fields,
     )
-    return _tested(claim, found, g, j)
+    return tested(claim, found, g, j)
 
 
 def _no_list() -> str:
     return "no list contains both them and others"
 
 
-def _direction(value: float) -> Any:
+def direction_of(value: float) -> Any:
+    """Return the direction of a value: positive is higher."""
     return "none" if abs(value) < 1e-12 else "higher" if value > 0 else "lower"
 
 
 def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition) -> Tested:
     j = values.at("exposure")
-    claim = _claim(plan, partition, found, g, "exposure")
+    claim = first_claim(plan, partition, found, g, "exposure")
     used = found.used[:, g]
     expected = found.expected[used, g, j]
     if not used.any() or expected.sum() <= 0:
@@ -345,17 +332,17 @@ def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Pa
         unit="ratio",
         shares=(float(share * estimate), float(share)),
         **ends.fields,
-        direction=_direction(estimate - 1.0),
+        direction=direction_of(estimate - 1.0),
         size=effect_size(float(share * estimate), float(share)),
     )
-    return _tested(claim, found, g, j)
+    return tested(claim, found, g, j)
 
 
 def _selected(
     plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition, k: int
 ) -> Tested:
     j = values.at(f"top {k}")
-    claim = _claim(plan, partition, found, g, "selected")
+    claim = first_claim(plan, partition, found, g, "selected")
     claim = replace(claim, scope={"k": k, **claim.scope})
     used = found.used[:, g]
     n1, n2 = found.group_size[used, g], found.other_size[used, g]
@@ -381,11 +368,11 @@ def _selected(
         estimate=estimate,
         unit="ratio",
         shares=shares,
-        direction=_direction(estimate - 1.0),
+        direction=direction_of(estimate - 1.0),
         size=effect_size(*shares),
         **ends.fields,
     )
-    return _tested(claim, found, g, j)
+    return tested(claim, found, g, j)
 
 
 def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np.ndarray) -> Ends:
@@ -412,11 +399,11 @@ def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np
 
 def _block_two(plan: Plan, people: People, values: Values) -> list[Tested]:
     """Return the differences in position given relevance, and given another attribute."""
-    tested: list[Tested] = []
+    block: list[Tested] = []
     if plan.data.y is not None:
         band, columns = given_relevance(plan, people, values)
         every = list(range(len(people.partitions)))
-        tested += _given(plan, people, values, columns, band, every, "relevance", 11)
+        block += _given(plan, people, values, columns, band, every, "relevance", 11)
     single = [each for each in plan.audited if not each.crossed]
     for at, other in enumerate(single if len(single) > 1 else ()):
         codes = known_codes(other)
@@ -427,8 +414,8 @@ def _block_two(plan: Plan, people: People, values: Values) -> list[Tested]:
         ]
         if some:
             columns = values.columns
-            tested += _given(plan, people, values, columns, codes, some, other.name, 12 + at)
-    return tested
+            block += _given(plan, people, values, columns, codes, some, other.name, 12 + at)
+    return block
 
 
 def given_relevance(plan: Plan, people: People, values: Values) -> tuple[np.ndarray, np.ndarray]:
@@ -495,29 +482,29 @@ def _given(
     )
     names = [values.names[j] for j in used]
     quantity = "merit" if given == "relevance" else "position"
-    tested = []
+    block = []
     for at, g in enumerate(groups):
         partition = people.partitions[g]
-        claim = replace(_claim(plan, partition, found, at, quantity), block="ii")
+        claim = replace(first_claim(plan, partition, found, at, quantity), block="ii")
         claim = replace(claim, scope={"given": given, **claim.scope})
         if claim.scope["lists"] == 0:
             reason = claim.reason or _no_list()
             nothing = found.draws[:, at, 0]
-            tested.append(Tested(replace(claim, reason=reason), float("nan"), nothing, 0.0))
+            block.append(Tested(replace(claim, reason=reason), float("nan"), nothing, 0.0))
             continue
         chance = names.index(f"chance {people.mask_index(partition)}")
-        by_chance = _by_chance(dict(claim.scope))
-        j = chance if by_chance else names.index("position")
+        use_chance = by_chance(dict(claim.scope))
+        j = chance if use_chance else names.index("position")
         if not claim.reason and not found.deviation[at, j] > 0:
             claim = replace(claim, reason=f"no list contains both sides with the same {given}")
         adjusted = found.parts[:, at, j] - found.mean_parts[:, at, j]
         estimate = float(np.nansum(adjusted))
-        ends = _mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]), key)
-        raw = shares_of(people, values, g)
+        ends = mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]), key)
+        raw = group_chance(people, values, g)
         moved = float(found.total[at, chance] - found.mean[at, chance])
         shares = raw, raw + moved
-        unit, direction = "positions", _direction(-estimate)
-        if by_chance:
+        unit, direction = "positions", direction_of(-estimate)
+        if use_chance:
             unit, estimate = "chance", raw
             ends = ends.mirrored(shares[1])
         claim = replace(
@@ -529,11 +516,11 @@ def _given(
             size=effect_size(*shares),
             **ends.fields,
         )
-        tested.append(_tested(claim, found, at, j))
-    return tested
+        block.append(tested(claim, found, at, j))
+    return block
 
 
-def shares_of(people: People, values: Values, g: int) -> float:
+def group_chance(people: People, values: Values, g: int) -> float:
     """Return the chance that a person of the group is ranked above one of the other side."""
     partition = people.partitions[g]
     column = values.columns[:, values.at(f"chance {people.mask_index(partition)}")]

@@ -35,6 +35,10 @@ MOST_SENTENCES = 5
 MOST_NAMED = 6
 
 
+#: How the ends of an interval are written, by unit of the claim.
+INTERVAL_UNITS = {"chance": "%", "share": "%", "ratio": "times"}
+
+
 @dataclass(frozen=True)
 class Claim:
     """One statement of a report.
@@ -52,7 +56,8 @@ class Claim:
         ``k`` or ``given`` where they apply; ``lists`` and ``people`` used; the ``shortest``,
         ``median`` and ``longest`` of these lists.
     estimate, unit : float, str
-        The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"`` or ``"people"``.
+        The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"``, ``"share"``
+        or ``"people"``.
         Positions count downwards: above 0 the group ranks lower.
     shares : tuple of float
         The pair of shares behind ``size``.
@@ -218,7 +223,7 @@ def _certainty(claim: Claim) -> str:
     """Return interval and p-value in brackets."""
     parts = []
     if not isnan(claim.low):
-        low, high, unit = claim.low, claim.high, {"chance": "%", "ratio": "times"}.get(claim.unit)
+        low, high, unit = claim.low, claim.high, INTERVAL_UNITS.get(claim.unit)
         if claim.unit == "positions" and claim.estimate < 0:
             low, high = -high, -low
         parts.append(confidence_interval(low, high, claim.level, unit or claim.unit))
@@ -270,6 +275,12 @@ def _question(claim: Claim) -> str:
 
 
 def _sentence(claim: Claim) -> str:
+    if claim.quantity == "change":
+        return (
+            "Nobody moved."
+            if claim.status == "described"
+            else f"No change is stated: {claim.reason}."
+        )
     if claim.quantity.startswith("change"):
         return _change_sentence(claim)
     who, given = group_words(claim), _given(claim)
@@ -298,9 +309,15 @@ def _change_sentence(claim: Claim) -> str:
         many = number(abs(claim.estimate))
         more = "more" if claim.estimate > 0 else "fewer"
         change = f"have {many} {more} in the top {claim.scope['k']} than before"
+    elif claim.unit == "chance":
+        change = (
+            f"are ranked above someone else in {percent(claim.shares[0])} of the pairs, before in "
+            f"{percent(claim.shares[1])}"
+        )
     else:
-        more = "more" if claim.estimate > 0 else "less"
-        change = f"receive {percent(abs(claim.estimate))} {more} of their exposure than before"
+        change = (
+            f"receive {percent(claim.shares[0])} of the exposure, before {percent(claim.shares[1])}"
+        )
     text = f"{who}, compared with {_others(claim)}, {change} {_where(claim)}{_certainty(claim)}."
     if claim.status == "finding":
         return _upper(text)
@@ -329,9 +346,11 @@ def lead_statements(claims: Sequence[Claim]) -> tuple[list[Statement], list[Stat
     decide. Without a finding the first sentence says so, with the smallest detectable difference.
     """
     findings = ordered_findings(claims)
+    fixed = [Statement(c.sentence, (c.id,)) for c in claims if c.quantity == "change"]
     undecided = [claim for claim in claims if claim.status == "cannot_tell"]
     statements = [Statement(claim.sentence, (claim.id,)) for claim in findings]
     last = [*_overlap(findings), *_undecided(undecided, bool(findings))]
+    last = [*fixed, *last]
     if not findings:
         statements = _no_finding(undecided)
     left = MOST_SENTENCES - len(last)

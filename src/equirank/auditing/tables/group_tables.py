@@ -10,7 +10,7 @@ from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ..audit_plan import Audited
-from ..group_claims import Compared
+from ..compared import Compared
 from ..measured import MOST_PAIRED, Measured
 
 __all__ = [
