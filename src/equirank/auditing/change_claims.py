@@ -29,7 +29,7 @@ __all__ = ["align", "change_block", "shown_cut"]
 def align(ranking: Ranking, before: Ranking) -> Ranking | str:
     """Return the second ranking over the rows of the first, or what differs between them.
 
-    Rows are matched by query and id unless both rankings have the same data.
+    Rows are matched by query and id, unless one ranking's data was made from the other's.
 
     Raises
     ------
@@ -37,8 +37,8 @@ def align(ranking: Ranking, before: Ranking) -> Ranking | str:
         If ids are missing or repeated within a list.
     """
     data, other = ranking.data, before.data
-    if data is other:
-        return before
+    if data.offsets is other.offsets and data.qids is other.qids:
+        return Ranking(data, before.position, before.last, before.weights)
     if data.ids is None or other.ids is None:
         raise DataError(
             "against must have ids, so that its people can be matched: name their column with id "
