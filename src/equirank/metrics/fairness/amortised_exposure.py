@@ -14,7 +14,7 @@ from ...core.params import AnyOf, Choice, Constraint, Number
 from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...kernels.discounts import browsing, ideal_exposure
-from ...kernels.segments import divide, segment_sum
+from ...kernels.segments import divide, segment_sum, summable
 
 __all__ = [
     "BROWSING",
@@ -153,9 +153,7 @@ def _relevance(
         return known[0]
     if not pooled:
         raise DataError("rankings must share one relevance, and they differ; pass it as y_true")
-    sizes = np.diff(first.offsets)
-    shares = [divide(y, np.repeat(segment_sum(y, first.offsets), sizes)) for y in known]
-    mean = np.mean(shares, axis=0)
+    mean = np.mean([_shares(y, first.offsets) for y in known], axis=0)
     return door.frozen(np.where(np.isnan(mean), 0.0, mean))
 
 
@@ -369,7 +367,7 @@ class IndividualAmortisedAttention(Metric):
     def values(self, slots: Slots) -> Values:
         """Return the value of each query, and each item's part in it if items recur."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
-        excess = _shares(slots.expect(weights), slots) - _shares(slots.y, slots)
+        excess = _shares(slots.expect(weights), slots.offsets) - _shares(slots.y, slots.offsets)
         items, labels = _items(slots.data)
         if items is None:
             return Values(segment_sum(np.abs(excess), slots.offsets))
@@ -399,9 +397,10 @@ class IndividualAmortisedAttention(Metric):
         return (value[0], groups[0]) if counts is None else (value, groups)
 
 
-def _shares(values: np.ndarray, slots: Slots) -> np.ndarray:
+def _shares(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the values scaled to sum to 1 in each query, NaN if the sum is 0."""
-    return divide(values, np.repeat(segment_sum(values, slots.offsets), slots.sizes))
+    values, _ = summable(values, offsets)
+    return divide(values, np.repeat(segment_sum(values, offsets), np.diff(offsets)))
 
 
 def _items(data: RankingData) -> tuple[np.ndarray | None, tuple[Any, ...]]:
