@@ -47,14 +47,14 @@ def segment_sum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 def summable(values: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return values whose sums stay finite, and the power of two by which each segment is divided.
 
-    The power is 0, and the values are those given, except in segments with a value from `LARGE` on.
-    No segment may be empty.
+    The power is 0, and the values are those given, except in segments with a value that is `LARGE`
+    or larger, or its negative. No segment may be empty.
     """
     values = values.astype(np.float64, copy=False)
     shift = np.zeros(len(offsets) - 1, dtype=np.int64)
-    if values.max(initial=0.0) < LARGE:
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) < LARGE:
         return values, shift
-    shift[np.maximum.reduceat(values, offsets[:-1]) >= LARGE] = SHIFT
+    shift[np.maximum.reduceat(np.abs(values), offsets[:-1]) >= LARGE] = SHIFT
     return np.ldexp(values, -np.repeat(shift, np.diff(offsets))), shift
 
 

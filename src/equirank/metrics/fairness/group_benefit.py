@@ -47,10 +47,9 @@ class GroupBenefit(GroupMetric):
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the benefit of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
-        magnitude, power = summable(np.abs(slots.score), slots.offsets)
-        score = np.copysign(magnitude, slots.score)
+        score, power = summable(slots.score, slots.offsets)
         # a common shift cancels, and without it so do the digits
-        score -= np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
+        score = score - np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
         total = slots.sum_by_group(score, codes, n_groups)
         size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
         rest, others = sum_of_others(total, 1), slots.sizes[:, None] - size
