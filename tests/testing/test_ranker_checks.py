@@ -280,7 +280,10 @@ class FirstOf(Guaranteed):
         there = candidates(pool)[:, code]
         self._tell(pool, there, code)
         slots = np.concatenate(
-            [np.arange(begin, begin + n) for begin, n in zip(pool.offsets, pool.limit, strict=False)]
+            [
+                np.arange(begin, begin + n)
+                for begin, n in zip(pool.offsets, pool.limit, strict=False)
+            ]
         )
         query = np.repeat(np.arange(len(pool.limit)), pool.limit)
         mine = pool.codes[slots] == code

@@ -8,7 +8,15 @@ import numpy as np
 
 from .segments import LARGE, SHIFT, sort_within, tie_blocks
 
-__all__ = ["block_means", "browsing", "discounts", "gain_shift", "gains", "ideal_exposure", "unshifted"]
+__all__ = [
+    "block_means",
+    "browsing",
+    "discounts",
+    "gain_shift",
+    "gains",
+    "ideal_exposure",
+    "unshifted",
+]
 
 
 _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {

@@ -379,7 +379,9 @@ def _check_guarantee(reranker: Reranker, name: str, data: RankingData) -> None:
         "scores below 0": replace(data, score=np.asarray(data.score) - 10.0).ranking(),
         "scores above 0": replace(data, score=np.exp(np.asarray(data.score))).ranking(),
         "a list with one group": replace(data, sensitive={attribute: alone}).ranking(),
-        "a list without candidates": replace(plain, position=np.where(first, np.int32(0), plain.position)),
+        "a list without candidates": replace(
+            plain, position=np.where(first, np.int32(0), plain.position)
+        ),
     }
     ways = ["error", "best"] if "on_infeasible" in reranker.get_params() else [None]
     for way, (what, ranking) in product(ways, rankings.items()):

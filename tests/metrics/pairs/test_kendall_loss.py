@@ -160,7 +160,10 @@ def test_keeps_every_promise():
     ("weight", "words"),
     [
         (3, r"weight of KendallLoss must be a callable.*or None, got 3"),
-        (lambda i, j: -1, r"weight must return numbers from 0 to 1e290, got -1.0 for the positions 1"),
+        (
+            lambda i, j: -1,
+            r"weight must return numbers from 0 to 1e290, got -1.0 for the positions 1",
+        ),
         (lambda i, j: np.nan, r"weight must return numbers"),
     ],
 )

@@ -20,6 +20,7 @@ __all__ = ["CSDCG"]
 #: Costs of this size, or its inverse, are scaled before they are multiplied.
 WIDE = 2.0**400
 
+
 @dataclass(frozen=True, repr=False, kw_only=True)
 class CSDCG(PairCostMetric):
     """CSDCG: discounted gain weighted by cost, in which the less relevant half counts negatively.
