@@ -44,7 +44,7 @@ def pairs():
             yield pytest.param(getattr(equirank.metrics, name), function, id=word)
 
 
-@pytest.mark.parametrize(("kind", "function"), pairs())
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
 def test_nothing_may_be_given_beside_a_ranking(kind, function):
     columns = {"y_true": [1, 2], "sensitive_features": ["a", "b"], "X": [[0.0], [1.0]]}
     names = inspect.signature(function).parameters

@@ -222,7 +222,7 @@ def test_scores_below_zero_only_need_the_lower_bounds():
 def test_scores_of_any_size(size, igf):
     people = {"sex": list("mmff"), "race": list("wbwb")}
     score = np.array([9, 8, 7, 2.0])
-    for options in ({}, {"level": 0.7}, {"leximin": True}):
+    for options in ({}, {"level": 0.4}, {"leximin": True}):
         rule = BalancedSelection({"f": 1, "b": 1}, k=2, igf=igf, **options)
         wanted = rule.rerank(score, sensitive_features=people)
         found = rule.rerank(score * size, sensitive_features=people)
@@ -235,6 +235,6 @@ def test_scores_of_any_size(size, igf):
 def test_scores_near_the_largest_number():
     most = np.finfo(float).max
     rule = BalancedSelection({"f": 1}, k=2)
-    result = rule.rerank([most, most, 0, -most], sensitive_features=list("mmff"))
+    result = rule.rerank([most, most / 2, 0, -most], sensitive_features=list("mmff"))
     assert result.order().tolist() == [0, 2]
-    assert result.price.score_loss == most / 2
+    assert result.price.score_loss == pytest.approx(most / 4)

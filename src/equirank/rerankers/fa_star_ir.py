@@ -11,10 +11,10 @@ from ..core.ranking import Ranking
 from .fa_star_ir_tables import OPEN, stored_region
 from .group_bounds import TableBounds
 from .guaranteed import (
+    HELD,
     LABELS,
     OPEN_SHARES,
     Guaranteed,
-    HELD,
     Missed,
     Pool,
     candidates,

@@ -154,5 +154,5 @@ def test_merit_of_any_size():
     most = 1.7e308
     value = disparate_treatment([most] * 4, [1] * 4, list("aabb"), protected="a")
     assert value == pytest.approx(1)
-    with pytest.raises(DataError, match="exceeds 1.8e308"):
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
         disparate_treatment([5e-324, 1], [1, 1], list("ab"))

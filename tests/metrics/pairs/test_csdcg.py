@@ -243,5 +243,5 @@ def test_costs_of_any_size():
         assert csdcg([2, 1], [0.9, 0.5], cost=cost, normalized=True) == 1
         value = csdcg([2, 1], [0.9, 0.5], cost=cost, combine="sum")
         assert value == pytest.approx((3 - 1 / np.log2(3)) * 5 * size)
-    with pytest.raises(DataError, match="exceeds 1.8e308"):
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
         csdcg([2, 1], [0.9, 0.5], cost=[3e300, 2e300])
