@@ -88,7 +88,7 @@ class ERR(Metric):
         top = slots.data.max_grade if self.max_grade is None else self.max_grade
         head = slots.head(self.k)
         if top > MOST_GRADE:
-            stop = gains(head.y, "exp2", np.float64(top))
+            stop = gains(head.y, "exp2", np.asarray(top))
         else:
             stop = gains(head.y, "exp2") / 2.0**top
         value = cascade(stop, head.offsets, head.start, head.lo, head.hi, self.k)
