@@ -48,14 +48,17 @@ def summable(values: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.nd
     """Return values whose sums stay finite, and the power of two by which each segment is divided.
 
     The power is 0, and the values are those given, except in segments with a value that is `LARGE`
-    or larger, or its negative. No segment may be empty.
+    or larger, or its negative. No value becomes 0. No segment may be empty.
     """
     values = values.astype(np.float64, copy=False)
     shift = np.zeros(len(offsets) - 1, dtype=np.int64)
     if max(values.max(initial=0.0), -values.min(initial=0.0)) < LARGE:
         return values, shift
     shift[np.maximum.reduceat(np.abs(values), offsets[:-1]) >= LARGE] = SHIFT
-    return np.ldexp(values, -np.repeat(shift, np.diff(offsets))), shift
+    scaled = np.ldexp(values, -np.repeat(shift, np.diff(offsets)))
+    lost = (scaled == 0.0) & (values != 0.0)
+    scaled[lost] = np.copysign(np.finfo(np.float64).smallest_subnormal, values[lost])
+    return scaled, shift
 
 
 def sum_of_others(values: np.ndarray, axis: int) -> np.ndarray:

@@ -119,7 +119,6 @@ def test_never_more_than_the_largest_relevance():
 
 def test_large_relevance_hides_no_other():
     # the only bin with two groups is the second, behind a relevance of 1e300
-    assert calibration_gap([1e300, 3, 1], [3, 2, 1], list("aab"), n_bins=2) == pytest.approx(5e299)
     assert calibration_gap([1e300, 0, 3, 1], [4, 3, 2, 1], list("aaab"), n_bins=2) == 2
     # another query, and its place among the rows, changes nothing
     y, groups = np.array([1e300, 0, 3, 1]), np.array(list("aaab"))

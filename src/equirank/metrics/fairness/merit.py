@@ -156,7 +156,9 @@ class MeritMetric(GroupMetric):
         group = Shares(
             total(self.received(slots, exposure)), total(merit), total(np.ones(len(codes)))
         )
-        compared = self.compare(group, group.rest())
+        # an infinite exposure per merit of a group is refused, so what is compared with it is not used
+        with np.errstate(invalid="ignore"):
+            compared = self.compare(group, group.rest())
         per_merit = group.per_merit()
         if self.protected is not None:
             code = slots.data.attribute(self.by).code(self.protected)
