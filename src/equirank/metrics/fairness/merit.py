@@ -156,7 +156,7 @@ class MeritMetric(GroupMetric):
         group = Shares(
             total(self.received(slots, exposure)), total(merit), total(np.ones(len(codes)))
         )
-        # an infinite exposure per merit of a group is refused, so what is compared with it is not used
+        # an infinite exposure per merit of a group is refused afterwards
         with np.errstate(invalid="ignore"):
             compared = self.compare(group, group.rest())
         per_merit = group.per_merit()
