@@ -40,6 +40,7 @@ class Query:
     y: list[Fraction] = field(default_factory=list)
     s: list[Fraction] = field(default_factory=list)
     g: list[str] = field(default_factory=list)
+    hidden: list[bool] = field(default_factory=list)
     cost: list[Fraction] = field(default_factory=list)
     X: list[list[Fraction]] = field(default_factory=list)
     all_groups: list[str] = field(default_factory=list)
@@ -83,7 +84,14 @@ class Result:
 
 
 def queries(inputs: dict[str, Any]) -> list[Query]:
-    """Read the input: refuse what is wrong, then one list per query in order of appearance."""
+    """Read the input: refuse what is wrong, then one list per query in order of appearance.
+
+    Positions may be given in place of scores; items at position 0 are hidden, behind all others.
+    """
+    hidden = [position == 0 for position in inputs.get("position", ())]
+    if hidden:
+        last = max(inputs["position"]) + 1
+        inputs = {**inputs, "y_score": [-(position or last) for position in inputs["position"]]}
     columns = {
         name: inputs[name]
         for name in ("y_true", "y_score", "sensitive_features", "qid", "cost", "X")
@@ -111,6 +119,7 @@ def queries(inputs: dict[str, Any]) -> list[Query]:
         for name, column in (("y_true", query.y), ("cost", query.cost)):
             if name in columns:
                 column.append(fraction(columns[name][row]))
+        query.hidden.append(bool(hidden) and hidden[row])
         if people:
             query.g.append(people[row])
         if "X" in columns:
@@ -139,6 +148,8 @@ def attention(discount: Any, k: int | None = None) -> Callable[[int], Number]:
             return Fraction(1, place)
         if discount == "flat":
             return Fraction(1)
+        if discount == "trec":
+            return ratio(Fraction(1), log2(Fraction(max(place, 2))))
         return fraction(discount[place - 1]) if place <= len(discount) else Fraction(0)
 
     return weight

@@ -362,7 +362,7 @@ def awrf(
     }
     if protected is not None and target[protected] == 0:
         return None, groups
-    if distance == "js":
+    if distance in ("js", "trec"):
         names = query.all_groups if protected is None else [protected, None]
         pairs = []
         for g in names:
@@ -370,7 +370,9 @@ def awrf(
                 pairs.append((difference(Fraction(1), share[protected]), 1 - target[protected]))
             else:
                 pairs.append((share[g], target[g]))
-        return jensen_shannon(pairs), groups
+        divergence = jensen_shannon(pairs)
+        # a bit is ln(2) nats
+        return divergence if distance == "js" else product([divergence, ln(Fraction(2))]), groups
     wanted = query.all_groups if protected is None else [protected]
     return largest(size(difference(share[g], target[g])) for g in wanted), groups
 

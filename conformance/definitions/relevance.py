@@ -67,8 +67,9 @@ def ideal(query: Query, k: int | None, kind: str, discount: Any) -> Number:
 def precision(
     query: Query, k: int | None = None, threshold: Any = 1, ties: str = "average"
 ) -> Number:
-    """Return the expected relevant items in the top k, over k (by default the list length)."""
-    return Fraction(hits(query, k, threshold, ties), query.n if k is None else k)
+    """Return the expected relevant items in the top k, over k (by default the items shown)."""
+    shown = query.n - sum(query.hidden)
+    return Fraction(hits(query, k, threshold, ties), max(1, shown) if k is None else k)
 
 
 @by_query
@@ -81,9 +82,10 @@ def recall(
 
 
 def hits(query: Query, k: int | None, threshold: Any, ties: str) -> Fraction:
-    """Count the relevant items among the first k, averaged over the orders of the tied."""
+    """Count the relevant items shown among the first k, averaged over the orders of the tied."""
     inside = mean_attention(query, ties, attention("flat", k))
-    return total(w for y, w in zip(query.y, inside, strict=True) if y >= threshold)  # type: ignore[return-value]
+    items = zip(query.y, inside, query.hidden, strict=True)
+    return total(w for y, w, hidden in items if y >= threshold and not hidden)  # type: ignore[return-value]
 
 
 @by_query

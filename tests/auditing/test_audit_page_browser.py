@@ -94,6 +94,40 @@ def test_every_chart_is_drawn_and_described(opened, file):
     assert all(0.3 < width < 1 for width in widths)
 
 
+def test_names_with_line_separators_are_drawn(opened, tmp_path):
+    names = ["first\u2028second", "first second", "para\u2029graph", r"a \u2028 b"]
+    sample_audit({"sex": names}, n_queries=3).to_html(tmp_path / "lines.html")
+    page = opened(tmp_path / "lines.html")
+    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    assert page.locator(".plot svg").count() == page.locator(".plot").count() > 5
+    texts = page.locator(".plot svg text").evaluate_all("all => all.map(s => s.textContent)")
+    assert {r"first\u2028second", "first second", r"para\u2029graph"} <= set(texts)
+
+
+def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
+    page = browser.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    text = file.read_text(encoding="utf-8")
+    head, mark, rest = text.partition('id="drawings">')
+    drawings, end, rest = rest.partition("</script>")
+    changed = json.loads(drawings)
+    unreadable, missing, *others = changed["charts"]
+    changed["charts"][unreadable] = {
+        "data": {"values": [{}]}, "transform": [{"calculate": "((", "as": "a"}], "mark": "bar",
+    }  # fmt: skip
+    del changed["charts"][missing]
+    broken = tmp_path / "broken.html"
+    broken.write_text(head + mark + json.dumps(changed) + end + rest, encoding="utf-8")
+    page.goto(broken.as_uri())
+    page.wait_for_selector("html[data-drawn=all]", state="attached", timeout=10_000)
+    for key in (unreadable, missing):
+        assert "could not be drawn" in page.text_content(f'.plot[data-chart="{key}"]')
+    assert page.locator(".plot svg").count() == len(others)
+    assert errors == []
+    page.close()
+
+
 def test_search_and_sort(opened, file):
     page = opened(file)
     assert listed(page)[:3] == ["V000", "V001", "V002"]

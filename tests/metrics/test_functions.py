@@ -44,6 +44,20 @@ def pairs():
             yield pytest.param(getattr(equirank.metrics, name), function, id=word)
 
 
+@pytest.mark.parametrize(("kind", "function"), list(pairs()))
+def test_nothing_may_be_given_beside_a_ranking(kind, function):
+    columns = {"y_true": [1, 2], "sensitive_features": ["a", "b"], "X": [[0.0], [1.0]]}
+    names = inspect.signature(function).parameters
+    required = {n: None for n, p in names.items() if p.default is p.empty and n != "y_score"}
+    data = as_ranking_data(
+        [[0.0], [1.0]], [1, 2], sensitive_features=["a", "b"], score=[2, 1], cost=[1, 1]
+    )
+    for name, column in {**columns, "qid": [0, 0]}.items():
+        if name in names:
+            with pytest.raises(DataError, match=f"{name} must be None beside a Ranking"):
+                function(**{**required, "y_score": data.ranking(), name: column})
+
+
 def test_stubs_are_those_the_script_writes(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     for path, text in import_module("metric_stubs").stub_files().items():

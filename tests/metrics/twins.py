@@ -67,7 +67,7 @@ def ndcg(blocks, hidden, y, **options):
 
 
 def precision(blocks, hidden, y, *, k=None, threshold=1):
-    depth = len(y) if k is None else k
+    depth = max(1, len(y) - len(hidden)) if k is None else k
 
     def value(order):
         return sum(y[item] >= threshold for item in order[:depth]) / depth

@@ -42,6 +42,18 @@ def test_names_cannot_end_the_script(tmp_path):
     assert "<script>alert" not in (tmp_path / "a.html").read_text()
 
 
+def test_line_separators_are_escaped(tmp_path):
+    # Vega reads them as ends of lines within the names that it writes into expressions
+    points = {"name": ["a\u2028b", r"a\u2028b "], "x": [0.3, 0.1], "y": [0.8, 0.7]}
+    chart = tradeoff(points, mixture=(0, 0, 1, 1))
+    save_chart(chart, tmp_path / "a.json")
+    text = json.dumps(json.loads((tmp_path / "a.json").read_text()), ensure_ascii=False)
+    assert "\u2028" not in text
+    assert r"a\\u2028b" in text
+    save_chart(chart, tmp_path / "a.svg")
+    assert r"a\u2028b" in (tmp_path / "a.svg").read_text()
+
+
 def test_another_ending_is_refused(chart, tmp_path):
     with pytest.raises(DataError, match=r"must end in one of \.png, .* got 'a\.gif'"):
         save_chart(chart, "a.gif")

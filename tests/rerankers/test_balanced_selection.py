@@ -200,3 +200,41 @@ def test_the_table_says_what_held_before():
     unfair = Ranking.from_positions(data, [2, 3, 4, 1])  # 9 and 2: floors kept, 2 before 7 is not
     table = rule(unfair).summary().to_dict()
     assert (table["before"][0], table["after"][0]) == (0.0, 1.0)
+
+
+def test_scores_below_zero_only_need_the_lower_bounds():
+    rule = BalancedSelection({"f": 1}, k=2)
+    result = rule.rerank([-1, -2, -3, -4], sensitive_features=list("mmff"))
+    assert result.order().tolist() == [0, 2]
+    assert result.holds
+    # a ratio of such scores says nothing about who was passed over
+    assert np.isnan(result.igf["igf"]).all()
+    for igf in ("ratio", "aggregated"):
+        result = BalancedSelection({"f": 1}, k=2, igf=igf).rerank(
+            [3, 2, 0, 0], sensitive_features=list("mmff")
+        )
+        assert result.holds
+        assert np.isnan(result.igf["igf"]).all()
+
+
+@pytest.mark.parametrize("igf", ["ratio", "aggregated"])
+@pytest.mark.parametrize("size", [1e307, 1e-9, 1e-300, 2.5e-324])
+def test_scores_of_any_size(size, igf):
+    people = {"sex": list("mmff"), "race": list("wbwb")}
+    score = np.array([9, 8, 7, 2.0])
+    for options in ({}, {"level": 0.4}, {"leximin": True}):
+        rule = BalancedSelection({"f": 1, "b": 1}, k=2, igf=igf, **options)
+        wanted = rule.rerank(score, sensitive_features=people)
+        found = rule.rerank(score * size, sensitive_features=people)
+        assert found.order().tolist() == wanted.order().tolist()
+        assert found.holds
+        assert found.igf["igf"] == pytest.approx(wanted.igf["igf"], rel=0.2, nan_ok=True)
+        assert np.isfinite(found.price.score_loss)
+
+
+def test_scores_near_the_largest_number():
+    most = np.finfo(float).max
+    rule = BalancedSelection({"f": 1}, k=2)
+    result = rule.rerank([most, most / 2, 0, -most], sensitive_features=list("mmff"))
+    assert result.order().tolist() == [0, 2]
+    assert result.price.score_loss == pytest.approx(most / 4)

@@ -204,6 +204,28 @@ class HalfShown(FirstRelevant):
         return Values(np.broadcast_to(shown, slots.n_queries) / 100)
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class RunningMean(FirstRelevant):
+    """Subtracts running sums, in which a large relevance swallows that of later queries."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+
+    def values(self, slots):
+        total = np.concatenate([[0.0], np.cumsum(slots.y)])[slots.offsets]
+        return Values(np.diff(total) / slots.sizes)
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class Overflowing(FirstRelevant):
+    """Warns where its numbers become too large."""
+
+    bounds: ClassVar[tuple[float, float]] = (0.0, np.inf)
+
+    def values(self, slots):
+        square = segment_sum(slots.y**2, slots.offsets)
+        return Values(square / square)
+
+
 BROKEN = [
     (OutOfBounds, "declarations", "outside its bounds"),
     (Infinite, "declarations", "finite"),
@@ -224,6 +246,8 @@ BROKEN = [
     (HalfShown, "replicates", "resampled"),
     (OwnCodes, "replicates", "permuted groups"),
     (NeverSatisfied, "needs", "must raise DataError"),
+    (RunningMean, "range", "rows and other queries"),
+    (Overflowing, "range", "RuntimeWarning"),
     (FlatSplit, "split", "query x group"),
     (SecretSplit, "split", "must raise DataError"),
 ]

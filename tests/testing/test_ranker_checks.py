@@ -12,10 +12,19 @@ from reference_ranker import (
     SwapTopReranker,
 )
 
-from equirank import DataError, Ranking, Reranker
+from equirank import (
+    DataError,
+    EquirankWarning,
+    InfeasibleError,
+    Ranking,
+    Reranker,
+    as_ranking_data,
+)
 from equirank.core.explain_pair import Parts
 from equirank.core.params import Number
 from equirank.core.ranker import Ranker
+from equirank.rerankers import Guaranteed, Reranking, TableBounds
+from equirank.rerankers.guaranteed import HELD, Missed, candidates
 from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups
 
 
@@ -258,6 +267,62 @@ class ChangingReranker(SwapTopReranker):
     def _rerank(self, ranking):
         self.places = self.places + 1
         return super()._rerank(ranking)
+
+
+class FirstOf(Guaranteed):
+    """Puts the best item of group "b" first; says nothing where there is none."""
+
+    guarantee = "the first position goes to b"
+
+    def _rerank(self, ranking):
+        pool = self._pool(ranking)
+        code = pool.groups.code("b")
+        there = candidates(pool)[:, code]
+        self._tell(pool, there, code)
+        slots = np.concatenate(
+            [
+                np.arange(begin, begin + n)
+                for begin, n in zip(pool.offsets, pool.limit, strict=False)
+            ]
+        )
+        query = np.repeat(np.arange(len(pool.limit)), pool.limit)
+        mine = pool.codes[slots] == code
+        seen = np.cumsum(mine) - np.concatenate([[0], np.cumsum(there)])[query]
+        order = slots[np.lexsort((slots, ~(mine & (seen == 1)), query))]
+        least = np.zeros((1, pool.n_groups), dtype=np.int64)
+        least[0, code] = 1
+        start = np.zeros(len(pool.limit), dtype=np.int64)
+        bounds = TableBounds(self.guarantee, least, None, start, start + 1)
+        made = {"bounds": bounds, "reranker": self}
+        return Reranking.from_order(ranking, pool.order[order], pool.out_offsets, **made)
+
+    def _tell(self, pool, there, code):
+        pass
+
+
+class TellingFirstOf(FirstOf):
+    """Reports what is missing, also in lists without positions."""
+
+    def _tell(self, pool, there, code):
+        prefix = np.where(there > 0, HELD, np.minimum(pool.limit, 1))
+        missed = Missed(prefix, np.full(len(there), code))
+        self._report(pool, missed, lambda *_: 1, "leave the list out")
+
+
+def test_guarantee_must_hold_or_be_reported():
+    check_reranker(TellingFirstOf())
+    with pytest.raises(AssertionError, match=r"FirstOf must raise or warn.*\(a list with one"):
+        check_reranker(FirstOf())
+
+
+def test_list_without_candidates_can_miss_its_guarantee():
+    data = as_ranking_data(None, score=[2, 1], qid=["x", "y"], sensitive_features=["b", "b"])
+    ranking = Ranking.from_positions(data, [0, 1])
+    with pytest.raises(InfeasibleError, match=r"in query 'x': it needs 1 of group 'b'.*has 0;"):
+        TellingFirstOf()(ranking)
+    rule = TellingFirstOf(on_infeasible="best")
+    with pytest.warns(EquirankWarning, match="query 'x'"):
+        assert rule(ranking).order("y").tolist() == [1]
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,8 @@ class Metric(metaclass=MetricType):
         Whether its mean over random orders differs from ``ideal``, as for gaps between groups.
     takes_k : bool
         Whether it has a cutoff.
+    infinite : bool
+        Whether a value over 1.8e308 is infinite; with other metrics it is an error.
     why_undefined : str
         Why it can be undefined, for messages.
     leading_arguments : tuple of str
@@ -122,6 +124,7 @@ class Metric(metaclass=MetricType):
     signed: ClassVar[bool] = False
     biased: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
+    infinite: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "a denominator is 0"
     leading_arguments: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
@@ -433,7 +436,24 @@ def measure(metrics: Sequence[Metric], ranking: Ranking) -> list[Values]:
             if kind not in shared:
                 shared[kind] = list(_draws(ranking, queries, kind))
             found[at].append(_averaged(metric, shared[kind]))
-    return [_joined(metric, parts) for metric, parts in zip(metrics, found, strict=True)]
+    values = [_joined(metric, parts) for metric, parts in zip(metrics, found, strict=True)]
+    for metric, value in zip(metrics, values, strict=True):
+        if not metric.infinite:
+            _refuse_infinite(metric, ranking.data, value)
+    return values
+
+
+def _refuse_infinite(metric: Metric, data: RankingData, values: Values) -> None:
+    """Raise for the first query with a value, or a value of a group, that no double can hold."""
+    infinite = np.isinf(values.value)
+    if values.groups is not None:
+        infinite |= np.isinf(values.groups).any(axis=1)
+    if infinite.any():
+        query, row = data.place(int(data.offsets[np.flatnonzero(infinite)[0]]))
+        raise DataError(
+            f"{metric} exceeds 1.8e308 for query {query!r} (row {row}): its relevance, costs or "
+            "scores are too large or too small; scale them first"
+        )
 
 
 def permuted(
@@ -481,6 +501,7 @@ def _draws(ranking: Ranking, queries: slice, expected: bool) -> Iterator[tuple[n
         yield weight[queries], draw.slots().block(queries)
 
 
+@np.errstate(over="ignore")
 def _averaged(metric: Metric, draws: Sequence[tuple[np.ndarray, Slots]]) -> Values:
     if len(draws) == 1:
         return metric.values(draws[0][1])

@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from .segments import sort_within, tie_blocks
+from .segments import LARGE, SHIFT, sort_within, tie_blocks
 
-__all__ = ["block_means", "browsing", "discounts", "gains", "ideal_exposure"]
+__all__ = [
+    "block_means",
+    "browsing",
+    "discounts",
+    "gain_shift",
+    "gains",
+    "ideal_exposure",
+    "unshifted",
+]
 
 
 _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
@@ -17,11 +26,40 @@ _DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def gains(y: np.ndarray, kind: str) -> np.ndarray:
-    """Return ``2**y - 1`` (``"exp2"``) or ``y`` (``"linear"``)."""
-    return (
-        np.exp2(y, dtype=np.float64) - 1.0 if kind == "exp2" else y.astype(np.float64, copy=False)
-    )
+#: Grades above this have no exponential gain of their own, only one relative to others.
+MOST_GRADE = 512
+
+
+def gains(y: np.ndarray, kind: str, shift: np.ndarray | None = None) -> np.ndarray:
+    """Return ``2**y - 1`` (``"exp2"``) or ``y`` (``"linear"``), divided by ``2**shift``."""
+    if kind != "exp2":
+        linear = y.astype(np.float64, copy=False)
+        return linear if shift is None else np.ldexp(linear, -shift.astype(np.int64))
+    if shift is None:
+        return np.exp2(y, dtype=np.float64) - 1.0
+    return np.exp2(y - shift, dtype=np.float64) - np.exp2(-shift)
+
+
+def gain_shift(y: np.ndarray, kind: str, cell: np.ndarray, n_cells: int) -> np.ndarray | None:
+    """Return for each cell a power of two that keeps sums of its gains finite.
+
+    The result is None if all gains are small enough as they are. The cell of each row says which
+    gains are compared.
+    """
+    if y.max(initial=0.0) <= (MOST_GRADE if kind == "exp2" else LARGE):
+        return None
+    top = np.zeros(n_cells)
+    np.maximum.at(top, cell, y)
+    if kind == "exp2":
+        return np.where(top > MOST_GRADE, np.floor(top), 0.0)
+    return np.where(top > LARGE, float(SHIFT), 0.0)
+
+
+def unshifted(values: np.ndarray, shift: np.ndarray | None, power: Any = 0) -> np.ndarray:
+    """Return ``values * 2**(shift + power)``; infinity if no double can hold it."""
+    # an exponent of 9999 exceeds every double, also after a division by 2**power
+    whole = 0 if shift is None else np.minimum(shift, 9999.0).astype(np.int64)
+    return np.ldexp(values, whole + power)
 
 
 def discounts(n: int, kind: str | Sequence[float], k: int | None = None) -> np.ndarray:

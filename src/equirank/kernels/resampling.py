@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .segments import divide, sort_within
+from .segments import LARGE, SHIFT, divide, sort_within
 
 __all__ = [
     "bootstrap_counts",
@@ -21,6 +21,8 @@ def weighted_means(values: np.ndarray, counts: np.ndarray | None = None) -> np.n
     """
     defined = ~np.isnan(values)
     clean = np.where(defined, values, 0.0)
+    scale = 2.0**SHIFT if np.abs(clean).max(initial=0.0) >= LARGE else 1.0
+    clean = clean / scale
     if counts is None:
         total, n = clean.sum(axis=0), defined.sum(axis=0).astype(np.float64)
     elif defined.all():
@@ -28,7 +30,7 @@ def weighted_means(values: np.ndarray, counts: np.ndarray | None = None) -> np.n
         n = np.broadcast_to(counts.sum(axis=1)[:, None], total.shape)
     else:
         total, n = counts @ clean, counts @ defined.astype(counts.dtype)
-    return divide(total, n)
+    return divide(total, n) * scale
 
 
 def bootstrap_counts(rng: np.random.Generator, n_replicates: int, n: int) -> np.ndarray:

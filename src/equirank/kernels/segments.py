@@ -10,16 +10,22 @@ __all__ = [
     "divide",
     "largest_within",
     "segment_cumprod",
+    "segment_cumsum",
     "segment_index",
     "segment_sum",
     "sort_values_within",
     "sort_within",
+    "sum_of_others",
+    "summable",
     "tie_blocks",
 ]
 
 
 #: Number of values in one padded block.
 CHUNK = 1 << 18
+#: Values from this size on are divided by ``2**SHIFT`` before they are added up.
+LARGE = 2.0**896
+SHIFT = 128
 
 
 def segment_index(offsets: np.ndarray) -> np.ndarray:
@@ -38,20 +44,59 @@ def segment_sum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     return total
 
 
+def summable(values: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return values whose sums stay finite, and the power of two by which each segment is divided.
+
+    The power is 0, and the values are those given, except in segments with a value that is `LARGE`
+    or larger, or its negative. No value becomes 0. No segment may be empty.
+    """
+    values = values.astype(np.float64, copy=False)
+    shift = np.zeros(len(offsets) - 1, dtype=np.int64)
+    if max(values.max(initial=0.0), -values.min(initial=0.0)) < LARGE:
+        return values, shift
+    shift[np.maximum.reduceat(np.abs(values), offsets[:-1]) >= LARGE] = SHIFT
+    scaled = np.ldexp(values, -np.repeat(shift, np.diff(offsets)))
+    lost = (scaled == 0.0) & (values != 0.0)
+    scaled[lost] = np.copysign(np.finfo(np.float64).smallest_subnormal, values[lost])
+    return scaled, shift
+
+
+def sum_of_others(values: np.ndarray, axis: int) -> np.ndarray:
+    """Return for each value the sum of all others along an axis.
+
+    Nothing is subtracted, so one large value does not swallow the digits of the others.
+    """
+    values = np.moveaxis(values, axis, 0)
+    result = np.zeros(values.shape)
+    np.cumsum(values[:-1], axis=0, out=result[1:])
+    result[:-1] += np.cumsum(values[:0:-1], axis=0)[::-1]
+    return np.moveaxis(result, 0, axis)
+
+
 def segment_cumprod(factors: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return the cumulative product within each segment, along or across lists."""
-    result = factors.astype(np.float64)
+    """Return the cumulative product within each segment."""
+    return _accumulated(np.multiply, factors, offsets)
+
+
+def segment_cumsum(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the cumulative sum within each segment, which values of others do not change."""
+    return _accumulated(np.add, values, offsets)
+
+
+def _accumulated(operation: np.ufunc, values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Accumulate within each segment, along or across lists."""
+    result = values.astype(np.float64)
     starts, sizes = offsets[:-1], np.diff(offsets)
     alive = np.flatnonzero(sizes > 1)
     column = 1
     while len(alive) > max(column, 8):
         rows = starts[alive] + column
-        result[rows] *= result[rows - 1]
+        result[rows] = operation(result[rows], result[rows - 1])
         column += 1
         alive = alive[sizes[alive] > column]
     for segment in alive.tolist():
         piece = result[starts[segment] + column - 1 : starts[segment] + sizes[segment]]
-        np.multiply.accumulate(piece, out=piece)
+        operation.accumulate(piece, out=piece)
     return result
 
 

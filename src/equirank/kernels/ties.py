@@ -76,7 +76,7 @@ def cascade(
         heads = np.flatnonzero(stop)
         size = np.ones(len(heads), dtype=np.int64)
     else:
-        stops = np.concatenate([[0.0], np.cumsum(stop)])
+        stops = np.concatenate([[0], np.cumsum(stop > 0)])
         heads = np.flatnonzero((np.arange(len(stop)) == begin) & (stops[end] > stops[begin]))
         size = (end - begin)[heads]
     position = heads - start[heads]

@@ -11,7 +11,7 @@ from ..core.errors import DataError
 from ..io.files import replacing
 from .theme import altair
 
-__all__ = ["save_chart", "script_safe", "vega_script"]
+__all__ = ["save_chart", "script_safe", "specification", "vega_script"]
 
 
 PAGE = """<!DOCTYPE html>
@@ -53,19 +53,33 @@ def save_chart(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) 
     if ending not in ENDINGS:
         raise DataError(f"path must end in one of {', '.join(ENDINGS)}, got {str(path)!r}")
     content: bytes | str
+    spec = specification(chart)
     if ending == ".json":
-        content = chart.to_json()
+        content = json.dumps(spec, indent=2, sort_keys=True)
     else:
         convert = require("vl_convert", "report")
         options: dict[str, Any] = {"vl_version": vega_lite_version()}
         if ending == ".png":
             options["scale"] = scale
         if ending == ".html":
-            content = PAGE % (vega_script(), script_safe(chart.to_dict()))
+            content = PAGE % (vega_script(), script_safe(spec))
         else:
-            content = getattr(convert, f"vegalite_to_{ending[1:]}")(chart.to_dict(), **options)
+            content = getattr(convert, f"vegalite_to_{ending[1:]}")(spec, **options)
     with replacing(path) as file:
         file.write(content.encode() if isinstance(content, str) else content)
+
+
+def specification(chart: Any, validate: bool = True) -> dict[str, Any]:
+    r"""Return the Vega-Lite specification of a chart.
+
+    The line separators U+2028 and U+2029 become ``\u2028`` and ``\u2029``: Vega writes names into
+    expressions, and reads these signs there as ends of lines, which is an error.
+    """
+    text = json.dumps(chart.to_dict(validate=validate), ensure_ascii=False)
+    for sign in "\u2028\u2029":
+        text = text.replace(sign, f"\\\\u{ord(sign):04x}")
+    spec: dict[str, Any] = json.loads(text)
+    return spec
 
 
 def vega_script() -> str:

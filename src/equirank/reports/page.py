@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core.environment import require
 from ..core.table import Table, table_to_json
-from ..plots.export import script_safe, vega_script
+from ..plots.export import script_safe, specification, vega_script
 from ..plots.theme import MUTED, configuration, shorten
 from .number_words import FORMATS
 
@@ -121,7 +121,7 @@ def asset(name: str) -> str:
 def chart_for_page(chart: Any) -> dict[str, Any]:
     """Return a chart without title and with the page's colours of text and lines."""
     # Not validated: checking every row against Altair's schema takes seconds; tests do it.
-    text = json.dumps(chart.to_dict(validate=False))
+    text = json.dumps(specification(chart, validate=False))
     spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
     for key in ("config", "title", "$schema"):
         spec.pop(key, None)

@@ -11,6 +11,7 @@ from ..core.errors import DataError
 from ..core.params import Choice, Flag, Number
 from ..core.ranking import Ranking
 from ..core.table import Table
+from ..kernels.segments import summable
 from .bounded_lists import raise_or_warn
 from .group_bounds import (
     POSITION_BOUNDS,
@@ -114,7 +115,7 @@ class BalancedSelection(Guaranteed):
         data = ranking.data
         keys = [self.by] if self.by is not None else list(data.sensitive)
         pool = self._pool(ranking, keys[0] if len(keys) == 1 else tuple(keys))
-        score = np.asarray(data.score, dtype=np.float64)
+        score, _ = summable(np.asarray(data.score), data.offsets)
         if self.level > 0 or self.leximin:
             _check_merit(data, score)
         lower = self._lower_counts(pool, keys)
@@ -127,7 +128,7 @@ class BalancedSelection(Guaranteed):
             asked = Selection(
                 score[pool.order[own]],
                 pool.codes[own],
-                self._groups(pool, keys, lower, query, own),
+                self._groups(pool, keys, lower, query, own, score[pool.order[own]]),
                 int(pool.limit[query]),
                 self.igf,
                 float(self.level),
@@ -169,13 +170,18 @@ class BalancedSelection(Guaranteed):
         return lower
 
     def _groups(
-        self, pool: Pool, keys: list[Any], lower: dict[Any, np.ndarray], query: int, own: slice
+        self,
+        pool: Pool,
+        keys: list[Any],
+        lower: dict[Any, np.ndarray],
+        query: int,
+        own: slice,
+        merit: np.ndarray,
     ) -> "list[Group]":
         found = []
         for key in keys:
             attribute = pool.ranking.data.attribute(key)
             codes = attribute.codes[pool.order[own]]
-            merit = np.asarray(pool.ranking.data.score)[pool.order[own]]
             by_merit = np.argsort(-merit, kind="stable")
             for code, label in enumerate(attribute.categories):
                 members = by_merit[codes[by_merit] == code]
@@ -205,7 +211,7 @@ class BalancedSelection(Guaranteed):
             members[key][pool.codes] = data.attribute(key).codes[pool.order]
         held = np.ones(data.n_queries, dtype=bool)
         for query, _, _, value in rows:
-            held[query] &= not value < self.level - 1e-9
+            held[query] &= self.level == 0 or not value < self.level - 1e-9
         columns = {
             "query": data.qids[[row[0] for row in rows]],
             "attribute": [str(row[1]) for row in rows],
@@ -259,7 +265,8 @@ class BalancedReranking(Reranking):
     Attributes
     ----------
     igf : Table or None
-        query, attribute, group, igf; NaN for a group without a selected item.
+        query, attribute, group, igf; NaN for a group without a selected item, and in lists with a
+        score that is not above 0.
 
     Examples
     --------
@@ -310,13 +317,17 @@ class Selected:
 
 
 def igf_of(asked: Selection, group: Group, accepted: np.ndarray) -> float:
-    """Return the in-group fairness of a group; NaN without an accepted item."""
+    """Return the in-group fairness of a group.
+
+    NaN without an accepted item, or if a score of the list is not above 0: a share or ratio of such
+    scores has no meaning.
+    """
     merit, taken = asked.merit[group.members], accepted[group.members]
-    if not taken.any():
+    if not taken.any() or asked.merit.min() <= 0:
         return float("nan")
     if asked.igf == "ratio":
-        rejected = merit[~taken]
-        return 1.0 if not len(rejected) else min(1.0, float(merit[taken].min() / rejected.max()))
+        lowest, highest = merit[taken].min(), merit[~taken].max(initial=0.0)
+        return 1.0 if lowest >= highest else float(lowest / highest)
     shares = [
         float(merit[taken & (merit >= least)].sum() / merit[merit >= least].sum())
         for least in merit[taken]
@@ -443,7 +454,11 @@ class _Model:
         if limits:
             self._keep_limits(program, x, limits)
         merit = self.asked.merit[self.kept]
-        found = program.solve(x, merit - merit.min(), time_limit=self.asked.time_limit)
+        gain = merit - merit.min()
+        # HiGHS compares objectives with absolute tolerances
+        if not 1.0 <= gain.max() <= 2.0**30:
+            gain = np.ldexp(gain, 20 - int(np.frexp(gain.max())[1]))
+        found = program.solve(x, gain, time_limit=self.asked.time_limit)
         return replace(found, gap=max(gap, found.gap))
 
     def _keep_level(self, program: Program, x: np.ndarray, level: float) -> None:
@@ -464,7 +479,8 @@ class _Model:
         for i, member in enumerate(group.members):
             if self.at[member] < 0:
                 continue
-            ahead = int(np.searchsorted(-merit, -merit[i] / level * (1 + 1e-12)))
+            with np.errstate(over="ignore"):
+                ahead = int(np.searchsorted(-merit, -merit[i] / level * (1 + 1e-12)))
             if ahead > 0:
                 columns = [x[self.at[member]], all_above[ahead - 1]]
                 program.row(columns, [1.0, -1.0], high=0.0)
@@ -522,7 +538,7 @@ class _Model:
     def _range(self) -> float:
         if self.asked.igf != "ratio":
             return 1.0
-        return float(np.log(self.asked.merit.max() / self.asked.merit.min())) + 1e-3
+        return float(np.log(self.asked.merit.max()) - np.log(self.asked.merit.min())) + 1e-3
 
     def _keep_limits(self, program: Program, x: np.ndarray, limits: list[float]) -> np.ndarray:
         """Add the loss of each group; at most ``p`` groups may lose more than the p-th limit."""
@@ -544,7 +560,7 @@ class _Model:
                 columns = np.concatenate([x[above], [loss, x[own]]])
                 program.row(columns, np.concatenate([share, [1.0, -1.0]]), low=0.0)
             return
-        high = np.log(self.asked.merit[group.members] / self.asked.merit.min())
+        high = np.log(self.asked.merit[group.members]) - np.log(self.asked.merit.min())
         all_in = self._all_in(program, x, group)
         lowest = program.variables(1, top=self._range())
         for i, member in enumerate(group.members):

@@ -19,6 +19,7 @@ from ..core.reranker import Reranker
 from ..core.table import Table
 from ..kernels.discounts import discounts
 from ..kernels.permutahedron import excess, nearest_reachable, peel
+from ..kernels.segments import LARGE
 from ..policies.policy import Mixture
 from .exposure_program import (
     Constraints,
@@ -207,6 +208,13 @@ class ExposureOptimal(Reranker):
                 f"ExposureOptimal needs the {self.utility} as utility, which is missing"
             )
         utility = np.asarray(values, dtype=np.float64)
+        large = np.abs(utility) >= LARGE
+        if large.any():
+            query, row = data.place(int(np.flatnonzero(large)[0]))
+            raise DataError(
+                f"{self.utility} must be smaller than {LARGE:.2g} to be summed as utility, got "
+                f"{utility[large][0]:g} (first in row {row} of query {query!r})"
+            )
         if self.constraint not in (None, "parity") and (utility < 0.0).any():
             query, row = data.place(int(np.flatnonzero(utility < 0.0)[0]))
             raise DataError(

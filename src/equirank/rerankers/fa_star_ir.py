@@ -11,6 +11,7 @@ from ..core.ranking import Ranking
 from .fa_star_ir_tables import OPEN, stored_region
 from .group_bounds import TableBounds
 from .guaranteed import (
+    HELD,
     LABELS,
     OPEN_SHARES,
     Guaranteed,
@@ -210,7 +211,7 @@ class FAStarIR(Guaranteed):
         """Report the first prefix of a list that needs more protected items than there are."""
         there = candidates(pool)[:, code]
         last = np.array([table[-1] if len(table) else 0 for table in tables])
-        prefix = np.zeros(len(there), dtype=np.int64)
+        prefix = np.full(len(there), HELD)
         for query in np.flatnonzero(last[kind] > there).tolist():
             table = tables[kind[query]]
             prefix[query] = np.searchsorted(table, there[query], side="right") + 1
@@ -257,7 +258,7 @@ def merge_lists(pool: Pool, bounds: RegionBounds) -> tuple[np.ndarray, Missed, n
     there = candidates(pool)[:, codes]
     plenty = [reachable(need, np.full(len(codes), len(need))).ravel() for need in bounds.needs]
     chosen = np.empty(int(pool.out_offsets[-1]), dtype=np.int64)
-    prefix, group = np.zeros((2, n_queries), dtype=np.int64)
+    prefix, group = np.full(n_queries, HELD), np.zeros(n_queries, dtype=np.int64)
     needed = np.zeros(n_queries, dtype=np.int64)
     for query in range(n_queries):
         begin, end = pool.out_offsets[query : query + 2].tolist()

@@ -15,6 +15,7 @@ from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 
 __all__ = [
+    "HELD",
     "LABELS",
     "OPEN_SHARES",
     "SHARES",
@@ -84,9 +85,16 @@ class Pool:
         return np.concatenate([[0], np.cumsum(self.limit)])
 
 
+#: Prefix of a list in which nothing is missed.
+HELD = -1
+
+
 @dataclass(frozen=True, eq=False)
 class Missed:
-    """Where a guarantee cannot hold: per query the first prefix (0 for none) and its group."""
+    """Where a guarantee cannot hold: per query the first prefix and its group.
+
+    A prefix of `HELD` says that the guarantee holds; 0 says that the list has no position to fill.
+    """
 
     prefix: np.ndarray
     group: np.ndarray
@@ -216,7 +224,7 @@ class Guaranteed(ListedReranker):
         advice : str
             What the caller can do, apart from ``on_infeasible``.
         """
-        failed = np.flatnonzero(missed.prefix)
+        failed = np.flatnonzero(missed.prefix != HELD)
         if len(failed) == 0:
             return
         at = int(failed[0])
@@ -224,11 +232,11 @@ class Guaranteed(ListedReranker):
         label = pool.groups.categories[group]
         query = pool.ranking.data.qids[at : at + 1].tolist()[0]
         there = pool.codes[pool.offsets[at] : pool.offsets[at] + pool.shown[at]] == group
-        top = f"first {prefix} positions" if prefix > 1 else "first position"
+        top = f"the first {prefix} positions need" if prefix > 1 else "the first position needs"
         message = (
-            f"{type(self).__name__} cannot keep its guarantee in query {query!r}: the {top} "
-            f"need {needed(at, prefix, group)} of group {label!r}, and the list has "
-            f"{int(there.sum())}"
+            f"{type(self).__name__} cannot keep its guarantee in query {query!r}: "
+            f"{top if prefix else 'it needs'} {needed(at, prefix, group)} of group {label!r}, and "
+            f"the list has {int(there.sum())}"
         )
         if self.on_infeasible == "error":
             raise InfeasibleError(
@@ -293,7 +301,7 @@ def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
     prefix[short] = wanted
     group = np.argmin(prefix, axis=1)
     first = prefix[np.arange(len(prefix)), group]
-    return Missed(np.where(short.any(axis=1), first, 0), group)
+    return Missed(np.where(short.any(axis=1), first, HELD), group)
 
 
 def candidates(pool: Pool) -> np.ndarray:

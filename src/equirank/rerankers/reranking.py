@@ -15,7 +15,7 @@ from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..core.table import Table
 from ..kernels.resampling import weighted_means
-from ..kernels.segments import segment_sum, sort_within
+from ..kernels.segments import segment_sum, sort_within, summable
 from ..metrics.fairness.exposure import ExposureGap
 from ..metrics.fairness.prefix_divergence import RND
 from ..metrics.relevance.gain import NDCG
@@ -382,9 +382,10 @@ def _mean_scores(result: Reranking, before: Ranking) -> list[Measure]:
 
 def _means_in_top(values: np.ndarray, slots: Slots, sizes: np.ndarray) -> np.ndarray:
     """Return the mean value in the top of each list; NaN for an empty top."""
+    values, shift = summable(values, slots.offsets)
     top = slots.position <= np.repeat(sizes, slots.sizes)
-    sums = segment_sum(np.where(top, values, 0.0).astype(np.float64), slots.offsets)
-    return np.where(sizes > 0, sums / np.maximum(sizes, 1), np.nan)
+    sums = segment_sum(np.where(top, values, 0.0), slots.offsets)
+    return np.where(sizes > 0, np.ldexp(sums / np.maximum(sizes, 1), shift), np.nan)
 
 
 def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
@@ -403,16 +404,13 @@ def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
 
 
 def _fairness_gaps(result: Reranking, before: Ranking) -> list[Measure]:
-    def mean(values: np.ndarray) -> float:
-        return float(weighted_means(values[:, None])[0])
-
     rows: list[Measure] = []
     by, k = result.by, result.k
     metrics: list[Metric] = [ExposureGap(by=by, k=k), RND(by=by, k=k)]
     for metric in metrics:
         first, last = (np.asarray(metric.per_query(one).value) for one in (before, result))
         if not (np.isnan(first).all() and np.isnan(last).all()):
-            rows.append((str(metric), first, last, mean))
+            rows.append((str(metric), first, last, _mean))
     return rows
 
 
@@ -503,8 +501,7 @@ def _mean_price(result: Reranking) -> Price:
 
 
 def _mean(values: np.ndarray) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
+    return float(weighted_means(values[:, None])[0])
 
 
 def _ndcgs(
@@ -523,7 +520,7 @@ def _ndcgs(
 
 
 def _above_lowest(data: RankingData) -> np.ndarray:
-    score = np.asarray(data.score, dtype=np.float64)
+    score, _ = summable(np.asarray(data.score), data.offsets)
     lowest = np.minimum.reduceat(score, data.offsets[:-1])
     return score - np.repeat(lowest, np.diff(data.offsets))
 
@@ -532,7 +529,7 @@ def _scores(before: Ranking, after: Ranking) -> tuple[np.ndarray, np.ndarray]:
     """Return per query the loss of mean score among the shown, and the worst inversion."""
     from ..kernels.prefix_lists import worst_drops
 
-    score = np.asarray(before.data.score, dtype=np.float64)
+    score, shift = summable(np.asarray(before.data.score), before.data.offsets)
     old, new = before.slots(), after.slots()
     shown = new.sizes if new.shown is None else new.shown
     means = []
@@ -541,4 +538,6 @@ def _scores(before: Ranking, after: Ranking) -> tuple[np.ndarray, np.ndarray]:
         means.append(segment_sum(top, slots.offsets) / np.maximum(shown, 1))
     offered = np.where(before.position > 0, score, -np.inf)
     worst = worst_drops(offered[new.order], new.offsets, shown)
-    return means[0] - means[1], worst
+    # of scores near the largest number, the differences can be infinite
+    with np.errstate(over="ignore"):
+        return np.ldexp(means[0] - means[1], shift), np.ldexp(worst, shift)

@@ -9,7 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from .. import allocation, metrics, preprocess
+from ..core.data import as_ranking_data
 from ..core.errors import DataError, EquirankWarning, suggest
+from ..core.ranking import Ranking
 from ..core.table import Table
 
 __all__ = ["load_vectors", "run_conformance", "vector_names"]
@@ -145,6 +147,10 @@ def _outcomes(function: Callable[..., Any], case: dict[str, Any]) -> Iterator[tu
 def _arguments(inputs: dict[str, Any]) -> dict[str, Any]:
     """Turn the inputs of a case into arguments of the function."""
     arguments = {name: _numbers(value) for name, value in inputs.items()}
+    if "position" in arguments:
+        data = as_ranking_data(y=arguments["y_true"], qid=arguments.get("qid"))
+        ranking = Ranking.from_positions(data, arguments["position"])
+        return {"y_true": None, "y_score": ranking}
     if "cost_table" in arguments:
         arguments["cost"] = arguments.pop("cost_table")
     if "cost_pairs" in arguments:

@@ -2,7 +2,8 @@
 
 import copy
 import pickle
-from collections.abc import Callable, Collection
+import warnings
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..core.metric import Metric, measure, permuted, resampled
 from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import metric_names, parse_metric, parse_metrics
-from .trial_lists import Trial, constant, tie_orders
+from .trial_lists import Trial, constant, tie_orders, widened
 
 __all__ = ["CHECKS", "check_metric"]
 
@@ -102,6 +103,54 @@ def check_rows(trial: Trial) -> None:
         value = trial.values(mixed.ranking()).value
         wanted = [first[label] for label in dict.fromkeys(mixed.qid)]
         trial.same(value, wanted, "the order of rows must not matter")
+
+
+def check_range(trial: Trial) -> None:
+    """Neither rows nor other queries count for relevance and costs of any size.
+
+    A value that no double can hold is a DataError, for the query alone and among others.
+    """
+    reads = trial.metric.needs & {"relevance", "cost"}
+    if not reads:
+        return
+    atol = 1e-20 if np.isinf(trial.metric.bounds).any() else 1e-9
+    for tied in (False, True):
+        rows = widened(constant(trial.rows(n_queries=24), tied=tied), trial.metric, trial.rng)
+        mixed = rows.take(trial.rng.permutation(len(rows.qid)))
+        mixed = replace(mixed, qid=np.char.add("new ", mixed.qid))
+        data, other = rows.data(), mixed.data()
+        wanted, found = [], []
+        for at, label in enumerate(data.qids.tolist()):
+            value = _wide_value(trial, data, [at])
+            if value is not None:
+                wanted.append(value)
+                found.append(other.qids.tolist().index(f"new {label}"))
+        if len(wanted) < data.n_queries and len(data.sensitive) == 1:
+            trial.require(
+                _wide_value(trial, other, range(data.n_queries)) is None,
+                "a value over 1.8e308 must raise DataError among other queries too",
+            )
+        if wanted:
+            trial.same(
+                _wide_value(trial, other, found),
+                np.concatenate(wanted),
+                "relevance and costs of any size must not depend on rows and other queries",
+                atol,
+            )
+
+
+def _wide_value(trial: Trial, data: RankingData, queries: Sequence[int]) -> np.ndarray | None:
+    """Measure some queries; None if their value is refused."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            value = measure([trial.metric], data.select(queries).ranking())[0].value
+    except (DataError, RuntimeWarning, ArithmeticError) as error:
+        trial.require(isinstance(error, DataError), f"{type(error).__name__}: {error}")
+        return None
+    infinite = trial.metric.infinite or not np.isinf(value).any()
+    trial.require(infinite, "a value must be finite, NaN or refused")
+    return value
 
 
 def check_scores(trial: Trial) -> None:
@@ -267,6 +316,7 @@ CHECKS: dict[str, Callable[[Trial], None]] = {
     "needs": check_needs,
     "order": check_order,
     "rows": check_rows,
+    "range": check_range,
     "scores": check_scores,
     "groups": check_groups,
     "queries": check_queries,
@@ -284,7 +334,8 @@ def check_metric(
     """Check that a metric keeps what every metric promises; for your own metrics too.
 
     Its string reads back and its bounds hold. Neither the order of rows, a monotone transform of
-    the scores, new names for groups nor doubled queries change a value. Ties are worth the mean
+    the scores, new names for groups nor doubled queries change a value, for relevance and costs of
+    any size. Ties are worth the mean
     over their orders (metrics of expected prefix counts are not asked). Odd lists do not crash.
 
     Parameters

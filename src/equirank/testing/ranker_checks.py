@@ -1,7 +1,10 @@
 """Checks that every ranker and re-ranker must pass, including your own."""
 
+import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,8 +12,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..core.data import RankingData, as_ranking_data
-from ..core.errors import DataError
+from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.persistence import load
 from ..core.ranker import Ranker
 from ..core.ranking import Ranking
@@ -300,7 +303,9 @@ def check_reranker(reranker: Reranker) -> None:
 
     Each list is a permutation of its rows, or the top of one. The result is the same for the same
     input, for any row order, and for arrays as for a `Ranking`. Bad parameters are errors, and save
-    and load keep the result.
+    and load keep the result. If the guarantee of the result does not hold, the re-ranker raises
+    `InfeasibleError` or `DataError`, or issues an `EquirankWarning`; this is checked on
+    lists with scores below 0, with one group, and without candidates too.
 
     Parameters
     ----------
@@ -351,6 +356,7 @@ def check_reranker(reranker: Reranker) -> None:
         ),
         f"{name} must return the same positions for any row order",
     )
+    _check_guarantee(reranker, name, data)
     for parameter in type(reranker).params:
         bad = clone(reranker)
         bad.set_params(**{parameter: object()})
@@ -361,3 +367,33 @@ def check_reranker(reranker: Reranker) -> None:
         else:
             raise AssertionError(f"{name} must refuse a bad {parameter}")
     _check_saving(reranker, name, lambda model: model.rerank(scores, **given).position)
+
+
+def _check_guarantee(reranker: Reranker, name: str, data: RankingData) -> None:
+    """Check that a guarantee that does not hold is an error or a warning."""
+    ((attribute, groups),) = data.sensitive.items()
+    first = data.query_of_rows() == 0
+    alone = Attribute(np.where(first, 0, groups.codes).astype(np.int32), groups.categories)
+    plain = data.ranking()
+    rankings = {
+        "scores below 0": replace(data, score=np.asarray(data.score) - 10.0).ranking(),
+        "scores above 0": replace(data, score=np.exp(np.asarray(data.score))).ranking(),
+        "a list with one group": replace(data, sensitive={attribute: alone}).ranking(),
+        "a list without candidates": replace(
+            plain, position=np.where(first, np.int32(0), plain.position)
+        ),
+    }
+    ways = ["error", "best"] if "on_infeasible" in reranker.get_params() else [None]
+    for way, (what, ranking) in product(ways, rankings.items()):
+        rule = clone(reranker) if way is None else clone(reranker).set_params(on_infeasible=way)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                result = rule(ranking)
+            except (DataError, InfeasibleError):
+                continue
+        told = any(issubclass(warning.category, EquirankWarning) for warning in caught)
+        _say(
+            told or getattr(result, "holds", True),
+            f"{name} must raise or warn if its guarantee does not hold ({what})",
+        )

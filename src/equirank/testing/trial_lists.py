@@ -12,7 +12,7 @@ from ..core.errors import DataError, EquirankWarning
 from ..core.metric import Metric, Values, measure
 from ..core.ranking import Ranking
 
-__all__ = ["Rows", "Trial", "constant", "random_rows", "tie_orders"]
+__all__ = ["Rows", "Trial", "constant", "random_rows", "tie_orders", "widened"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,19 @@ def constant(rows: Rows, *, y: float | None = None, tied: bool = False, group: A
     )
 
 
+def widened(rows: Rows, metric: Metric, rng: np.random.Generator) -> Rows:
+    """Draw relevance and costs anew, from the whole range of doubles; some relevance is 0."""
+
+    def draw(largest: float) -> np.ndarray:
+        size = np.ldexp(rng.uniform(0.5, 1.0, size=n), rng.integers(-1072, 1025, size=n))
+        return np.minimum(size, largest)
+
+    n, top = len(rows.y), getattr(metric, "max_grade", None)
+    y = np.where(rng.random(n) < 0.1, 0.0, draw(np.inf if top is None else float(top)))
+    by_grade = isinstance(getattr(metric, "cost", None), tuple)
+    return replace(rows, y=rows.y if by_grade else y, cost=draw(np.inf))
+
+
 def tie_orders(score: np.ndarray) -> np.ndarray:
     """List the positions in every order that the ties of one list allow (row x order)."""
     blocks = [np.flatnonzero(score == level) for level in np.unique(score)[::-1]]
@@ -157,10 +170,10 @@ class Trial:
         if not bool(condition):
             raise AssertionError(f"{self.given}: {sentence}")
 
-    def same(self, got: Any, wanted: Any, sentence: str) -> None:
+    def same(self, got: Any, wanted: Any, sentence: str, atol: float = 1e-9) -> None:
         """Compare arrays, NaN equal to NaN."""
         got, wanted = np.asarray(got, dtype=float), np.asarray(wanted, dtype=float)
         self.require(got.shape == wanted.shape, f"{sentence}: shape {got.shape}")
-        bad = ~np.isclose(got, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
+        bad = ~np.isclose(got, wanted, rtol=1e-9, atol=atol, equal_nan=True)
         if bad.any():
             self.require(False, f"{sentence}: {got[bad][0]!r} instead of {wanted[bad][0]!r}")

@@ -1,4 +1,4 @@
-from math import log2, nan
+from math import log, log2, nan
 
 import numpy as np
 import pytest
@@ -33,6 +33,8 @@ def twin(
     distance="difference",
     proportions=None,
 ):
+    if discount == "trec":
+        discount = [1 / log2(max(j, 2)) for j in range(1, len(groups) + 1)]
     if discount == "geometric":
         discount = [stop * (1 - stop) ** j for j in range(len(groups))]
     seen, target = chances(k, discount), shares(groups, labels, proportions)
@@ -44,17 +46,19 @@ def twin(
     }
     apart = {label: have[label] - target[label] for label in labels}
     if protected is None:
-        if distance == "js":
+        if distance != "difference":
             value = js([have[g] for g in labels], [target[g] for g in labels])
         else:
             value = max(abs(difference) for difference in apart.values())
     elif target[protected] == 0:
         value = nan
-    elif distance == "js":
+    elif distance != "difference":
         h, t = have[protected], target[protected]
         value = js([h, 1 - h], [t, 1 - t])
     else:
         value = abs(apart[protected])
+    if distance == "trec":
+        value *= log(2)
     return value, {g: apart[g] if target[g] > 0 else nan for g in labels}
 
 
@@ -137,3 +141,19 @@ def test_bad_options_are_refused():
 @pytest.mark.parametrize("metric", [AWRF(), AWRF(distance="js") @ 2, AWRF(discount="geometric")])
 def test_keeps_its_promises(metric):
     check_metric(metric)
+
+
+@pytest.mark.parametrize(
+    ("groups", "shares", "score"),
+    [
+        ("mmfmf", {"f": 0.5, "m": 0.5}, 0.9785651024527522),
+        ("mfxmmffxmm", {"f": 0.3, "m": 0.5, "x": 0.2}, 0.9993652398723543),
+        ("mfxmmffxmm", {"f": 0.6, "m": 0.2, "x": 0.2}, 0.9497125429448098),
+        ("mf", {"f": 0.5, "m": 0.5}, 1.0),
+    ],
+)
+def test_trec_score(groups, shares, score):
+    # from the evaluation code of the TREC 2021 fair ranking track, which has single precision
+    scores = range(len(groups), 0, -1)
+    options = {"discount": "trec", "distance": "trec", "proportions": shares}
+    assert 1 - awrf(list(scores), list(groups), **options) == pytest.approx(score, abs=1e-7)

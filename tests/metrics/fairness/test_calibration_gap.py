@@ -117,6 +117,34 @@ def test_never_more_than_the_largest_relevance():
     assert np.nanmin(values) >= 0
 
 
+def test_large_relevance_hides_no_other():
+    # the only bin with two groups is the second, behind a relevance of 1e300
+    assert calibration_gap([1e300, 0, 3, 1], [4, 3, 2, 1], list("aaab"), n_bins=2) == 2
+    # another query, and its place among the rows, changes nothing
+    y, groups = np.array([1e300, 0, 3, 1]), np.array(list("aaab"))
+    for order in ([0, 1, 2, 3], [2, 3, 0, 1], [2, 0, 3, 1]):
+        qid = np.array([0, 0, 1, 1])[order]
+        value = calibration_gap(y[order], [1] * 4, groups[order], qid=qid, protected="b")
+        assert value == 2
+    # everyone else is summed, not what is left of the whole
+    value = calibration_gap([1e300, 3, 1], [1, 1, 1], list("abc"), n_bins=1, protected="a")
+    assert value == pytest.approx(1e300)
+    _, by_group = calibration_gap(
+        [1e300, 3, 1], [1, 1, 1], list("abb"), n_bins=1, return_groups=True
+    )
+    assert by_group["a"] == by_group["b"]
+
+
+def test_relevance_near_the_largest_number():
+    most = np.finfo(float).max
+    assert calibration_gap([most, most, 0, 0], [1] * 4, list("aabb")) == most
+    values = calibration_gap(
+        [most, 0, most, 0], [1] * 4, list("abab"), qid=[0, 0, 1, 1], per_query=True
+    )
+    assert values.tolist() == [most, most]
+    assert calibration_gap([most, 0, most, 0], [1] * 4, list("abab"), qid=[0, 0, 1, 1]) == most
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [CalibrationGap(), CalibrationGap(n_bins=2)])
 def test_keeps_its_promises(metric):

@@ -161,3 +161,9 @@ def test_needs_scores_and_features():
         consistency([1, 2, 3], [[1.0], [2.0], [np.nan]], qid=[1, 2, 1])
     with pytest.raises(DataError, match="n_neighbors of Consistency"):
         consistency([1, 2], [[1.0], [2.0]], n_neighbors=0)
+
+
+def test_scores_near_the_largest_number():
+    X, most = [[0.0], [0.1], [5.0], [5.1]], 1.7e308
+    assert consistency([most, most, -most, -most], X, n_neighbors=1) == 1
+    assert consistency([most, -most, most, -most], X, n_neighbors=1) == 0

@@ -141,3 +141,18 @@ def test_bad_input():
         disparate_treatment([1, 2], [1, 2], None)
     with pytest.raises(DataError, match="discount of DisparateTreatment"):
         DisparateTreatment(discount="no")
+
+
+def test_merit_of_any_size():
+    # a merit of 1 beside one of 1e300 is not what is left of their sum
+    _, per_merit = disparate_treatment(
+        [1e300, 1, 1], [3, 2, 1], list("abc"), protected="b", return_groups=True
+    )
+    value = disparate_treatment([1, 1, 1e300], [1, 1, 1], list("abc"), protected="c")
+    assert value == pytest.approx(1e-300)
+    assert per_merit["b"] == pytest.approx(1 / np.log2(3))
+    most = 1.7e308
+    value = disparate_treatment([most] * 4, [1] * 4, list("aabb"), protected="a")
+    assert value == pytest.approx(1)
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
+        disparate_treatment([5e-324, 1], [1, 1], list("ab"))

@@ -147,3 +147,10 @@ def test_rankers_must_name_the_groups():
             group_preferences(rankers, GROUPS)
     assert group_preferences({1: FOR_A, 2: FOR_B}, [1, 1, 2, 2]).envy_free is True
     assert group_preferences({"1": FOR_A, "2": FOR_B}, [1, 1, 2, 2]).envy_free is True
+
+
+def test_scores_near_the_largest_number():
+    assert group_benefit([1e307, -1e307], ["a", "b"], protected="a") == pytest.approx(2e307)
+    assert group_benefit([1.7e308] * 4, list("aabb"), protected="a") == 0
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
+        group_benefit([1.7e308, -1.7e308], ["a", "b"])

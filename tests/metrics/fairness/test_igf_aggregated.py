@@ -80,6 +80,19 @@ def test_merit_must_be_above_zero():
         igf_aggregated([2, 1, 0], [3, 2, 1], list("abb"), k=1)
 
 
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 3, 0, 1], [2, 0, 3, 1]])
+def test_large_merit_of_another_query_changes_nothing(order):
+    merit, qid = np.array([1e300, 1e300, 3, 1])[order], np.array(["a", "a", "b", "b"])[order]
+    values = igf_aggregated(merit, [1] * 4, list("mmmm"), qid=qid, k=1, per_query=True)
+    assert values.tolist() == [0.5, 0.5]
+
+
+def test_merit_near_the_largest_number():
+    most = np.finfo(float).max
+    assert igf_aggregated([most] * 4, [4, 3, 2, 1], list("mmmm"), k=3) == pytest.approx(3 / 4)
+    assert igf_aggregated([most, 5e-324], [2, 1], list("mm"), k=2) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [IGFAggregated(), IGFAggregated @ 2])
 def test_keeps_its_promises(metric):

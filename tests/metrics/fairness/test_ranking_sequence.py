@@ -65,24 +65,18 @@ def test_ties_are_as_asked():
     assert joined_rankings([1, 1], [1, 1]).position.tolist() == [1, 1]
 
 
-def test_relevance_may_be_given_beside_rankings():
-    bare = as_ranking_data(qid=QID, score=scores(1)[0])
-    ranking = Ranking.from_scores(bare)
-    got = expected_exposure_loss(Y, ranking, per_query=True)
-    same(got, expected_exposure_loss(Y, scores(1)[0], qid=QID, per_query=True))
-    got = expected_exposure_loss(Y, [ranking, ranking], per_query=True)
-    same(got, expected_exposure_loss(Y, scores(1)[0], qid=QID, per_query=True))
-    # and replaces what the data says
-    other = Ranking.from_scores(as_ranking_data(y=3 - Y, qid=QID), scores(1)[0])
-    same(expected_exposure_loss(Y, other, per_query=True), got)
-
-
-def test_relevance_of_some_of_the_queries():
-    """Rows that were selected keep their order, not their numbers."""
-    some = as_ranking_data(qid=list("abacb"), score=[2, 1, 1, 1, 2]).select([0, 1])
-    got = joined_rankings([3, 0, 1, 2], Ranking.from_scores(some))
-    # rows 0 and 2 are query a, rows 1 and 4 query b
-    assert got.data.y.tolist() == [3, 1, 0, 2]
+@pytest.mark.parametrize("function", [expected_exposure_loss, individual_amortised_attention])
+def test_nothing_may_be_given_beside_rankings(function):
+    ranking = Ranking.from_scores(as_ranking_data(y=Y, qid=QID), scores(1)[0])
+    for rankings in (ranking, [ranking, ranking]):
+        with pytest.raises(DataError, match="y_true must be None beside a Ranking"):
+            function(Y, rankings)
+        with pytest.raises(DataError, match="qid must be None beside a Ranking"):
+            function(None, rankings, qid=QID)
+        same(
+            function(None, rankings, per_query=True),
+            function(Y, scores(1)[0], qid=QID, per_query=True),
+        )
 
 
 def test_one_ranking_may_stand_in_a_list():
@@ -122,7 +116,6 @@ def test_equal_relevance_stays_as_it_is():
         (lambda: joined_rankings([1, 1], [[1, 2], [1, np.nan]]), r"rankings\[1\].*finite"),
         (lambda: joined_rankings([1, 1, 1], [1, 2]), "y_true.*3"),
         (lambda: joined_rankings([1, -1], [1, 2]), "y_true must be a relevance >= 0"),
-        (lambda: joined_rankings(Y[:3], Ranking.from_scores(data(), scores(1)[0])), "y_true.*7.*3"),
         (
             lambda: joined_rankings([[1, 1]] * 3, [[1, 2], [2, 1]], pooled=True),
             r"one row per ranking \(2\).*3",

@@ -235,3 +235,13 @@ def test_normalised_values_lie_between_zero_and_one(ranking, costs, word, k):
     assert ((known >= -1e-12) & (known <= 1 + 1e-12)).all()  # weights of draws sum to 1 or so
     plain = CSDCG(cost=word, k=k).per_query(replace(ranking, data=data)).value
     assert np.isfinite(plain[~np.isnan(plain)]).all()
+
+
+def test_costs_of_any_size():
+    for size in (1e-300, 1e300):
+        cost = [3 * size, 2 * size]
+        assert csdcg([2, 1], [0.9, 0.5], cost=cost, normalized=True) == 1
+        value = csdcg([2, 1], [0.9, 0.5], cost=cost, combine="sum")
+        assert value == pytest.approx((3 - 1 / np.log2(3)) * 5 * size)
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
+        csdcg([2, 1], [0.9, 0.5], cost=[3e300, 2e300])

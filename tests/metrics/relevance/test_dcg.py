@@ -2,6 +2,7 @@ from math import log2
 
 import pytest
 
+from equirank import DataError
 from equirank.metrics import DCG, dcg
 
 from .. import twins
@@ -82,3 +83,11 @@ def test_float32_scores_rank_as_they_compare():
 
     score = np.array([0.1, 0.2, 0.3], dtype=np.float32)
     assert dcg([1, 0, 0], score) == pytest.approx(1 / log2(4))
+
+
+def test_value_that_no_number_can_hold_is_refused():
+    assert dcg([1000, 0], [2, 1]) == 2.0**1000
+    with pytest.raises(DataError, match=r"DCG exceeds 1.8e308 for query 'b' \(row 1\).*scale"):
+        dcg([1, 2000], [2, 1], qid=["a", "b"])
+    with pytest.raises(DataError, match=r"exceeds 1\.8e308"):
+        dcg([1.7e308] * 4, [1] * 4, gain="linear")

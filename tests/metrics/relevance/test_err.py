@@ -105,3 +105,12 @@ def test_deep_tied_block_with_one_relevant_item(m):
     # it stands at each place with chance 1/m; nobody stops before it
     wanted = 1 / 2 * sum(1 / j for j in range(1, m + 1)) / m
     assert err([1] + [0] * (m - 1), [1] * m) == pytest.approx(wanted, rel=1e-10)
+
+
+@pytest.mark.parametrize("grade", [600, 2000, 1e300, 1.7e308])
+def test_large_grades(grade):
+    # all stop at the largest grade, nobody at others
+    assert err([grade, 0, 1], [3, 2, 1]) == 1
+    assert err([1, grade], [2, 1]) == pytest.approx(1 / 2)
+    assert err([grade - 1, grade], [1, 1], max_grade=grade) <= 1
+    assert err([grade], [1], max_grade=grade + 1) == pytest.approx(0.5 if grade < 1e6 else 1)

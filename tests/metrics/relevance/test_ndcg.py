@@ -101,3 +101,13 @@ def test_never_above_one_on_long_lists():
     batch = make_batch(200, seed=9, most=60)
     values = ndcg(batch.y, batch.score, qid=batch.qid, per_query=True)
     assert np.nanmax(values) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("gain", ["exp2", "linear"])
+@pytest.mark.parametrize("grade", [600, 2000, 1e300, 1.7e308])
+def test_large_grades(grade, gain):
+    value = ndcg([0, grade, grade], [3, 2, 1], gain=gain)
+    best = 1 + 1 / np.log2(3)
+    assert value == pytest.approx((1 / np.log2(3) + 1 / 2) / best)
+    small = ndcg([0, 1, 0, grade], [4, 3, 2, 1], qid=[0, 0, 1, 1], per_query=True, gain=gain)
+    assert small == pytest.approx([1 / np.log2(3)] * 2)

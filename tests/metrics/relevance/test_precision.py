@@ -1,5 +1,6 @@
 import pytest
 
+from equirank import Ranking, as_ranking_data
 from equirank.metrics import Precision, precision
 
 from .. import twins
@@ -24,6 +25,17 @@ def test_divides_by_k_where_the_list_is_shorter():
 
 def test_without_cutoff_divides_by_the_length():
     assert precision([1, 0, 0, 1], [4, 3, 2, 1]) == pytest.approx(2 / 4)
+
+
+def test_without_cutoff_divides_by_the_items_shown():
+    data = as_ranking_data(y=[1, 0, 1, 1], sensitive_features=list("aabb"))
+    ranking = Ranking.from_positions(data, [2, 1, 0, 0])
+    assert precision(None, ranking) == pytest.approx(1 / 2)
+    assert precision(None, ranking, k=3) == pytest.approx(1 / 3)
+    slots = ranking.slots()
+    parts = Precision().split(slots, *slots.groups(None)[:1], 2)
+    assert parts.tolist() == [[1 / 2, 0]]
+    assert precision(None, Ranking.from_positions(data, [0, 0, 0, 0])) == 0
 
 
 def test_tied_items_count_by_their_chance():

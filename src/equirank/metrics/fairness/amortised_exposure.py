@@ -7,14 +7,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core import inputs as door
-from ...core.data import RankingData, as_ranking_data
+from ...core.data import RankingData, as_ranking_data, refuse_beside
 from ...core.errors import DataError
 from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import AnyOf, Choice, Constraint, Number
 from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...kernels.discounts import browsing, ideal_exposure
-from ...kernels.segments import divide, segment_sum
+from ...kernels.segments import divide, segment_sum, summable
 
 __all__ = [
     "BROWSING",
@@ -41,8 +41,8 @@ def joined_rankings(
     Parameters
     ----------
     y_true : array-like or None
-        Relevance; None takes that of the rankings. With ``pooled``, it may differ between rankings
-        (one row each, or in the rankings' own data); its shares are then averaged.
+        Relevance, for scores only; a `Ranking` has its own. With ``pooled``, it may differ between
+        rankings (one row each, or in the rankings' own data); its shares are then averaged.
     rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
         A ranking with its draws, several rankings, or one or several arrays of scores.
     pooled : bool
@@ -53,6 +53,8 @@ def joined_rankings(
         Further columns of the data, for scores.
     """
     parts = _parts(rankings)
+    if isinstance(parts[0], Ranking):
+        refuse_beside({"y_true": y_true, **given}, "Ranking")
     truths = _truths(y_true, len(parts), pooled)
     if not isinstance(parts[0], Ranking):
         parts = _ranked(parts, truths, ties, given)
@@ -152,10 +154,8 @@ def _relevance(
     if all(y is known[0] or np.array_equal(y, known[0]) for y in known):
         return known[0]
     if not pooled:
-        raise DataError("rankings must share one relevance, and they differ; pass it as y_true")
-    sizes = np.diff(first.offsets)
-    shares = [divide(y, np.repeat(segment_sum(y, first.offsets), sizes)) for y in known]
-    mean = np.mean(shares, axis=0)
+        raise DataError("rankings must share one relevance, and that of their data differs")
+    mean = np.mean([_shares(y, first.offsets) for y in known], axis=0)
     return door.frozen(np.where(np.isnan(mean), 0.0, mean))
 
 
@@ -239,7 +239,7 @@ class ExpectedExposureLoss(Metric):
         Parameters
         ----------
         y_true : array-like or None
-            Relevance, >= 0; None takes that of the rankings' data.
+            Relevance, >= 0, for scores only; None for a `Ranking`, which has its own.
         rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
             A policy: a `Ranking` with its draws, several rankings of the same rows with equal
             weights, or one or several arrays of scores (higher scores rank first).
@@ -345,8 +345,8 @@ class IndividualAmortisedAttention(Metric):
         Parameters
         ----------
         y_true : array-like or None
-            Relevance, >= 0; one row per ranking if it differs between rankings; None takes that
-            of the rankings' data.
+            Relevance, >= 0, for scores only; one row per ranking if it differs between rankings.
+            None for a `Ranking`, which has its own.
         rankings : Ranking, sequence of Ranking, array-like or sequence of array-like
             A `Ranking` with its draws, a sequence of rankings of the same rows, or one or several
             arrays of scores (higher scores rank first).
@@ -369,7 +369,7 @@ class IndividualAmortisedAttention(Metric):
     def values(self, slots: Slots) -> Values:
         """Return the value of each query, and each item's part in it if items recur."""
         weights = browsing(int(slots.sizes.max()), self.discount, self.patience, self.k)
-        excess = _shares(slots.expect(weights), slots) - _shares(slots.y, slots)
+        excess = _shares(slots.expect(weights), slots.offsets) - _shares(slots.y, slots.offsets)
         items, labels = _items(slots.data)
         if items is None:
             return Values(segment_sum(np.abs(excess), slots.offsets))
@@ -399,9 +399,10 @@ class IndividualAmortisedAttention(Metric):
         return (value[0], groups[0]) if counts is None else (value, groups)
 
 
-def _shares(values: np.ndarray, slots: Slots) -> np.ndarray:
+def _shares(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the values scaled to sum to 1 in each query, NaN if the sum is 0."""
-    return divide(values, np.repeat(segment_sum(values, slots.offsets), slots.sizes))
+    values, _ = summable(values, offsets)
+    return divide(values, np.repeat(segment_sum(values, offsets), np.diff(offsets)))
 
 
 def _items(data: RankingData) -> tuple[np.ndarray | None, tuple[Any, ...]]:

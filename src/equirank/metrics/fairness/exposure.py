@@ -10,7 +10,7 @@ from ...core.metric import DISCOUNT, GroupMetric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
-from ...kernels.segments import divide
+from ...kernels.segments import divide, sum_of_others
 
 __all__ = ["ExposureByGroup", "ExposureGap"]
 
@@ -108,9 +108,7 @@ class ExposureGap(ExposureMetric):
         total = slots.sum_by_group(exposure, codes, len(labels))
         people = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
         means = divide(total, people)
-        others = people.sum(axis=1, keepdims=True) - people
-        rest = total.sum(axis=1, keepdims=True) - total
-        rest = divide(rest, others)
+        rest = divide(sum_of_others(total, 1), sum_of_others(people, 1))
         gaps = np.abs(means - rest)
         if self.protected is not None:
             code = slots.data.attribute(self.by).code(self.protected)

@@ -10,7 +10,7 @@ from ...core.errors import DataError
 from ...core.metric import GroupMetric, score_arrays
 from ...core.slots import Slots
 from ...core.table import Table
-from ...kernels.segments import segment_sum
+from ...kernels.segments import segment_sum, sum_of_others, summable
 
 __all__ = ["GroupBenefit", "GroupPreferences", "group_preferences"]
 
@@ -52,13 +52,13 @@ class GroupBenefit(GroupMetric):
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the benefit of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
-        score = slots.score.astype(np.float64)
+        score, power = summable(slots.score, slots.offsets)
         # a common shift cancels, and without it so do the digits
-        score -= np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
+        score = score - np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
         total = slots.sum_by_group(score, codes, n_groups)
         size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
-        rest, others = total.sum(axis=1, keepdims=True) - total, slots.sizes[:, None] - size
-        benefit = others * total - size * rest
+        rest, others = sum_of_others(total, 1), slots.sizes[:, None] - size
+        benefit = np.ldexp(others * total - size * rest, power[:, None])
         return np.where((size > 0) & (others > 0), benefit, np.nan)[:, wanted]
 
 

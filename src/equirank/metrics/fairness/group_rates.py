@@ -11,8 +11,7 @@ from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Integer, Number
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
-from ...kernels.prefixes import expected_counts
-from ...kernels.segments import divide
+from ...kernels.segments import divide, sum_of_others, summable
 
 __all__ = ["CalibrationGap", "RecallGap"]
 
@@ -65,38 +64,46 @@ class CalibrationGap(GroupMetric):
     def values(self, slots: Slots) -> Values:
         """Return the value of each query and each group's largest difference from everyone else."""
         codes, labels = slots.groups(self.by)
-        relevance = slots.y.astype(np.float64)
-        people = [self._in_bins(slots, codes == code) for code in range(len(labels))]
-        total = [
-            self._in_bins(slots, np.where(codes == code, relevance, 0.0))
-            for code in range(len(labels))
-        ]
-        n, sums = np.stack(people), np.stack(total)
+        relevance, shift = summable(slots.y, slots.offsets)
+        n, sums = self._in_bins(slots, codes, len(labels), relevance)
         means = divide(sums, n)
-        rest = divide(sums.sum(axis=0) - sums, n.sum(axis=0) - n)
-        groups = np.fmax.reduce(np.abs(means - rest), axis=2).T
+        rest = divide(sum_of_others(sums, 0), sum_of_others(n, 0))
+        groups = np.ldexp(np.fmax.reduce(np.abs(means - rest), axis=2).T, shift[:, None])
         if self.protected is not None:
             value = groups[:, slots.data.attribute(self.by).code(self.protected)]
         else:
             spread = np.fmax.reduce(means) - np.fmin.reduce(means)
             spread[(n > 0).sum(axis=0) < 2] = np.nan
-            value = np.fmax.reduce(spread, axis=1)
+            value = np.ldexp(np.fmax.reduce(spread, axis=1), shift)
         return Values(value, groups, labels)
 
-    def _in_bins(self, slots: Slots, values: np.ndarray) -> np.ndarray:
-        """Return the sums of values in each query's bins, ties spread evenly (query x bin)."""
+    def _in_bins(
+        self, slots: Slots, codes: np.ndarray, n_groups: int, relevance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of items and their relevance (group x query x bin).
+
+        The items of a tied block are spread evenly over its slots. Each bin is summed by itself: a
+        difference of running sums would lose what follows a large relevance.
+        """
         n_bins = min(self.n_bins, int(slots.sizes.max()))
         short, longer = np.divmod(slots.sizes, n_bins)
-        bins = np.arange(1, n_bins + 1)
-        edge = bins * short[:, None] + np.minimum(bins, longer[:, None])
-        begin = np.repeat(slots.offsets[:-1], n_bins)
-        end = edge.ravel()
-        filled = end > 0
-        running = np.zeros(len(end))
-        running[filled] = expected_counts(
-            values, begin[filled] + end[filled] - 1, begin[filled], slots.lo, slots.hi
-        )
-        return np.diff(running.reshape(edge.shape), axis=1, prepend=0.0)
+        bins = np.arange(n_bins)
+        edge = bins * short[:, None] + np.minimum(bins, longer[:, None]) + slots.offsets[:-1, None]
+        block = np.unique(slots.begin())
+        # between two of these slots, both the block and the bin are the same
+        begin = np.union1d(block, edge[edge < len(codes)])
+        length = np.diff(begin, append=len(codes))
+        bin_of = np.searchsorted(edge.ravel(), begin, side="right") - 1
+        block_of = np.searchsorted(block, begin, side="right") - 1
+        share = length / np.diff(block, append=len(codes))[block_of]
+        found = np.zeros((2, n_groups, edge.size))
+        for code in range(n_groups):
+            member = codes == code
+            for at, values in enumerate((member.astype(np.float64), relevance * member)):
+                weights = np.add.reduceat(values, block)[block_of] * share
+                found[at, code] = np.bincount(bin_of, weights=weights, minlength=edge.size)
+        people, total = found.reshape(2, n_groups, *edge.shape)
+        return people, total
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -166,6 +173,5 @@ class RecallGap(GroupMetric):
 
 def _gaps(found: np.ndarray, people: np.ndarray) -> np.ndarray:
     """Return the difference of each group's rate and everyone else's (query x group)."""
-    others = people.sum(axis=1, keepdims=True) - people
-    rest = divide(found.sum(axis=1, keepdims=True) - found, others)
+    rest = divide(sum_of_others(found, 1), sum_of_others(people, 1))
     return np.abs(divide(found, people) - rest)

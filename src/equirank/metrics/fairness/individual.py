@@ -11,7 +11,7 @@ from ...core.errors import DataError
 from ...core.metric import Metric, Values
 from ...core.params import Constraint, Integer, Number
 from ...core.slots import Slots
-from ...kernels.segments import divide, segment_sum
+from ...kernels.segments import divide, segment_sum, summable
 
 __all__ = [
     "Consistency",
@@ -104,7 +104,7 @@ def _sums(
 
 def scaled_scores(slots: Slots) -> np.ndarray:
     """Return the scores scaled to [0, 1] in each query; all 0 if they are equal."""
-    score = slots.score.astype(np.float64)
+    score, _ = summable(slots.score, slots.offsets)
     low = np.repeat(np.minimum.reduceat(score, slots.offsets[:-1]), slots.sizes)
     high = np.repeat(np.maximum.reduceat(score, slots.offsets[:-1]), slots.sizes)
     return np.nan_to_num(divide(score - low, high - low))

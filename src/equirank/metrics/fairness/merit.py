@@ -10,7 +10,7 @@ from ...core.metric import DISCOUNT, GroupMetric, Metric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
-from ...kernels.segments import divide, sort_within
+from ...kernels.segments import LARGE, SHIFT, divide, sort_within, sum_of_others, summable
 
 __all__ = [
     "DisparateImpact",
@@ -75,13 +75,16 @@ class IndividualDisparity(Metric):
         sizes = np.bincount(slots.query[index], minlength=slots.n_queries)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         merit = slots.y[index].astype(np.float64)
-        ratio = exposure[index] / merit
+        # the ratios of queries with a very small merit are divided by a power of two
+        shift = np.zeros(slots.n_queries, dtype=np.int64)
+        shift[slots.query[index[merit < 1.0 / LARGE]]] = SHIFT
+        ratio = np.ldexp(exposure[index], -np.repeat(shift, sizes)) / merit
         rank = np.empty(len(index), dtype=np.int64)
         position = np.arange(len(index)) - np.repeat(offsets[:-1], sizes)
         rank[sort_within(-ratio, offsets)] = position
         by_merit = sort_within(-merit, offsets)
         total, pairs = positive_parts(ratio, rank, merit, by_merit, offsets)
-        return Values(divide(total, pairs))
+        return Values(np.ldexp(divide(total, pairs), shift))
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,7 @@ class Shares:
 
     def rest(self) -> "Shares":
         """Return the same sums over everyone else."""
-        others = 1.0 - np.eye(self.received.shape[1])
-        return Shares(self.received @ others, self.merit @ others, self.people @ others)
+        return Shares(*(sum_of_others(x, 1) for x in (self.received, self.merit, self.people)))
 
     def per_merit(self) -> np.ndarray:
         """Return the sum per merit, NaN if the merit is 0."""
@@ -149,10 +151,14 @@ class MeritMetric(GroupMetric):
         def total(values: np.ndarray) -> np.ndarray:
             return slots.sum_by_group(values, codes, len(labels))
 
+        merit, shift = summable(slots.y, slots.offsets)
+        exposure = np.ldexp(exposure, -np.repeat(shift, slots.sizes))
         group = Shares(
-            total(self.received(slots, exposure)), total(slots.y), total(np.ones(len(codes)))
+            total(self.received(slots, exposure)), total(merit), total(np.ones(len(codes)))
         )
-        compared = self.compare(group, group.rest())
+        # an infinite exposure per merit of a group is refused afterwards
+        with np.errstate(invalid="ignore"):
+            compared = self.compare(group, group.rest())
         per_merit = group.per_merit()
         if self.protected is not None:
             code = slots.data.attribute(self.by).code(self.protected)

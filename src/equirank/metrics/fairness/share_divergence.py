@@ -30,10 +30,12 @@ class AWRF(ShareMetric):
 
     ``e_G = sum_{i in G} v_pos(i) / sum_i v_pos(i)`` is compared with p_G, the group's share of the
     whole list unless ``proportions`` are given: ``| e_G - p_G |`` of the protected group, or else
-    the largest. ``distance="js"`` is the Jensen-Shannon divergence in bits of all groups' shares (1
-    minus it is the score of the TREC fair ranking track). The result includes ``e_G - p_G`` of each
-    group, above 0 for groups with more than their target. The paper leaves the discount and the
-    distance open; its example has geometric attention and a binomial test for two groups.
+    the largest. ``distance="js"`` is the Jensen-Shannon divergence in bits of all groups' shares.
+    The score of the TREC fair ranking track is ``1 - AWRF(discount="trec", distance="trec")``: its
+    divergence is in nats, and positions 1 and 2 have the same exposure. The result includes ``e_G -
+    p_G`` of each group, above 0 for groups with more than their target. The paper leaves the
+    discount and the distance open; its example has geometric attention and a binomial test for two
+    groups.
 
     Tied items receive the mean exposure of the positions they span, and over the draws of a policy
     the expected exposure counts: a metric of the expectation. A group without items in a query has
@@ -41,21 +43,22 @@ class AWRF(ShareMetric):
 
     Parameters
     ----------
-    discount : {"log2", "zipf", "geometric"} or sequence
-        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``, or the
-        weights of positions 1, 2, ... (0 beyond its end).
+    discount : {"log2", "zipf", "geometric", "trec"} or sequence
+        Exposure of position j: ``1/log2(1 + j)``, ``1/j``, ``stop (1 - stop)**(j - 1)``,
+        ``1/log2(max(j, 2))``, or the weights of positions 1, 2, ... (0 beyond its end).
     k : int, optional
         Cutoff: positions beyond k have exposure 0.
     stop : float
         Share of the exposure of position 1 under the geometric discount.
-    distance : {"difference", "js"}
-        The difference of shares, or the Jensen-Shannon divergence in bits.
+    distance : {"difference", "js", "trec"}
+        The difference of shares, or the Jensen-Shannon divergence in bits or (``"trec"``) in nats.
 
     References
     ----------
     Sapiezynski, Zeng, Robertson, Mislove and Wilson, Quantifying the impact of user attention on
     fair group representation in ranked lists, WWW 2019 companion.
     Raj and Ekstrand, Measuring fairness in ranked results, SIGIR 2022.
+    Ekstrand, McDonald, Raj and Johnson, Overview of the TREC 2021 fair ranking track, TREC 2021.
 
     Examples
     --------
@@ -66,24 +69,29 @@ class AWRF(ShareMetric):
     0.1131
     >>> awrf([1, 1], ["m", "f"])
     0.0
+    >>> awrf([2, 1], ["m", "f"], discount="trec", distance="trec")  # both have exposure 1
+    0.0
     """
 
     of_expectation: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains only one group, or has no exposure"
     params: ClassVar[Mapping[str, Constraint]] = {
-        "discount": AnyOf(Choice("geometric"), DISCOUNT),
+        "discount": AnyOf(Choice("geometric", "trec"), DISCOUNT),
         "stop": Number(0.0, 1.0, open_low=True, open_high=True),
-        "distance": Choice("difference", "js"),
+        "distance": Choice("difference", "js", "trec"),
     }
 
     discount: str | Sequence[float] = "log2"
     stop: float = 0.1
-    distance: Literal["difference", "js"] = "difference"
+    distance: Literal["difference", "js", "trec"] = "difference"
 
     def _attention(self, n: int) -> np.ndarray:
-        if self.discount != "geometric":
-            return discounts(n, self.discount, self.k)
-        return discounts(n, (self.stop * (1.0 - self.stop) ** np.arange(n)).tolist(), self.k)
+        weights: str | Sequence[float] = self.discount
+        if weights == "geometric":
+            weights = (self.stop * (1.0 - self.stop) ** np.arange(n)).tolist()
+        elif weights == "trec":
+            weights = (1.0 / np.log2(np.maximum(np.arange(1, n + 1), 2))).tolist()
+        return discounts(n, weights, self.k)
 
     def values(self, slots: Slots) -> Values:
         """Return the value of each query and each group's share of exposure minus its target."""
@@ -104,6 +112,8 @@ class AWRF(ShareMetric):
         else:
             pair = [np.stack([x[:, code], 1.0 - x[:, code]], axis=1) for x in (share, target)]
             value = jensen_shannon(*pair)
+        if self.distance == "trec":
+            value = value * np.log(2.0)
         if code is not None:
             value = np.where(target[:, code] > 0, value, np.nan)
         return Values(value, np.where(target > 0, apart, np.nan), labels)

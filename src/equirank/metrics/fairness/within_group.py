@@ -10,7 +10,7 @@ from ...core import inputs as door
 from ...core.metric import GroupMetric, Metric
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
-from ...kernels.segments import segment_sum, sort_within, tie_blocks
+from ...kernels.segments import segment_cumsum, segment_sum, sort_within, summable, tie_blocks
 
 __all__ = ["IGFAggregated", "IGFMetric", "IGFRatio"]
 
@@ -49,7 +49,7 @@ class IGFMetric(GroupMetric):
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's value, NaN in queries where a merit is 0."""
         chance = slots.expect(discounts(int(slots.sizes.max()), "flat", self.k))
-        merit = slots.y.astype(np.float64)
+        merit, _ = summable(slots.y, slots.offsets)
         good = segment_sum((merit <= 0).astype(np.int64), slots.offsets) == 0
         inside = self.inside(slots.offsets, chance, merit)
         columns = [inside(codes == code) for code in wanted.tolist()]
@@ -95,8 +95,9 @@ class IGFRatio(IGFMetric):
         def ratio(member: np.ndarray) -> np.ndarray:
             lowest = np.minimum.reduceat(np.where(member, accepted, np.inf), offsets[:-1])
             highest = np.maximum.reduceat(np.where(member, rejected, 0.0), offsets[:-1])
-            value = np.divide(lowest, highest, out=np.ones(len(lowest)), where=highest > 0)
-            return np.where(np.isinf(lowest), np.nan, np.minimum(1.0, value))
+            worse = lowest < highest
+            value = np.divide(lowest, highest, out=np.ones(len(lowest)), where=worse)
+            return np.where(np.isinf(lowest), np.nan, value)
 
         return ratio
 
@@ -146,7 +147,8 @@ class IGFAggregated(IGFMetric):
         def lowest(member: np.ndarray) -> np.ndarray:
             own = member[order]
             merits = np.where(own, merit, 0.0)
-            accepted_sum, total_sum = _running(merits * chance, offsets), _running(merits, offsets)
+            accepted_sum = segment_cumsum(merits * chance, offsets)
+            total_sum = segment_cumsum(merits, offsets)
             ratio = np.full(len(own), np.inf)
             np.divide(
                 accepted_sum[last],
@@ -158,9 +160,3 @@ class IGFAggregated(IGFMetric):
             return np.where(np.isinf(least), np.nan, np.minimum(1.0, least))
 
         return lowest
-
-
-def _running(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Return cumulative sums within each query."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    return total[1:] - np.repeat(total[offsets[:-1]], np.diff(offsets))

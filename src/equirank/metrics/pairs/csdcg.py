@@ -9,12 +9,16 @@ import numpy as np
 from ...core.metric import Values
 from ...core.params import Constraint, Flag
 from ...core.slots import Slots
-from ...kernels.discounts import discounts, gains
+from ...kernels.discounts import discounts, gain_shift, gains, unshifted
 from ...kernels.pair_counts import largest_with_others, truth_order
 from ...kernels.segments import divide, segment_sum, sort_values_within
 from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
 __all__ = ["CSDCG"]
+
+
+#: Costs of this size, or its inverse, are scaled before they are multiplied.
+WIDE = 2.0**400
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -78,12 +82,15 @@ class CSDCG(PairCostMetric):
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
-        weight = _signs(slots) * gains(slots.y, "exp2") * self._mean_costs(slots)
+        shift = gain_shift(slots.y, "exp2", slots.query, slots.n_queries)
+        gain = gains(slots.y, "exp2", None if shift is None else shift[slots.query])
+        cost, power = self._mean_costs(slots)
+        weight = _signs(slots) * gain * cost
         table = discounts(int(slots.sizes.max()), "log2", self.k)
         value = segment_sum(weight * slots.expect(table), slots.offsets)
         several = slots.sizes > 1
         if not self.normalized:
-            return Values(np.where(several, value, np.nan))
+            return Values(np.where(several, unshifted(value, shift, power), np.nan))
         discount = table[slots.position - 1]
         if slots.shown is not None:
             discount = discount * (slots.position <= np.repeat(slots.shown, slots.sizes))
@@ -96,12 +103,21 @@ class CSDCG(PairCostMetric):
         share = divide(value - worst, best - worst, defined)
         return Values(np.clip(share, 0.0, 1.0))
 
-    def _mean_costs(self, slots: Slots) -> np.ndarray:
-        """Return the mean cost of each item's pairs with the other items of its query."""
+    def _mean_costs(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+        """Return the mean cost of each item's pairs with the other items of its query.
+
+        Very large and very small costs are divided by a power of two per query, which is returned.
+        """
         from ...kernels.metric_loops import exclusive_sums
 
         others = np.repeat(np.maximum(slots.sizes - 1, 1), slots.sizes)
-        item_cost = slots.cost.astype(np.float64) if self.cost in ITEM_COSTS else None
+        item_cost, power = None, np.zeros(slots.n_queries, dtype=np.int64)
+        if self.cost in ITEM_COSTS:
+            item_cost = slots.cost.astype(np.float64)
+            if item_cost.max() >= WIDE or item_cost.min() <= 1.0 / WIDE:
+                largest = np.maximum.reduceat(item_cost, slots.offsets[:-1])
+                power = np.frexp(largest)[1].astype(np.int64)
+                item_cost = np.ldexp(item_cost, -power[slots.query])
         products = terms(self.cost, slots, item_cost)
         total = np.zeros(len(slots.order))
         if products is not None:
@@ -112,7 +128,7 @@ class CSDCG(PairCostMetric):
         else:
             for a, _, cost in blocks(self.cost, slots, None):
                 total += np.bincount(a, weights=cost, minlength=len(total))
-        return total / others
+        return total / others, power * (2 if self.cost == "product" else 1)
 
 
 def _signs(slots: Slots) -> np.ndarray:

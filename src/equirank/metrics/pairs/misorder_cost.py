@@ -25,6 +25,8 @@ __all__ = [
 ]
 
 
+#: Largest cost of a pair that is given as such, so that sums over pairs stay finite.
+LARGEST = 1e290
 #: How the costs of two items are combined into the cost of their pair.
 ITEM_COSTS = ("product", "mean", "sum", "max")
 
@@ -102,9 +104,11 @@ def _pair_list(owner: str, a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> Pa
 
 
 def _check_costs(owner: str, costs: np.ndarray) -> None:
-    bad = ~(np.isfinite(costs) & (costs >= 0))
+    bad = ~((costs >= 0) & (costs <= LARGEST))
     if bad.any():
-        raise DataError(f"cost of {owner} must be finite numbers >= 0, got {costs[bad][0].item()}")
+        raise DataError(
+            f"cost of {owner} must be numbers from 0 to 1e290, got {costs[bad][0].item()}"
+        )
 
 
 @dataclass(frozen=True)
@@ -216,11 +220,11 @@ def _computed(cost: Callable[..., Any], a: np.ndarray, b: np.ndarray) -> np.ndar
 def check_pair_values(
     name: str, values: np.ndarray, a: np.ndarray, b: np.ndarray, what: str
 ) -> None:
-    """Raise if a callable returned a value for a pair that is not a finite number >= 0."""
-    bad = ~(np.isfinite(values) & (values >= 0))
+    """Raise if a callable returned a value for a pair that is not a number in the range."""
+    bad = ~((values >= 0) & (values <= LARGEST))
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise DataError(
-            f"{name} must return finite numbers >= 0, got {values[at].item()!r} for the {what} "
-            f"{int(a[at])} and {int(b[at])}"
+            f"{name} must return numbers from 0 to 1e290, got {values[at].item()!r} for the "
+            f"{what} {int(a[at])} and {int(b[at])}"
         )

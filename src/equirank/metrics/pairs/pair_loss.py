@@ -87,6 +87,7 @@ class PairLoss(PairCostMetric):
         if self.kind == "E1":
             needs.add("score")
             object.__setattr__(self, "bounds", (0.0, np.inf))
+            object.__setattr__(self, "infinite", True)
         object.__setattr__(self, "needs", frozenset({"relevance", *needs}))
 
     def values(self, slots: Slots) -> Values:

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.metric import Metric, Values
 from ...core.params import Choice, Constraint, Number
 from ...core.slots import Slots
-from ...kernels.segments import divide, segment_sum
+from ...kernels.segments import divide, segment_sum, summable
 from .binary_metric import BinaryMetric
 
 __all__ = ["AUC", "AverageRank"]
@@ -113,5 +113,7 @@ class AverageRank(Metric):
     def _parts(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
         """Return the weight and expected position of each slot; rows not shown share the last."""
         relevant = slots.y >= self.threshold
-        weight = slots.y * relevant if self.weights == "relevance" else relevant.astype(float)
+        weight = relevant.astype(float)
+        if self.weights == "relevance":
+            weight *= summable(slots.y, slots.offsets)[0]
         return weight, (slots.begin() + slots.end() + 1) / 2.0 - slots.start

@@ -11,6 +11,7 @@ from ...core.errors import DataError, logger
 from ...core.metric import Metric, Values
 from ...core.params import Constraint, Number, Optional
 from ...core.slots import Slots
+from ...kernels.discounts import MOST_GRADE, gains
 from ...kernels.segments import divide, segment_sum
 from ...kernels.ties import average_precision_terms, cascade, first_hit
 from .binary_metric import BinaryMetric
@@ -86,7 +87,10 @@ class ERR(Metric):
         """Return the metric value of each query."""
         top = slots.data.max_grade if self.max_grade is None else self.max_grade
         head = slots.head(self.k)
-        stop = (np.exp2(head.y, dtype=np.float64) - 1.0) / 2.0**top
+        if top > MOST_GRADE:
+            stop = gains(head.y, "exp2", np.asarray(top))
+        else:
+            stop = gains(head.y, "exp2") / 2.0**top
         value = cascade(stop, head.offsets, head.start, head.lo, head.hi, self.k)
         return Values(value)
 

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
-from ...kernels.discounts import discounts, gains
+from ...kernels.discounts import discounts, gain_shift, gains, unshifted
 from ...kernels.segments import divide, largest_within, segment_sum, sort_values_within
 
 __all__ = ["DCG", "NDCG"]
@@ -64,24 +64,21 @@ class DCG(GainMetric):
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
-        return Values(segment_sum(*_weighted(self, slots)))
+        table = discounts(int(slots.sizes.max()), self.discount, self.k)
+        shift = gain_shift(slots.y, self.gain, slots.query, slots.n_queries)
+        head = slots.head(self.k)
+        gain = gains(head.y, self.gain, None if shift is None else shift[head.query])
+        return Values(unshifted(segment_sum(gain * head.expect(table), head.offsets), shift))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return each group's share of the sum (query x group)."""
-        value = gains(slots.y, self.gain) * slots.expect(_table(self, slots))
+        table = discounts(int(slots.sizes.max()), self.discount, self.k)
+        shift = gain_shift(slots.y, self.gain, slots.query, slots.n_queries)
+        gain = gains(slots.y, self.gain, None if shift is None else shift[slots.query])
+        total = slots.sum_by_group(gain * slots.expect(table), codes, n_groups)
         present = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
-        return np.where(present > 0, slots.sum_by_group(value, codes, n_groups), np.nan)
-
-
-def _table(metric: "DCG", slots: Slots) -> np.ndarray:
-    return discounts(int(slots.sizes.max()), metric.discount, metric.k)
-
-
-def _weighted(metric: "DCG", slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-    """Return gain times expected discount of the slots up to k, and the offsets of queries."""
-    table = _table(metric, slots)
-    head = slots.head(metric.k)
-    return gains(head.y, metric.gain) * head.expect(table), head.offsets
+        value = unshifted(total, None if shift is None else shift[:, None])
+        return np.where(present > 0, value, np.nan)
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -115,8 +112,13 @@ class NDCG(GainMetric):
         """Return the metric value of each query."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         head = slots.head(self.k)
-        gained = segment_sum(gains(head.y, self.gain) * head.expect(table), head.offsets)
-        best = _best(gains(slots.y, self.gain), slots.offsets, table, self.k)
+        shift = gain_shift(slots.y, self.gain, slots.query, slots.n_queries)
+        gain, gain_of_head = (
+            gains(part.y, self.gain, None if shift is None else shift[part.query])
+            for part in (slots, head)
+        )
+        gained = segment_sum(gain_of_head * head.expect(table), head.offsets)
+        best = _best(gain, slots.offsets, table, self.k)
         return Values(divide(gained, best))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
@@ -124,7 +126,8 @@ class NDCG(GainMetric):
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         cell = slots.query * n_groups + codes
         n_cells = slots.n_queries * n_groups
-        gain = gains(slots.y, self.gain)
+        shift = gain_shift(slots.y, self.gain, cell, n_cells)
+        gain = gains(slots.y, self.gain, None if shift is None else shift[cell])
         gained = np.bincount(cell, weights=gain * slots.expect(table), minlength=n_cells)
         order = np.argsort(cell, kind="stable")
         cuts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])

@@ -19,8 +19,8 @@ class Precision(BinaryMetric):
     """Precision: the share of relevant items in the top k.
 
     ``P@k = |relevant in the top k| / k``, also if the list is shorter than k; without a cutoff, k
-    is the length of the list. Tied items count with their probability of being in the top k. Always
-    defined: a list without relevant items has the value 0.
+    is the number of items shown. Tied items count with their probability of being in the top k.
+    Always defined: a list that shows no relevant item has the value 0.
 
     Examples
     --------
@@ -40,14 +40,19 @@ class Precision(BinaryMetric):
         head = slots.head(self.k)
         inside = head.expect(discounts(int(slots.sizes.max()), "flat", self.k))
         hits = segment_sum(inside * (head.y >= self.threshold), head.offsets)
-        return Values(hits / (slots.sizes if self.k is None else self.k))
+        return Values(hits / self._divisor(slots))
+
+    def _divisor(self, slots: Slots) -> np.ndarray:
+        """Return the cutoff, or the number of items that each query shows (at least 1)."""
+        if self.k is not None:
+            return np.full(slots.n_queries, self.k)
+        return np.maximum(slots.sizes if slots.shown is None else slots.shown, 1)
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the precision from each group's relevant items; the parts sum to the whole."""
         table = discounts(int(slots.sizes.max()), "flat", self.k)
         hit = slots.expect(table) * (slots.y >= self.threshold)
-        cutoff = slots.sizes if self.k is None else np.full(slots.n_queries, self.k)
-        value = slots.sum_by_group(hit, codes, n_groups) / cutoff[:, None]
+        value = slots.sum_by_group(hit, codes, n_groups) / self._divisor(slots)[:, None]
         present = slots.sum_by_group(np.ones(len(hit)), codes, n_groups)
         return np.where(present > 0, value, np.nan)
 

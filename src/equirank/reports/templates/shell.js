@@ -96,9 +96,16 @@ const page = (function () {
     }
     const options = { renderer: "svg", actions: false, config, mode: "vega-lite" };
     plot.classList.toggle("wide", plot.dataset.chart.startsWith("pairs"));
-    return vegaEmbed(plot, sized(plot.dataset.chart), options).then((made) => {
-      plot.made = made;
-    });
+    // A chart that fails must not keep the others from being drawn.
+    return new Promise((resolve) => resolve(vegaEmbed(plot, sized(plot.dataset.chart), options))).then(
+      (made) => {
+        plot.made = made;
+      },
+      (error) => {
+        console.error(plot.dataset.chart, error);
+        plot.replaceChildren(make("p", "This chart could not be drawn. Its numbers are in the tables."));
+      },
+    );
   }
   const near = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
