@@ -114,7 +114,9 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Draw each chart of each attribute that has rows."""
+    """Draw the findings, and each chart of each attribute that has rows."""
+    if any(claim.status in ("finding", "cannot_tell") for claim in result.claims):
+        yield "claims", chart_for_page(plots.findings(result))
     for index, entry in enumerate(_attributes(result)):
         for key, function, table in CHARTS:
             if _rows(result.tables[table], entry["name"]):

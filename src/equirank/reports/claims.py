@@ -253,7 +253,7 @@ def _difference(claim: Claim) -> str:
             "people"
         )
     return (
-        f"are in the top {claim.scope['k']} {ratio(claim.estimate)} times as often as "
+        f"are in the top {claim.scope['k']} at {ratio(claim.estimate)} times the rate of "
         f"{_others(claim)}: {percent(claim.shares[0])} and {percent(claim.shares[1])}"
     )
 
@@ -286,7 +286,8 @@ def _sentence(claim: Claim) -> str:
     who, given = group_words(claim), _given(claim)
     if isnan(claim.estimate):
         return f"{_upper(who)} are not compared: {claim.reason}."
-    text = f"{given}{who} {_difference(claim)} {_where(claim)}{_certainty(claim)}."
+    comma = "," if claim.quantity in ("selected", "exposure") or claim.unit == "chance" else ""
+    text = f"{given}{who} {_difference(claim)}{comma} {_where(claim)}{_certainty(claim)}."
     if claim.status == "finding":
         return _upper(text)
     if claim.status == "cannot_tell":
