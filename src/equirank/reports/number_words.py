@@ -219,7 +219,8 @@ def confidence_interval(
 ) -> str:
     """Return an interval of positions, percentages or ratios, both ends with equal digits.
 
-    Thresholds are in the unit of the ends; those of percentages are shares.
+    An empty ``unit`` writes bare numbers, ``"times"`` ratios. Thresholds are in the unit of the
+    ends; those of percentages are shares.
 
     Examples
     --------
@@ -230,7 +231,7 @@ def confidence_interval(
     >>> confidence_interval(0.386, 0.42, 0.95, "%"), confidence_interval(0.438, 0.6, 0.9, "times")
     ('95% confidence interval 39% to 42%', '90% confidence interval 0.44 to 0.60')
     """
-    scale, mark, word = (100.0, "%", "") if unit == "%" else (1.0, "", f" {unit}")
+    scale, mark, word = (100.0, "%", "") if unit == "%" else (1.0, "", f" {unit}" if unit else "")
     largest = max((abs(end) for end in (low, high) if isfinite(end)), default=0.0)
     start = _two_digits(scale * largest)
     if unit == "times":
