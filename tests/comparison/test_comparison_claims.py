@@ -151,7 +151,9 @@ def test_a_failed_method_is_described_and_leads_nothing():
     assert pair(found, "NDCG@10", "a", "c").sentence == (
         "c and a were not tested for a difference in NDCG@10: one of them failed in some folds."
     )
-    assert verdict(found)[1].startswith("By NDCG@10, a is best with ")
+    assert verdict(found)[1].startswith(
+        "By NDCG@10, a is best of the methods that finished every fold, with "
+    )
     table = with_family_p(found, "a")
     assert dict(zip(table["method"], table["p_family"] <= 0.05, strict=True))["b"]
     assert isnan(dict(zip(table["method"], table["p_family"], strict=True))["c"])

@@ -242,11 +242,13 @@ def lead(
     test separates follow, of every metric; a metric without any shares one sentence with others.
     """
     found = [_standing(claims, metric, methods) for metric in metrics]
-    statements = [_leading(found[0])]
+    finished = {claim.group for claim in claims} == set(methods)
+    best = "is best with" if finished else "is best of the methods that finished every fold, with"
+    statements = [_leading(found[0], best)]
     level: list[_Standing] = []
     for standing in found[1:]:
         if any(claim.status == "finding" for claim in standing.pairs):
-            statements.append(_leading(standing))
+            statements.append(_leading(standing, best))
         elif len(standing.values) > 1:
             level.append(standing)
     if level:
@@ -261,7 +263,7 @@ def lead(
     return statements
 
 
-def _leading(standing: _Standing) -> Statement:
+def _leading(standing: _Standing, best: str) -> Statement:
     metric, values = standing.metric, standing.values
     by = f"By {metric.name}" + (" (lower is better)" if metric.direction == "lower" else "")
     if not values:
@@ -285,8 +287,8 @@ def _leading(standing: _Standing) -> Statement:
         used = [top, *shown]
     else:
         # Where a metric is undefined for some queries, a method behind may be ahead in its pair.
-        best = "is best with" if len(far) == len(values) - 1 else "has"
-        sentences, used = [f"{by}, {shorten(top.group)} {best} {top.value_words()}."], [top]
+        verb = best if len(far) == len(values) - 1 else "has"
+        sentences, used = [f"{by}, {shorten(top.group)} {verb} {top.value_words()}."], [top]
     if far:
         sentences.append(f"{separated}{_separated(far, top.group)}.")
     others = [claim for claim in standing.pairs if claim.status == "finding" and claim not in far]
