@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 #: Words that judge. What was measured is said, what it means is for people to say.
 JUDGING = re.compile(
     r"\b(un)?fair\w*|\bbias\w*|\b(non-?)?complian\w*|\bcomply|\b(il)?legal\w*|\bdiscriminat\w*|"
-    r"\b(un)?just(ice)?\b|\bguilt\w*|\bviolat\w*",
+    r"\b(un)?just(ice)?\b(?! under| over)|\bguilt\w*|\bviolat\w*",
     re.IGNORECASE,
 )
 

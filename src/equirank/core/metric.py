@@ -262,9 +262,20 @@ class Metric(metaclass=MetricType):
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the metric of each group at the positions of the full list (query x group).
 
-        Only for metrics that are sums over items (``additive``).
+        Only for metrics that are sums over items (``additive``). The value of a group over all
+        queries is the mean over those that contain it, unless the metric defines `split_sums`.
         """
         raise DataError(f"{self} is not a sum over items, so it has no values by group")
+
+    def split_sums(
+        self, slots: Slots, codes: np.ndarray, n_groups: int
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return numerator and denominator of each group (query x group), or None.
+
+        The value of a group is then the sum of its numerators over all queries divided by the sum
+        of its denominators.
+        """
+        return None
 
     def scorer(self) -> "MetricScorer":
         """Return a scikit-learn scorer; higher is better."""
