@@ -1,5 +1,7 @@
 """compare: folds, cells, chance, errors, and equal numbers however it is run."""
 
+import warnings
+
 import joblib
 import numpy as np
 import pytest
@@ -169,10 +171,13 @@ def test_dask_by_joblibs_own_backend(data):
     distributed = pytest.importorskip("distributed")
     methods = {"a": Weights(noise=0.5), "b": Failing()}
     alone = values(compare(methods, data, METRICS, cv=2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a dashboard's port that is in use
+        cluster = distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        )
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
-        ) as cluster,
+        cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
     ):

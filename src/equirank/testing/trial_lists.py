@@ -154,7 +154,12 @@ class Trial:
         """Measure a ranking, leaving the metric's advice aside."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquirankWarning)
-            return (metric or self.metric).per_query(ranking)
+            try:
+                return (metric or self.metric).per_query(ranking)
+            except DataError as error:
+                # the relevance and costs of these lists are small
+                self.require("exceeds" not in str(error), "a value must be finite or NaN")
+                raise
 
     def alone(self, ranking: Ranking) -> np.ndarray | None:
         """Measure part of the lists; None where crossed attributes lose the protected group."""

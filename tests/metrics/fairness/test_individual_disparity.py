@@ -1,4 +1,3 @@
-import time
 from math import isnan, log2, nan
 
 import numpy as np
@@ -95,19 +94,3 @@ def test_better_and_worse():
     assert values == sorted(values)
     assert values[0] == 0.0 < values[1] < values[2]
     assert IndividualDisparity.direction == "lower"
-
-
-@pytest.mark.slow
-def test_grows_like_n_log_n():
-    rng = np.random.default_rng(0)
-    individual_disparity([1, 1], [2, 1])  # compiles
-    seconds = []
-    for n in (20_000, 200_000):
-        y, score = rng.random(n), rng.random(n)
-        took = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            individual_disparity(y, score)
-            took.append(time.perf_counter() - begin)
-        seconds.append(min(took))
-    assert seconds[1] < 40 * seconds[0]  # n^2 would be 100
