@@ -223,7 +223,7 @@ class Overflowing(FirstRelevant):
 
     def values(self, slots):
         square = segment_sum(slots.y**2, slots.offsets)
-        return Values(square / square)
+        return Values(square / np.where(square > 0, square, 1.0))
 
 
 BROKEN = [
