@@ -118,13 +118,13 @@ def test_every_finding_is_said_and_no_superlative_lacks_its_test(seed):
         own = [by_id[one] for one in statement.claims]
         for claim in own:
             if claim.status == "finding":
-                assert claim.group in statement.sentence
-                assert claim.against in statement.sentence
-        best = re.search(r"By (\S+)(?: \(lower is better\))?, (\w+) is best", statement.sentence)
+                assert claim.group in statement.text
+                assert claim.against in statement.text
+        best = re.search(r"By (\S+)(?: \(lower is better\))?, (\w+) is best", statement.text)
         if best:
             mine = [pair(result, best[1], best[2], m) for m in whole if m != best[2]]
             assert {(claim.status, claim.group) for claim in mine} == {("finding", best[2])}
-    assert verdict(result)[1 : 1 + len(statements)] == [s.sentence for s in statements]
+    assert verdict(result)[1 : 1 + len(statements)] == [s.text for s in statements]
     assert all("m4" not in {c.group, c.against} or seed % 3 for c in map(by_id.get, findings))
 
 
@@ -135,7 +135,7 @@ def test_numbers_in_the_sentences_are_those_of_the_claims():
         own = [by_id[one] for one in statement.claims]
         values = [v for c in own for v in (c.estimate, c.low, c.high, c.p_family)]
         known = [abs(v) for v in values if not isnan(v)] + [float(len(own))]
-        text = re.sub(r"\bm\d\b|@\d+|95%", "", statement.sentence)
+        text = re.sub(r"\bm\d\b|@\d+|95%", "", statement.text)
         for word in re.findall(r"\d+(?:\.\d+)?", text):
             digits = len(word.partition(".")[2])
             assert any(abs(v - float(word)) <= 0.5000001 * 10**-digits for v in known), word

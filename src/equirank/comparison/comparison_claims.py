@@ -8,10 +8,11 @@ from typing import Any, Literal
 
 from ..core.metric import Metric
 from ..plots.theme import shorten
+from ..reports.claims import Statement
 from ..reports.number_words import confidence_interval, joined, number, p_words, ratio
 from .paired import Sample, family_tests, means_and_intervals
 
-__all__ = ["ComparisonClaim", "Statement", "lead", "make_claims", "top_methods"]
+__all__ = ["ComparisonClaim", "lead", "make_claims", "top_methods"]
 
 
 #: Separated methods of which a sentence gives the difference, interval and p-value.
@@ -174,14 +175,6 @@ def make_claims(
     return [
         ComparisonClaim(id=f"c{at}", level=level, **claim) for at, claim in enumerate(claims, 1)
     ]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A sentence of the report and the ids of the claims it states."""
-
-    sentence: str
-    claims: tuple[str, ...]
 
 
 def _ahead(claim: ComparisonClaim, method: str) -> bool:

@@ -104,7 +104,7 @@ def verdict(result: Any) -> list[str]:
     whole = [method for method in result.methods if method not in result.first_errors()]
     if whole:
         said = lead(result.claims, result.metrics, whole)
-        sentences += [statement.sentence for statement in said]
+        sentences += [statement.text for statement in said]
     else:
         sentences.append("No method finished every fold, so there is no best method.")
     for metric in result.metrics[1:]:

@@ -230,7 +230,7 @@ def _certainty(claim: Claim) -> str:
         if claim.interval_of == "people":
             parts[-1] += " for these lists"
     if not isnan(claim.p_family):
-        parts.append(f"{p_words(claim.p_family)}, corrected for the whole report")
+        parts.append(f"{p_words(claim.p_family, claim.level)}, corrected for the whole report")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
