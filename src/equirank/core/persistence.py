@@ -33,6 +33,7 @@ __all__ = [
     "FORMAT_VERSION",
     "SavedFiles",
     "check_zip",
+    "identity",
     "is_saved",
     "load",
     "load_with_extra",
@@ -87,7 +88,7 @@ class SavedFiles:
         self.folder = folder
         self._listed: dict[str, Any] | None = None if expected is None else {MANIFEST: expected}
         #: What identifies the model.json that was read; None if there is none.
-        self.identity = _identity(folder)
+        self.identity = identity(folder)
         self.document = self._document()
         self._listed = self.document.get("files") if self.checked else None
 
@@ -248,7 +249,7 @@ def save(
     files : mapping of str to str, optional
         Additional text files by name, such as a model card.
     """
-    target = Path(os.path.realpath(folder))
+    target = _target(folder)
     _present(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
@@ -301,7 +302,7 @@ def save(
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        _replace(work, target)
+        _put_in_place(work, target)
     finally:
         _present(target)
         shutil.rmtree(work, ignore_errors=True)
@@ -356,16 +357,16 @@ def load_with_extra(
     FormatError
         As `load`.
     """
-    classes, target = list(classes), Path(os.path.realpath(folder))
+    classes, target = list(classes), _target(folder)
     for attempt in range(ATTEMPTS):
-        before = _identity(_present(target))
+        before = identity(_present(target))
         try:
             files = SavedFiles(_present(target))
             model = _load(files, classes)
-            if files.checked or before == _identity(_present(target)):
+            if files.checked or before == identity(_present(target)):
                 return model, files.document.get("extra", {})
         except FormatError:
-            if attempt == ATTEMPTS - 1 or before == _identity(_present(target)):
+            if attempt == ATTEMPTS - 1 or before == identity(_present(target)):
                 raise
         time.sleep(0.001 * attempt)
     raise FormatError(f"{str(folder)!r} cannot be read: it is replaced all the time")
@@ -373,7 +374,7 @@ def load_with_extra(
 
 def is_saved(folder: str | Path) -> bool:
     """Return whether a folder contains a saved model."""
-    return (_present(Path(os.path.realpath(folder))) / MANIFEST).is_file()
+    return (_present(_target(folder)) / MANIFEST).is_file()
 
 
 def _load(files: SavedFiles, classes: list[type]) -> Any:
@@ -537,10 +538,16 @@ def _digests(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _identity(folder: Path) -> tuple[int, ...] | None:
-    """Return what tells a model.json from one that replaces it; None if there is none."""
+def _target(folder: str | Path) -> Path:
+    """Return the path of a folder; a link and a relative name such as ``.`` are resolved."""
+    path = Path(folder)
+    return Path(os.path.realpath(path)) if path.is_symlink() or path.name in ("", "..") else path
+
+
+def identity(folder: str | Path) -> tuple[int, ...] | None:
+    """Return what tells a saved model from one that replaces it; None if there is none."""
     try:
-        found = os.stat(folder / MANIFEST)
+        found = os.stat(Path(folder) / MANIFEST)
     except OSError:
         return None
     return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
@@ -613,7 +620,7 @@ def _sweep(target: Path) -> None:
                 os.close(lock)
 
 
-def _replace(work: Path, target: Path) -> None:
+def _put_in_place(work: Path, target: Path) -> None:
     """Move a complete folder to its path; at every moment `load` finds one of the two models."""
     for _ in range(ATTEMPTS):
         try:

@@ -198,6 +198,8 @@ PER_NODE = (
     *("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"),
     *("internal_value", "internal_weight", "internal_count"),
 )
+#: Exponents outside the range of doubles, on which LightGBM ends the process.
+TOO_LARGE = re.compile(rb"e[-+]?0*(30[89]|3[1-9]\d|[4-9]\d\d|\d{4})")
 WHOLE = frozenset({"split_feature", "decision_type", "left_child", "right_child"})
 
 
@@ -227,7 +229,7 @@ def check_trees(raw: bytes, name: str, n_features: int) -> None:
     except (KeyError, ValueError) as error:
         fail(f"its head has no valid entry {error}")
     if counts != {last + 1} or last + 1 != n_features:
-        fail(f"it must have {n_features} features, got {last + 1}")
+        fail(f"its head must describe {n_features} features")
     if classes or n_classes < 1 or len(sizes) % n_classes:
         fail("its number of classes is invalid")
     if min(sizes) < 1 or begin + sum(sizes) != end:
@@ -259,7 +261,7 @@ def _is_tree(lines: dict[bytes, bytes], n_features: int) -> bool:
 
     def numbers(key: str, count: int, kind: type = np.float64) -> np.ndarray:
         text = lines[key.encode()]
-        if re.fullmatch(rb"[-+0-9.einfa ]*", text) is None:
+        if re.fullmatch(rb"[-+0-9.einfa ]*", text) is None or TOO_LARGE.search(text):
             raise ValueError
         values = np.array([int(word) if kind is int else float(word) for word in text.split()])
         if len(values) != count:
