@@ -37,6 +37,8 @@ class DiskCache(FunctionCache):  # type: ignore[misc]
         """Return compiled code; remove damaged files and return None, so that it is compiled."""
         try:
             return super().load_overload(sig, target_context)
+        except OSError:  # a file that this user must not read
+            return None
         except DAMAGED as error:
             self._drop(error)
             return None
