@@ -28,7 +28,7 @@ DAMAGED = (
 )
 
 
-class DiskCache(FunctionCache):  # type: ignore[misc]
+class DiskCache(FunctionCache):
     """A cache of compiled code whose damaged files are removed, and that may fail to write."""
 
     warned = False
@@ -36,7 +36,7 @@ class DiskCache(FunctionCache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return compiled code; remove damaged files and return None, so that it is compiled."""
         try:
-            return super().load_overload(sig, target_context)
+            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:  # a file that this user must not read
             return None
         except DAMAGED as error:
@@ -46,9 +46,9 @@ class DiskCache(FunctionCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store compiled code, unless the folder is full or read-only."""
         try:
-            super().save_overload(sig, data)
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError:
-            self.disable()
+            self.disable()  # type: ignore[no-untyped-call]
         except DAMAGED as error:
             self._drop(error)
 
@@ -91,8 +91,8 @@ def compiled(
         options |= {"fastmath": REORDERED, "error_model": "numpy"}
     result: Any = njit(**options)(function)
     with suppress(RuntimeError):  # no folder is writable
-        result._cache = DiskCache(function)
-    return result  # type: ignore[no-any-return]
+        result._cache = DiskCache(function)  # type: ignore[no-untyped-call]
+    return result
 
 
 STEP = np.uint64(0x9E3779B97F4A7C15)

@@ -339,7 +339,8 @@ for line in (b"left_child=", b"right_child=", b"split_feature=", b"num_leaves=",
              b"threshold=", b"decision_type=", b"num_cat=", b"tree_sizes=", b"max_feature_idx=",
              b"num_class=", b"cat_boundaries=", b"cat_threshold="):
     at = whole.index(line) + len(line)
-    texts += [whole[:at] + word + whole[at + len(word):] for word in (b"9999", b"-999", b"x", b"=", b"1e400")]
+    for word in (b"9999", b"-999", b"x", b"=", b"1e400"):
+        texts.append(whole[:at] + word + whole[at + len(word) :])
     texts += [whole[: at - 2] + b"-" + whole[at - 1 :]]
 texts += [whole.replace(b"[num_leaves: ", b"[num_leaves  ")]
 for text in texts:
