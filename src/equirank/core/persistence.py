@@ -333,8 +333,8 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
 
     Notes
     -----
-    Folders of format 1, written before 0.2, have no digests: a file that was cut short is found,
-    but not a number that was changed.
+    Folders of format 1 have no digests: a file that was cut short is found, but not a number that
+    was changed.
 
     Examples
     --------
