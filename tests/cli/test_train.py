@@ -256,6 +256,65 @@ def test_an_earlier_model_is_replaced(work, tmp_path):
     assert os.listdir(tmp_path) == ["m"]
 
 
+# Trains over an earlier model in a child that kills itself at its n-th access to the folder of the
+# model, for n = 0, 1, ... until a child ends by itself.
+KILLED = """
+import contextlib, io, os, signal, sys
+import equirank
+from equirank.cli import train
+from equirank.cli.app import app
+
+os.fsync = lambda file: None
+train._page = lambda *parts: ("<p>card</p>", "")
+config, folder = sys.argv[1:]
+parent, kinds, at = os.path.dirname(folder), set(), 0
+
+def run(model, limit):
+    count = 0
+    def watch(event, args):
+        nonlocal count
+        if event.startswith(("os.", "open", "shutil.")) and parent in str(args):
+            count += 1
+            if count > limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+    if limit is not None:
+        sys.addaudithook(watch)
+    words = ["train", config, "--out", folder, "--model", model, "--n-boot", "0", "--json", "-"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        app(words, standalone_mode=False)
+
+def child(*given):
+    number = os.fork()
+    if number == 0:
+        run(*given)
+        os._exit(0)
+    return os.waitpid(number, 0)[1]
+
+run("balanced", None)  # children find everything imported
+run("boost", None)
+while True:
+    status = child("balanced", at)
+    kinds.add(type(equirank.load(folder)).__name__)
+    if not os.WIFSIGNALED(status):
+        break
+    at += 1
+assert status == 0, status
+assert os.listdir(parent) == ["model"], os.listdir(parent)
+assert kinds == {"RankBoost", "Reranked"}, kinds
+print(at)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_at_any_moment_leaves_a_whole_model(work, tmp_path):
+    (tmp_path / "out").mkdir()
+    words = [str(work / "c.toml"), str(tmp_path / "out" / "model")]
+    ended = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) > 20
+
+
 def test_a_missing_number_is_named(work):
     rows = people()
     rows[4][5] = ""

@@ -57,11 +57,10 @@ def explain(
     with errors_in_one_line():
         from dataclasses import replace
 
-        from ..core.persistence import load
         from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import in_words, read_new_file, sees_groups, stored_columns
+        from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
 
-        columns, ranker = stored_columns(model), load(model)
+        ranker, columns = load_trained(model)
         read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
         check_features(read.data, ranker, file)
         ids, lists = _ids(read, columns), _lists(read.data)

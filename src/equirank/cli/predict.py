@@ -47,14 +47,12 @@ def predict(
     re-ranker, the score is that of the ranker and the position that of the re-ranker.
     """
     with errors_in_one_line():
-        from ..core.persistence import load
         from ..io.write_table import check_target, write_table
         from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import read_new_file, scored, sees_groups, stored_columns
+        from ..recipes.new_file import load_trained, read_new_file, scored, sees_groups
 
         check_target(out, [file])
-        columns = stored_columns(model)
-        ranker = load(model)
+        ranker, columns = load_trained(model)
         read = read_new_file(
             file,
             file_format,

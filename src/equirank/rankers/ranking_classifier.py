@@ -15,7 +15,7 @@ from ..core import inputs
 from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.params import Choice, Instance, Integer, Optional, check_params
-from ..core.persistence import load, save
+from ..core.persistence import SavedFiles, save
 from ..core.random import as_seed
 from ..core.ranker import Ranker
 from .boosting.rank_boost import RankBoost
@@ -288,10 +288,10 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         for at, model in enumerate(self.rankers_):
             model.save(folder / f"ranker_{at}")
 
-    def _load_files(self, folder: Path) -> None:
+    def _load_files(self, files: SavedFiles) -> None:
         own = () if self.ranker is None else (type(self.ranker),)
         count = max(1, len(self.curve_size_))
-        self.rankers_ = [load(folder / f"ranker_{at}", classes=own) for at in range(count)]
+        self.rankers_ = [files.load(f"ranker_{at}", own) for at in range(count)]
 
 
 def _packed(

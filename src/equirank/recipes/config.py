@@ -150,8 +150,10 @@ def read_config(path: str) -> Config:
         values = tomllib.loads(text)
     except UnicodeDecodeError:
         top.fail("must be text in UTF-8")
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         top.fail(f"must be TOML: {error}")
+    except RecursionError:
+        top.fail("must be TOML: it is nested too deeply")
     table = ConfigTable(values, top, ("metrics", "data", "split", "models"))
     data = _data(table.need("data", dict), Location(path, "[data]"))
     split = _split(table.get("split", dict, {}), Location(path, "[split]"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..io.table_file import TableFile
 
-__all__ = ["NewFile", "in_words", "read_new_file", "scored", "sees_groups", "stored_columns"]
+__all__ = ["NewFile", "in_words", "load_trained", "read_new_file", "scored", "sees_groups"]
 
 
 #: Most column names in a message.
@@ -33,18 +33,19 @@ class NewFile:
     notes: list[str]
 
 
-def stored_columns(folder: str) -> DataColumns:
-    """Return the training columns of a stored model."""
-    from ..core.persistence import saved_extra
+def load_trained(folder: str) -> tuple[Any, DataColumns]:
+    """Return a stored model and its training columns, both of the same reading of its folder."""
+    from ..core.persistence import load_with_extra
 
-    values = saved_extra(folder).get("columns")
+    model, extra = load_with_extra(folder)
+    values = extra.get("columns")
     if not isinstance(values, dict):
         raise ConfigError(
             f"{folder}: was not written by equirank train, so its columns are unknown; use "
             "equirank.load in Python"
         )
     try:
-        return DataColumns.from_dict(values)
+        return model, DataColumns.from_dict(values)
     except (KeyError, TypeError, AttributeError):
         raise ConfigError(f"{folder}: is damaged: model.json has no valid columns") from None
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.params import Choice, Instance, Optional
+from ...core.persistence import SavedFiles
 from ...core.ranker import Ranker
 from ..lambdamart.mart import row_weights
 from ..sklearn_models import read_models, write_models
@@ -56,8 +57,8 @@ class Pointwise(Ranker):
     def _save_files(self, folder: Path) -> None:
         write_models(folder, {"estimator": self.estimator, "estimators": self.estimators_})
 
-    def _load_files(self, folder: Path, classes: Iterable[type] = ()) -> None:
-        found = read_models(folder, classes)
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        found = read_models(files, classes)
         self.estimator, self.estimators_ = found["estimator"], found["estimators"]
 
     def __sklearn_tags__(self) -> Any:

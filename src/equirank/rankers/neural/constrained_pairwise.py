@@ -10,10 +10,12 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.environment import require
 from ...core.params import AnyOf, Choice, Integer, Label, Number, Optional
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed, generator
 from ...core.ranking import Ranking
 from ...core.table import Table
 from .batches import QueryBatches, run_rows
+from .model_files import read_weights
 from .network import Layers, Net
 from .neural_ranker import NeuralRanker
 from .pair_constraints import (
@@ -220,13 +222,10 @@ class ConstrainedPairwise(NeuralRanker):
             plain = {name: np.ascontiguousarray(v) for name, v in weights.items()}
             safetensors.save_file(plain, folder / f"member_{at}.safetensors")
 
-    def _load_files(self, folder: Path) -> None:
-        super()._load_files(folder)
-        safetensors = require("safetensors.numpy", "neural")
-        count = int((self.shares_ > 0).sum())
-        self.members_ = [
-            safetensors.load_file(folder / f"member_{at}.safetensors") for at in range(count)
-        ]
+    def _load_files(self, files: SavedFiles) -> None:
+        super()._load_files(files)
+        names = [f"member_{at}.safetensors" for at in range(int((self.shares_ > 0).sum()))]
+        self.members_ = [read_weights(files, name, self.model_) for name in names]
 
 
 def _loss(

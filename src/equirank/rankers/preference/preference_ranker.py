@@ -17,6 +17,7 @@ from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import as_dense
 from ...core.pair_cost import warn_uneven_costs
 from ...core.params import Choice, Integer, Optional
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed, label_keys
 from ...kernels.comparison_sort import draw_keys, row_marks
 from ..feature_bins import Workers
@@ -287,8 +288,8 @@ class PreferenceRanker(PairRanker):
     def _save_files(self, folder: Path) -> None:
         write_models(folder, {"given": self.classifier, "fitted": self.classifier_})
 
-    def _load_files(self, folder: Path, classes: Iterable[type] = ()) -> None:
-        found = read_models(folder, classes)
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        found = read_models(files, classes)
         self.classifier, self.classifier_ = found["given"], found["fitted"]
 
     def __sklearn_tags__(self) -> Any:
