@@ -476,3 +476,28 @@ def test_a_quoted_line_end_may_be_split_between_blocks(write, monkeypatch):
     for width in range(90, 140):
         path = write(f'"qid","id"\n"0","{"x" * width}"\n"0","a\r\n"\n')
         assert read_csv(path, ids="id").ids[-1] == "a\r\n"
+
+
+def test_different_scores_do_not_become_ties(write, monkeypatch):
+    monkeypatch.setattr(delimited, "_ROWS", 1)
+    path = write("score\n9007199254740993\n1\n9007199254740992\n")
+    fails(
+        path, r"line 4: score \('score'\) must differ as a float of 64 bits from 9007199254740993"
+    )
+    path = write("score\n9007199254740994\n9007199254740992\n1e300\n1.0E300\n9007199254740994.0\n")
+    assert both(path).score[-1] == 2**53 + 2
+
+
+def test_a_wholly_missing_group_column(write):
+    path = write("score,sex\n1,\n2,NA\n")
+    words = r"'sex'\] must name a group in at least one row, and all are missing"
+    fails(path, words, sensitive="sex", missing_sensitive="category")
+
+
+def test_a_column_of_names_is_refused_unless_allowed(write):
+    path = write("score,name\n" + "".join(f"{j},n{j}\n" for j in range(30)))
+    fails(
+        path, r"'name'\] must be a category, got 30 different values in 30 rows", sensitive="name"
+    )
+    data = both(path, sensitive="name", max_groups=30)
+    assert len(data.attribute().categories) == 30

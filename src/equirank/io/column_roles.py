@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError, EquirankWarning, suggest
+from ..core.inputs import EXACT, whole_number
 from .files import shorten
 from .growing_arrays import GrowingArray
 
@@ -273,9 +274,11 @@ class Gatherer:
         dtype: Any = np.float64,
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        max_groups: int | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
         self.path, self.roles, self.n_rows = path, roles, 0
+        self.max_groups = max_groups
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
         self._labels = {name: _Labels() for name in roles.labels}
         self._numbers = {
@@ -283,6 +286,7 @@ class Gatherer:
         }
         self._features = [name for name in roles.features if name not in left_out]
         self._left_out = list(left_out)
+        self._large: dict[tuple[str, float], Any] = {}  # whole numbers that a float may round
         self._matrix = GrowingArray(dtype)
 
     def add(self, chunk: Chunk) -> None:
@@ -292,6 +296,7 @@ class Gatherer:
             values = self._read(chunk, role, roles.single[role])
             if role != "relevance" or self.missing[role] == "error":
                 self._check_present(chunk, role, roles.single[role], np.isnan(values))
+            self._check_distinct(chunk, role, roles.single[role], values)
             array.append(values)
         for name, column in self._labels.items():
             codes, labels = chunk.labels(name)
@@ -318,6 +323,22 @@ class Gatherer:
                 "relevance": '; missing_relevance="irrelevant" makes it 0',
             }.get(role, "")
             raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
+
+    def _check_distinct(self, chunk: Chunk, role: str, name: str, values: np.ndarray) -> None:
+        """Raise if two different whole numbers become the same float."""
+        rows = np.flatnonzero(np.abs(values) >= EXACT)
+        if len(rows) == 0:
+            return
+        codes, labels = chunk.labels(name)
+        for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True):
+            exact = whole_number(labels[codes[row]])
+            other = self._large.setdefault((role, value), exact)
+            if other != exact:
+                raise DataError(
+                    f"{chunk.location(row)}: {role} ({name!r}) must differ as a float of 64 bits "
+                    f"from {other} before, got {exact}, which would become equal; subtract a "
+                    "constant first or use ranks"
+                )
 
     def _add_features(self, chunk: Chunk) -> None:
         columns = []
@@ -385,6 +406,7 @@ class Gatherer:
                 position=numbers.get("position"),
                 missing_sensitive=self.missing["sensitive"],  # type: ignore[arg-type]
                 missing_relevance=self.missing["relevance"],  # type: ignore[arg-type]
+                max_groups=self.max_groups,
             )
         except DataError as error:
             raise DataError(f"{self.path}: {error}") from None

@@ -46,6 +46,7 @@ def read_csv(
     delimiter: str = ",",
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     r"""Read a CSV file with a header line (UTF-8; gzip or plain).
 
@@ -80,6 +81,8 @@ def read_csv(
         One character.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
+    max_groups : int, optional
+        Most groups of a sensitive column, as in `as_ranking_data`.
 
     Returns
     -------
@@ -126,6 +129,7 @@ def read_csv(
         delimiter,
         missing_sensitive=missing_sensitive,
         missing_relevance=missing_relevance,
+        max_groups=max_groups,
     )
     return rows.finish(text=True, left_out=[column for column in header if not column])
 
@@ -143,16 +147,16 @@ def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]
 
 
 def gather_csv(
-    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **missing: str
+    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **options: Any
 ) -> Gatherer:
     """Read the columns with a role: large files by pyarrow, if it is installed."""
     with csv_records(path, delimiter) as records:
         header = records.header()
         one_line = records.line == 1
-    rows = Gatherer(os.fspath(path), roles, **missing)
+    rows = Gatherer(os.fspath(path), roles, **options)
     fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
     if not (fast and _gather_fast(path, header, delimiter, rows)):
-        rows = Gatherer(os.fspath(path), roles, **missing)
+        rows = Gatherer(os.fspath(path), roles, **options)
         with csv_records(path, delimiter) as records:
             records.header()
             for chunk in records.chunks(header, roles):

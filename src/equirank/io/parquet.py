@@ -40,6 +40,7 @@ def read_parquet(
     features: Names = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     """Read a Parquet file, or a folder of them in the order of their names.
 
@@ -55,6 +56,8 @@ def read_parquet(
         column of numbers or booleans; a warning names the omitted columns.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
+    max_groups : int, optional
+        Most groups of a sensitive column, as in `as_ranking_data`.
 
     Returns
     -------
@@ -87,7 +90,11 @@ def read_parquet(
         position=position, cost=cost, ids=ids, sensitive=sensitive, features=features,
     )  # fmt: skip
     rows = gather_parquet(
-        path, roles, missing_sensitive=missing_sensitive, missing_relevance=missing_relevance
+        path,
+        roles,
+        missing_sensitive=missing_sensitive,
+        missing_relevance=missing_relevance,
+        max_groups=max_groups,
     )
     return rows.finish(text=False)
 
@@ -98,7 +105,7 @@ def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
 
 
-def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -> Gatherer:
+def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -> Gatherer:
     """Read the columns with a role, some thousand rows at a time."""
     parquet = require("pyarrow.parquet", "data")
     name, paths = os.fspath(path), parquet_files(path)
@@ -112,7 +119,7 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -
         roles,
         dtype=np.float32 if single else np.float64,
         left_out=left_out,
-        **missing,
+        **options,
     )
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
@@ -198,6 +205,11 @@ class BatchChunk:
     def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
         """Return a column as codes, -1 if missing, and their labels."""
         column = self._batch.column(name)
+        if require("pyarrow.types", "data").is_nested(column.type):
+            raise DataError(
+                f"{self._path}: column {name!r} must hold one label per row, got the type "
+                f"{column.type}; unnest it first"
+            )
         coded = column if hasattr(column, "indices") else column.dictionary_encode()
         labels = coded.dictionary.to_pylist()
         codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)

@@ -33,16 +33,18 @@ def read_file(
     sensitive: list[str],
     missing_sensitive: Any,
     missing_relevance: Any,
+    max_groups: int | None = None,
     ids: Any = False,
     **columns: str | None,
 ) -> RankingData:
     """Read a file in the given format, or else by the ending of its name."""
     chosen = file_format or format_of(path)
     if chosen == "letor":
-        return _read_letor(path, sensitive=sensitive, **columns)
+        return _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
     names: dict[str, Any] = dict(columns)
     names |= {"sensitive": sensitive, "ids": ids, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+    names["max_groups"] = max_groups
     if chosen == "parquet":
         return read_parquet(path, **names)
     return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
@@ -63,7 +65,9 @@ def format_of(path: str) -> str:
     )
 
 
-def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> RankingData:
+def _read_letor(
+    path: str, *, sensitive: list[str], max_groups: int | None, **columns: str | None
+) -> RankingData:
     """Read SVMlight with query ids, where columns are feature numbers."""
     for role in ("query", "relevance"):
         if columns[role] is not None:
@@ -87,6 +91,7 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
         cost=feature("cost", columns["cost"]),
         score=feature("score", columns["score"]),
         position=feature("position", columns["position"]),
+        max_groups=max_groups,
     )
 
 
@@ -136,6 +141,7 @@ class TableFile:
         sensitive: tuple[str, ...] = (),
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        max_groups: int | None = None,
         **single: Any,
     ) -> tuple[RankingData, list[str]]:
         """Return the data with its numeric features, and the names of the other features.
@@ -149,6 +155,7 @@ class TableFile:
             replace(roles, others=True),
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
+            max_groups=max_groups,
         )
         return rows.finish(text=self._text, quiet=True), rows.left_out
 
@@ -167,7 +174,7 @@ class TableFile:
     def _text(self) -> bool:
         return self.kind != "parquet"
 
-    def _gather(self, roles: Roles, **missing: str) -> Gatherer:
+    def _gather(self, roles: Roles, **options: Any) -> Gatherer:
         if self.kind == "parquet":
-            return gather_parquet(self.path, roles, **missing)
-        return gather_csv(self.path, roles, self._delimiter, **missing)
+            return gather_parquet(self.path, roles, **options)
+        return gather_csv(self.path, roles, self._delimiter, **options)

@@ -65,6 +65,13 @@ class DataColumns:
         return {*single, *self.sensitive, *self.features}  # type: ignore[arg-type]
 
     @property
+    def max_groups(self) -> int:
+        """The most groups of a new file, which may be shorter than that of training."""
+        from ..core.labels import MAX_GROUPS
+
+        return max([MAX_GROUPS, *map(len, self.groups.values())])
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the columns of X."""
         names: list[str] = []
@@ -169,6 +176,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         sensitive=table.sensitive,
         missing_sensitive=table.missing_sensitive,
         missing_relevance=table.missing_relevance,
+        max_groups=table.max_groups,
         **{role: found.get(role, False) for role in ("query", "relevance", "cost", "ids")},
     )
     labels = file.labels(texts) if table.features else {}
@@ -292,7 +300,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
         features = table.features
         for name in features:
             _column(data, name, table.location.key("features"))
-    data = _with_columns(data, features, people, cost, table.missing_sensitive)
+    data = _with_columns(data, features, people, cost, table.missing_sensitive, table.max_groups)
     columns = DataColumns(
         format="letor",
         query=None,
@@ -320,7 +328,9 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
         data = read_letor(path, n_features=least)
     location = Location(path)
     people = {name: _column(data, name, location) for name in columns.sensitive if sensitive}
-    return _with_columns(data, columns.features, people, None, columns.missing_sensitive)
+    return _with_columns(
+        data, columns.features, people, None, columns.missing_sensitive, columns.max_groups
+    )
 
 
 def _column(data: "RankingData", number: str, location: Location) -> Any:
@@ -333,7 +343,12 @@ def _column(data: "RankingData", number: str, location: Location) -> Any:
 
 
 def _with_columns(
-    data: "RankingData", features: tuple[str, ...], people: Any, cost: Any, missing: Any
+    data: "RankingData",
+    features: tuple[str, ...],
+    people: Any,
+    cost: Any,
+    missing: Any,
+    most: int | None,
 ) -> "RankingData":
     """Return the data with the chosen features, groups and costs."""
     from ..core.data import as_ranking_data
@@ -345,6 +360,7 @@ def _with_columns(
             sensitive_features=people or None,
             cost=cost,
             missing_sensitive=missing,
+            max_groups=most,
         )
         data = replace(data, sensitive=more.sensitive, cost=more.cost)
     if features != tuple(str(number + 1) for number in range(data.n_features)):

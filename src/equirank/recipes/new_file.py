@@ -82,6 +82,7 @@ def read_new_file(
         numbers,
         sensitive=columns.sensitive if sensitive else (),
         missing_sensitive=columns.missing_sensitive,
+        max_groups=columns.max_groups,
         query=lists or False,
         relevance=False,
         cost=False,
