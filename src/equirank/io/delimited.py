@@ -27,7 +27,8 @@ __all__ = [
 ]
 
 
-_ROWS = 8192  # rows of a chunk of the standard library
+_ROWS, _CELLS = 8192, 1 << 20  # most rows and cells of a chunk of the standard library
+_COLUMNS = 4096  # pyarrow handles a short chunk of more columns slowly
 _SMALL = 1 << 21  # bytes; importing pyarrow takes longer than reading a smaller file
 _BYTES = 1 << 20  # bytes of a chunk of pyarrow, which reads several ahead
 
@@ -155,6 +156,7 @@ def gather_csv(
         one_line = records.line == 1
     rows = Gatherer(os.fspath(path), roles, **options)
     fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
+    fast = fast and len(header) <= _COLUMNS
     if not (fast and _gather_fast(path, header, delimiter, rows)):
         rows = Gatherer(os.fspath(path), roles, **options)
         with csv_records(path, delimiter) as records:
@@ -162,6 +164,12 @@ def gather_csv(
             for chunk in records.chunks(header, roles):
                 rows.add(chunk)
     return rows
+
+
+def _indices(header: list[str], roles: Roles) -> dict[str, int]:
+    """Return the index of each needed column."""
+    first = {name: at for at, name in reversed(list(enumerate(header)))}
+    return {name: first[name] for name in roles.needed}
 
 
 class _TextChunk:
@@ -213,7 +221,7 @@ class _Records:
 
     def chunks(self, header: list[str], roles: Roles) -> Iterator[_TextChunk]:
         """Yield the rows, some thousands at a time."""
-        indices = {name: header.index(name) for name in roles.needed}
+        indices, most = _indices(header, roles), max(1, min(_ROWS, _CELLS // len(header)))
         rows, lines = list[list[str]](), list[int]()
         for cells in self._cells():
             if len(cells) != len(header):
@@ -224,7 +232,7 @@ class _Records:
                 )
             rows.append(cells)
             lines.append(self.begin)
-            if len(rows) == _ROWS:
+            if len(rows) == most:
                 yield self._chunk(indices, rows, lines)
                 rows, lines = [], []
         if rows:
@@ -314,11 +322,11 @@ class PlainBytes(io.RawIOBase):
 class _ArrowChunk:
     """Rows of text cells in columns of pyarrow."""
 
-    def __init__(self, batch: Any, indices: dict[str, int]) -> None:
-        self._batch, self._indices, self.n_rows = batch, indices, batch.num_rows
+    def __init__(self, batch: Any, places: dict[str, int]) -> None:
+        self._batch, self._places, self.n_rows = batch, places, batch.num_rows
 
     def _column(self, name: str) -> Any:
-        return self._batch.column(str(self._indices[name]))
+        return self._batch.column(self._places[name])
 
     def numbers(self, name: str) -> np.ndarray:
         """Cast a column by pyarrow if all cells are plain numbers, else cell by cell."""
@@ -357,10 +365,11 @@ def _gather_fast(
     arrow = _arrow()
     if arrow is None:
         return False
-    indices = {name: header.index(name) for name in rows.roles.needed}
+    indices = _indices(header, rows.roles)
     if not indices:
         return False
     wanted = [str(index) for index in indices.values()]
+    places = {name: place for place, name in enumerate(indices)}
     string = require("pyarrow", "data").string()
     try:
         with open_bytes(path) as stream:
@@ -383,7 +392,7 @@ def _gather_fast(
                 ),
             )
             for batch in batches:
-                rows.add(_ArrowChunk(batch, indices))
+                rows.add(_ArrowChunk(batch, places))
             return not checked.problem
     except ValueError:
         return False

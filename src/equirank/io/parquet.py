@@ -112,7 +112,7 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -
     schema = open_parquet(parquet, paths[0], ()).schema_arrow
     kinds = {field.name: _kind(field.type) for field in schema}
     left_out = [n for n in roles.features if roles.others and kinds[n] not in _NUMBERS]
-    kept = tuple(n for n in roles.features if n not in left_out)
+    kept = tuple(n for n in roles.features if not roles.others or kinds[n] in _NUMBERS)
     single = bool(kept) and all(kinds[n] == "single" for n in kept)
     rows = Gatherer(
         name,
@@ -125,7 +125,7 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -
     texts = [n for n in roles.labels if kinds[n] == "text"]
     for one in paths:
         file = open_parquet(parquet, one, texts)
-        _same_columns(name, one, schema, file.schema_arrow, wanted)
+        _same_columns(name, one, kinds, file.schema_arrow, wanted)
         begin = 0
         for batch in file.iter_batches(_ROWS, columns=wanted):
             rows.add(BatchChunk(os.fspath(one), batch, begin))
@@ -173,14 +173,16 @@ def _kind(arrow_type: Any) -> str:
     return "text" if types.is_string(arrow_type) or types.is_large_string(arrow_type) else "other"
 
 
-def _same_columns(name: str, path: Path, first: Any, other: Any, wanted: Sequence[str]) -> None:
+def _same_columns(
+    name: str, path: Path, first: dict[str, str], other: Any, wanted: Sequence[str]
+) -> None:
+    kinds = {field.name: _kind(field.type) for field in other}
     for column in wanted:
-        kind = _kind(other.field(column).type) if column in other.names else "no such column"
-        expected = _kind(first.field(column).type)
-        if kind != expected:
+        kind = kinds.get(column, "no such column")
+        if kind != first[column]:
             raise DataError(
                 f"{os.fspath(path)}: column {column!r} must have one type in all files of {name} "
-                f"({expected}), got {kind}"
+                f"({first[column]}), got {kind}"
             )
 
 
@@ -188,11 +190,12 @@ class BatchChunk:
     """Rows of a Parquet file."""
 
     def __init__(self, path: str, batch: Any, begin: int) -> None:
-        self._path, self._batch, self._begin, self.n_rows = path, batch, begin, batch.num_rows
+        self._path, self._begin, self.n_rows = path, begin, batch.num_rows
+        self._columns = dict(zip(batch.schema.names, batch.columns, strict=True))
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as floats, NaN if missing."""
-        column = self._batch.column(name)
+        column = self._columns[name]
         kind = _kind(column.type)
         if kind not in _NUMBERS:
             raise CellError(0, f"a column of type {column.type}")
@@ -204,7 +207,7 @@ class BatchChunk:
 
     def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
         """Return a column as codes, -1 if missing, and their labels."""
-        column = self._batch.column(name)
+        column = self._columns[name]
         if require("pyarrow.types", "data").is_nested(column.type):
             raise DataError(
                 f"{self._path}: column {name!r} must hold one label per row, got the type "

@@ -134,6 +134,14 @@ class TableFile:
             return parquet_columns(self.path)
         return csv_columns(self.path, self._delimiter)
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a column with this name."""
+        return name in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.columns)
+
     def read(
         self,
         features: list[str],

@@ -107,12 +107,12 @@ class DataColumns:
 
         if not self.categories:
             return data
-        known = list(data.feature_names or ())
+        known = {name: at for at, name in enumerate(data.feature_names or ())}
         kind = np.float64 if data.X is None else data.X.dtype
         parts: list[np.ndarray] = []
         for name in self.features:
             if name not in self.categories:
-                parts.append(data.X[:, known.index(name), None])
+                parts.append(data.X[:, known[name], None])
                 continue
             codes = self._codes(name, labels[name], path)
             codes = codes if data.rows is None else codes[data.rows]
@@ -180,7 +180,8 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         **{role: found.get(role, False) for role in ("query", "relevance", "cost", "ids")},
     )
     labels = file.labels(texts) if table.features else {}
-    features = tuple(name for name in wanted if name in labels or name not in texts)
+    other = set(texts)
+    features = tuple(name for name in wanted if name in labels or name not in other)
     if not features:
         table.location.key("features").fail(
             f"is missing, and no other column of {table.path} contains numbers"
@@ -247,7 +248,7 @@ def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
 
 
 def _check_column(location: Location, file: "TableFile", name: str | None) -> None:
-    if name is None or name in file.columns:
+    if name is None or name in file:
         return
     from ..core.errors import suggest
 
@@ -272,7 +273,8 @@ def _notes(
 ) -> list[str]:
     if table.features is not None:
         return []
-    rest = [name for name in left_over if name not in used]
+    named = set(used)
+    rest = [name for name in left_over if name not in named]
     return (
         [f"{file.path}: not used as features: {', '.join(rest)}; [data] features can name them"]
         if rest
