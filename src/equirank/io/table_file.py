@@ -72,7 +72,7 @@ def _read_letor(
     for role in ("query", "relevance"):
         if columns[role] is not None:
             raise DataError(f"--{role} must be omitted for LETOR, whose lines begin with it")
-    data = read_letor(path)
+    data = read_letor(path, sparse=True)  # of which a few columns are used
 
     def feature(option: str, number: str | None) -> Any:
         if number is None:
@@ -82,7 +82,7 @@ def _read_letor(
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
-        return data.to_original(data.X[:, int(number) - 1])
+        return data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
 
     return as_ranking_data(
         y=data.to_original(data.y) if data.y is not None else None,
