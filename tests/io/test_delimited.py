@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank import DataError, EquirankWarning
-from equirank.io import delimited, read_csv
+from equirank.io import delimited, files, read_csv
 from equirank.io.column_roles import MISSING, RECOGNISED
 from equirank.io.delimited import PlainBytes
 
@@ -525,3 +525,13 @@ def test_text_that_is_found_late_is_left_out(write, monkeypatch):
         data = read_csv(path)
     assert data.X.tolist() == [[1.0], [4.0], [7.0], [1.0]]
     assert data.feature_names == ("a",)
+
+
+def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "_LEAST", 1 << 15)
+    bomb = gzip.compress(b"score\n" + b"1\n" * (1 << 15))
+    assert len(bomb) * 200 < 1 << 16
+    fails(write(bomb), r"data.csv: must not unpack to more than 200 times its size, got over")
+    fails(write(gzip.compress(b"\0" * (1 << 16))), "must not unpack to more than 200 times")
+    monkeypatch.setattr(files, "_LEAST", 1 << 17)
+    assert slow(write(bomb)).n_rows == 1 << 15

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equirank import DataError, as_ranking_data
-from equirank.io import letor, read_letor, write_letor
+from equirank.io import files, letor, read_letor, write_letor
 from equirank.io import svmlight as svmlight_reader
 
 SMALL = (
@@ -538,3 +538,19 @@ def test_a_matrix_that_grows_too_large_with_its_rows_names_the_first_line(write,
     monkeypatch.setattr(svmlight_reader, "_BLOCK", 64)
     with pytest.raises(DataError, match=r"line 2: .* got 40000, "):
         read_letor(write("1 qid:1 7:1\n1 qid:1 40000:1\n" + "0 qid:1 1:1\n" * 100))
+
+
+def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "_LEAST", 1 << 15)
+    for line in (b"1 qid:1 1:1\n", b" "):
+        path = write(gzip.compress(line * (1 << 17)), "data.txt.gz")
+        with pytest.raises(DataError, match=r"data.txt.gz: must not unpack to more than 200 times"):
+            read_letor(path)
+
+
+def test_a_line_without_an_end_is_refused(write, monkeypatch):
+    monkeypatch.setattr(svmlight_reader, "_BLOCK", 64)
+    monkeypatch.setattr(svmlight_reader, "_LINE", 1000)
+    assert read_letor(write("1 qid:1 1:1" + " " * 900 + "\n")).n_rows == 1
+    with pytest.raises(DataError, match="line 2: must have less than 1000 bytes, got more"):
+        read_letor(write("1 qid:1 1:1\n" + " " * 2000))

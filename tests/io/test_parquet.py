@@ -246,3 +246,11 @@ def test_a_column_of_names_is_refused_unless_allowed(write):
     with pytest.raises(DataError, match="got 30 different values in 30 rows"):
         read_parquet(path, sensitive="name")
     assert len(read_parquet(path, sensitive="name", max_groups=30).attribute().categories) == 30
+
+
+def test_a_file_that_holds_far_more_than_its_size_is_refused(write, monkeypatch):
+    path = write({"score": np.zeros(1 << 21)})
+    assert read_parquet(path).n_rows == 1 << 21
+    monkeypatch.setattr(parquet, "_LEAST", 1 << 20)
+    with pytest.raises(DataError, match=r"than 1000 times its size, got 2097152 rows of 1 columns"):
+        read_parquet(path)

@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
@@ -291,7 +292,10 @@ class PlainBytes(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read and check at most ``size`` bytes; return none after a problem."""
-        block = b"" if self.problem else self._stream.read(size)
+        try:
+            block = b"" if self.problem else self._stream.read(size)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            self.problem, block = str(error) or "it cannot be read", b""
         self.problem = self.problem or self._check(block)
         return b"" if self.problem else block
 

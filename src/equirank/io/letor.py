@@ -109,7 +109,7 @@ def read_letor(
     matrix = SparseRows(kind, n_features) if sparse else DenseRows(kind, n_features)
     reader = SVMlightReader(os.fspath(path), 0 if zero_based else 1, matrix, ids_from_comments)
     with open_bytes(path) as stream:
-        for block in blocks(stream):
+        for block in blocks(stream, reader.path):
             reader.read(*block)
     labels = reader.labels.finish()
     if len(labels) == 0:

@@ -25,6 +25,10 @@ __all__ = [
 
 
 _ROWS = 1 << 16  # rows of a chunk
+_TIMES, _LEAST = (
+    1000,
+    1 << 32,
+)  # the content may have this many times the bytes of the file, or so many
 
 
 def read_parquet(
@@ -123,8 +127,11 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -
     )
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
+    size, n_rows = sum(os.path.getsize(one) for one in paths), 0
     for one in paths:
         file = open_parquet(parquet, one, texts)
+        n_rows += file.metadata.num_rows
+        _check_size(name, size, n_rows, len(wanted))
         _same_columns(name, one, kinds, file.schema_arrow, wanted)
         begin = 0
         for batch in file.iter_batches(_ROWS, columns=wanted):
@@ -171,6 +178,15 @@ def _kind(arrow_type: Any) -> str:
     ):
         return "number"
     return "text" if types.is_string(arrow_type) or types.is_large_string(arrow_type) else "other"
+
+
+def _check_size(name: str, size: int, n_rows: int, n_columns: int) -> None:
+    """Raise if the content is far larger than the files, as repeated values can make it."""
+    if 8 * n_rows * n_columns > max(_LEAST, _TIMES * size):
+        raise DataError(
+            f"{name}: must not hold more than {_TIMES} times its size, got {n_rows} rows of "
+            f"{n_columns} columns in {size} bytes"
+        )
 
 
 def _same_columns(

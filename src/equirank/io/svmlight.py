@@ -28,6 +28,7 @@ _TIMES, _LEAST = (
     100,
     1 << 20,
 )  # a dense matrix may have this many times the file's bytes, or so many
+_LINE = 1 << 28  # most bytes of a line
 _PAD = 8  # bytes past the end that the parser may read
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 _EXPECTED = {
@@ -47,7 +48,7 @@ _EXPECTED = {
 _NAMES_TOKEN = {"BAD_LABEL", "BAD_QID", "BAD_FEATURE", "BAD_VALUE", "FEATURE_LOW", "FEATURE_HIGH"}
 
 
-def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
+def blocks(stream: IO[bytes], path: str) -> Iterator[tuple[bytearray, int, int]]:
     """Read whole lines into a buffer: (buffer, size, number of the first line)."""
     buffer, held, line, start = bytearray(_BLOCK + _PAD), 0, 1, True
     while True:
@@ -71,6 +72,8 @@ def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
             held = end - cut
         else:
             held = end
+            if held >= _LINE:
+                raise DataError(f"{path}, line {line}: must have less than {_LINE} bytes, got more")
             if held == capacity:  # a line longer than the buffer
                 buffer = buffer[:held] + bytearray(held + _PAD)
 
