@@ -419,3 +419,12 @@ def test_errors_are_what_the_library_says(people):
     with pytest.raises(DataError) as error:
         read_csv(people, query="vacancy")
     assert fails(people, "--query", "vacancy") == str(error.value)
+
+
+def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))
+    words = [path, "--sensitive", "name", "--n-boot", 0]
+    assert "got 21 different values in 21 rows" in fails(*words)
+    assert "--max-groups 21" in fails(*words, "--max-groups", 20)
+    assert run(*words, "--max-groups", 21).exit_code == 0

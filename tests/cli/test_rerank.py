@@ -255,3 +255,12 @@ def test_the_report_compares_before_and_after(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "re-ranked with FAStarIR" in text
     assert "people.csv" in text
+
+
+def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))
+    words = [path, "--method", "DetGreedy", "--sensitive", "name"]
+    assert "got 21 different values in 21 rows" in fails(*words)
+    assert "--max-groups 21" in fails(*words, "--max-groups", 20)
+    assert run(*words, "--max-groups", 21).exit_code == 0

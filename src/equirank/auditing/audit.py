@@ -33,7 +33,9 @@ __all__ = ["as_ranking", "audit", "audit_ranking"]
 Ties = Literal["average", "stable"]
 
 
-def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
+def as_ranking(
+    data: Any, columns: Mapping[str, Any], ties: Ties, max_groups: int | None = None
+) -> Ranking:
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive) are column names if ``data`` is a
@@ -55,6 +57,7 @@ def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
         missing_sensitive="category",
+        max_groups=max_groups,
     ).ranking(ties)
 
 
@@ -111,6 +114,7 @@ def audit(
     title: str = "ranking",
     against_title: str = "the other ranking",
     created: str | None = None,
+    max_groups: int | None = None,
 ) -> AuditResult:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
@@ -148,6 +152,8 @@ def audit(
         Seed of the bootstrap and the permutations.
     title, against_title, created : str, optional
         Names of the two rankings and a date, for the report.
+    max_groups : int, optional
+        Most groups of an attribute, as in `as_ranking_data`.
 
     Returns
     -------
@@ -173,10 +179,10 @@ def audit(
     columns |= {"position": position, "sensitive": sensitive}
     _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
-    ranking = as_ranking(data, columns, ties)
+    ranking = as_ranking(data, columns, ties, max_groups)
     other = None
     if against is not None:
-        other = as_ranking(against, _columns_against(against, columns), ties)
+        other = as_ranking(against, _columns_against(against, columns), ties, max_groups)
     return audit_ranking(
         ranking,
         against=other,

@@ -75,6 +75,7 @@ def audit(
     ] = 0,
     ties: options.TiesOption = "average",
     missing_relevance: options.MissingRelevanceOption = "error",
+    max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -99,6 +100,7 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
+        columns["max_groups"] = max_groups
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(

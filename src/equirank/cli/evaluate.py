@@ -88,6 +88,7 @@ def evaluate(
         typer.Option(help="A missing group is an error, or a separate group."),
     ] = "error",
     missing_relevance: options.MissingRelevanceOption = "error",
+    max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -114,6 +115,7 @@ def evaluate(
             sensitive=attributes,
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
+            max_groups=max_groups,
         )
         result = measure(
             data.ranking(ties),

@@ -12,6 +12,7 @@ __all__ = [
     "FileArgument",
     "FormatOption",
     "LevelOption",
+    "MaxGroupsOption",
     "MissingRelevanceOption",
     "ModelArgument",
     "PositionOption",
@@ -72,6 +73,14 @@ LevelOption = Annotated[float, typer.Option(help="Level of the confidence interv
 TiesOption = Annotated[
     Literal["average", "stable"],
     typer.Option(help="Tied items share the mean of their positions, or keep the file's order."),
+]
+MaxGroupsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Most groups of a column; by default 100, or 20 if they are numbers or more than a "
+        "tenth of the rows.",
+    ),
 ]
 MissingRelevanceOption = Annotated[
     Literal["error", "irrelevant"],

@@ -181,6 +181,7 @@ def rerank(
         list[str] | None,
         typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
+    max_groups: options.MaxGroupsOption = None,
     report: Annotated[
         str | None, typer.Option(metavar="OUT.html", help="Write an audit of before and after.")
     ] = None,
@@ -217,6 +218,7 @@ def rerank(
             sensitive=list(dict.fromkeys(sensitive or [])),
             missing_sensitive="error",
             missing_relevance="error",
+            max_groups=max_groups,
             ids=item,
         )
         result = reranker(data.ranking())

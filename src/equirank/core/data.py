@@ -11,7 +11,7 @@ import numpy as np
 from ..kernels.segments import sort_within, tie_blocks
 from . import inputs
 from .errors import DataError, suggest
-from .labels import encode, group_rows, query_weights
+from .labels import check_groups, encode, group_rows, query_weights
 
 if TYPE_CHECKING:
     from .ranking import Ranking
@@ -371,6 +371,7 @@ def as_ranking_data(
     position: Any = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     """Validate data and sort it by query: the entry point for data.
 
@@ -385,7 +386,8 @@ def as_ranking_data(
         Query of each row; None makes all rows one list. Rows of a query need not be adjacent.
     sensitive_features : array-like, data frame or dict, optional
         One or several attributes of people: 1-D, 2-D, a frame with one column each, or a dict. A
-        numeric attribute with more than 20 values is an error that asks for bins.
+        numeric attribute with more than 20 values is an error that asks for bins; see
+        ``max_groups`` for others.
     cost : array-like, optional
         Cost of a mistake about the item, > 0.
     query_weight : array-like or dict, optional
@@ -398,6 +400,9 @@ def as_ranking_data(
         Treatment of a missing group: an error, or the category ``"(missing)"``.
     missing_relevance : {"error", "irrelevant"}
         Treatment of a missing relevance: an error, or 0.
+    max_groups : int, optional
+        Most groups of an attribute; more are an error, since a column of names or ids is rarely
+        one of groups. None: 100, or 20 if they are more than a tenth of the rows, or 20 numbers.
 
     Returns
     -------
@@ -430,8 +435,8 @@ def as_ranking_data(
     scores = inputs.numbers("score", score)
     places = inputs.positions(position)
     people = inputs.attributes(sensitive_features)
-    labels = inputs.vector("ids", ids)
-    queries = inputs.vector("qid", qid)
+    labels = inputs.label_column("ids", ids)
+    queries = inputs.label_column("qid", qid)
     given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
     given |= {"score": scores, "position": places}
     given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
@@ -444,6 +449,8 @@ def as_ranking_data(
         return inputs.frozen(values if order is None else values[order])
 
     coded = {n: encode(n, v, missing_sensitive == "category") for n, v in people.items()}
+    for name, (_, groups) in coded.items():
+        check_groups(name, groups, n_rows, max_groups)
     return RankingData(
         X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
         y=sort(relevance),

@@ -14,6 +14,7 @@ from .data import RankingData, as_ranking_data, refuse_beside
 from .declared import Declared
 from .errors import DataError
 from .explain_pair import Parts, Scored, explain_pair
+from .labels import MAX_GROUPS
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
 from .params import Integer, check_params
@@ -351,7 +352,13 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True,
         )
-        return as_ranking_data(checked, y, qid=qid, sensitive_features=sensitive_features)
+        return as_ranking_data(
+            checked,
+            y,
+            qid=qid,
+            sensitive_features=sensitive_features,
+            max_groups=max([MAX_GROUPS, *map(len, self.groups_.values())]),  # as many as in fit
+        )
 
     def _check_finite(self, data: RankingData) -> None:
         """Raise if features are infinite, or missing and not allowed."""

@@ -38,6 +38,7 @@ class MetricScorer:
     ) -> float:
         """Score the estimator's predictions on X."""
         from .data import as_ranking_data
+        from .labels import MAX_GROUPS
         from .ranking import Ranking
 
         given = {"qid": qid, "sensitive_features": sensitive_features}
@@ -48,6 +49,7 @@ class MetricScorer:
             sensitive_features=sensitive_features if "sensitive" in self.metric.needs else None,
             cost=cost,
             score=estimator.predict(X, **_to_predict(estimator, given)),
+            max_groups=MAX_GROUPS,  # a fold may be short
         )
         values = self.metric.per_query(Ranking.from_scores(data))
         value = float(self.metric.summarize(values)[0])

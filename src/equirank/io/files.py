@@ -1,6 +1,7 @@
 """Opening files: gzip recognised by content, output renamed into place when complete."""
 
 import gzip
+import io
 import os
 import secrets
 import zlib
@@ -14,6 +15,35 @@ from ..core.errors import DataError
 __all__ = ["as_text", "check_writable", "open_bytes", "replacing", "shorten"]
 
 
+_BUFFER = 1 << 17
+#: Gzip may unpack to this many times the size of its file (20 is usual), or to so many bytes.
+_TIMES, _LEAST = 200, 1 << 30
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, which is refused if it is far larger than the file."""
+
+    def __init__(self, packed: gzip.GzipFile, path: str, size: int) -> None:
+        super().__init__()
+        self._packed, self._path, self._n_bytes = packed, path, 0
+        self._most = max(_LEAST, _TIMES * size)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes."""
+        count = self._packed.readinto(buffer)
+        self._n_bytes += count
+        if self._n_bytes > self._most:
+            raise DataError(
+                f"{self._path}: must not unpack to more than {_TIMES} times its size, got over "
+                f"{self._most} bytes; unpack it first if you trust it"
+            )
+        return count
+
+
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes; gzip, recognised by its first two bytes, is decompressed."""
@@ -21,9 +51,11 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if file.peek(2)[:2] != b"\x1f\x8b":
             yield file
             return
-        with gzip.GzipFile(fileobj=file) as unpacked:
+        size = os.path.getsize(path)
+        with gzip.GzipFile(fileobj=file) as packed:
             try:
-                yield unpacked  # type: ignore[misc]
+                with io.BufferedReader(_Unpacked(packed, os.fspath(path), size), _BUFFER) as stream:
+                    yield stream
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise DataError(
                     f"{os.fspath(path)}: must be a complete gzip file: {error}"

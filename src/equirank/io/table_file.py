@@ -33,16 +33,18 @@ def read_file(
     sensitive: list[str],
     missing_sensitive: Any,
     missing_relevance: Any,
+    max_groups: int | None = None,
     ids: Any = False,
     **columns: str | None,
 ) -> RankingData:
     """Read a file in the given format, or else by the ending of its name."""
     chosen = file_format or format_of(path)
     if chosen == "letor":
-        return _read_letor(path, sensitive=sensitive, **columns)
+        return _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
     names: dict[str, Any] = dict(columns)
     names |= {"sensitive": sensitive, "ids": ids, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+    names["max_groups"] = max_groups
     if chosen == "parquet":
         return read_parquet(path, **names)
     return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
@@ -63,12 +65,14 @@ def format_of(path: str) -> str:
     )
 
 
-def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> RankingData:
+def _read_letor(
+    path: str, *, sensitive: list[str], max_groups: int | None, **columns: str | None
+) -> RankingData:
     """Read SVMlight with query ids, where columns are feature numbers."""
     for role in ("query", "relevance"):
         if columns[role] is not None:
             raise DataError(f"--{role} must be omitted for LETOR, whose lines begin with it")
-    data = read_letor(path)
+    data = read_letor(path, sparse=True)  # of which a few columns are used
 
     def feature(option: str, number: str | None) -> Any:
         if number is None:
@@ -78,7 +82,7 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
-        return data.to_original(data.X[:, int(number) - 1])
+        return data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
 
     return as_ranking_data(
         y=data.to_original(data.y) if data.y is not None else None,
@@ -87,6 +91,7 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
         cost=feature("cost", columns["cost"]),
         score=feature("score", columns["score"]),
         position=feature("position", columns["position"]),
+        max_groups=max_groups,
     )
 
 
@@ -129,6 +134,14 @@ class TableFile:
             return parquet_columns(self.path)
         return csv_columns(self.path, self._delimiter)
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a column with this name."""
+        return name in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.columns)
+
     def read(
         self,
         features: list[str],
@@ -136,6 +149,7 @@ class TableFile:
         sensitive: tuple[str, ...] = (),
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        max_groups: int | None = None,
         **single: Any,
     ) -> tuple[RankingData, list[str]]:
         """Return the data with its numeric features, and the names of the other features.
@@ -149,6 +163,7 @@ class TableFile:
             replace(roles, others=True),
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
+            max_groups=max_groups,
         )
         return rows.finish(text=self._text, quiet=True), rows.left_out
 
@@ -167,7 +182,7 @@ class TableFile:
     def _text(self) -> bool:
         return self.kind != "parquet"
 
-    def _gather(self, roles: Roles, **missing: str) -> Gatherer:
+    def _gather(self, roles: Roles, **options: Any) -> Gatherer:
         if self.kind == "parquet":
-            return gather_parquet(self.path, roles, **missing)
-        return gather_csv(self.path, roles, self._delimiter, **missing)
+            return gather_parquet(self.path, roles, **options)
+        return gather_csv(self.path, roles, self._delimiter, **options)

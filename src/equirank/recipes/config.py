@@ -47,7 +47,7 @@ DATA: tuple[str, ...] = (
     "id",
     "features",
 )
-DATA += ("encoding", "missing_sensitive", "missing_relevance")
+DATA += ("encoding", "missing_sensitive", "missing_relevance", "max_groups")
 FORMATS = ("csv", "tsv", "parquet", "letor")
 
 
@@ -66,6 +66,7 @@ class DataTable:
     encoding: str
     missing_sensitive: str
     missing_relevance: str
+    max_groups: int | None
     location: Location
 
 
@@ -182,8 +183,16 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
         missing_sensitive=table.choice("missing_sensitive", ("error", "category"), "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
+        max_groups=_max_groups(table),
         location=location,
     )
+
+
+def _max_groups(table: ConfigTable) -> int | None:
+    most = table.get("max_groups", int)
+    if most is not None and most < 1:
+        table.location.key("max_groups").fail(f"must be at least 1, got {shown(most)}")
+    return most
 
 
 def _split(values: dict[str, Any], location: Location) -> SplitTable:

@@ -176,6 +176,7 @@ def _combined(
         sensitive_features={n: labels_of(a) for n, a in data.sensitive.items()} or None,
         cost=data.cost,
         score=score,
+        max_groups=data.n_rows,
     )
     return Ranking.from_positions(lists, position)
 

@@ -72,7 +72,7 @@ def read_new_file(
 
     file = TableFile(path, kind)  # type: ignore[arg-type]
     lists = query or columns.query
-    if lists is not None and lists not in file.columns:
+    if lists is not None and lists not in file:
         _missing(file, f"a column {lists!r} of lists", lists, "; --query names another")
     _need(file, columns.features, "the model was trained with")
     if sensitive:
@@ -83,6 +83,7 @@ def read_new_file(
         numbers,
         sensitive=columns.sensitive if sensitive else (),
         missing_sensitive=columns.missing_sensitive,
+        max_groups=columns.max_groups,
         query=lists or False,
         relevance=False,
         cost=False,
@@ -92,12 +93,13 @@ def read_new_file(
         _refuse_text(file, texts[0])
     labels = file.labels(list(columns.categories))
     near = [n for n in file.columns if n.strip().lower() in RECOGNISED["ids"]]
-    ids = columns.id if columns.id in file.columns else near[0] if len(near) == 1 else None
+    ids = columns.id if columns.id in file else near[0] if len(near) == 1 else None
     wanted = [name for name in dict.fromkeys((lists, ids, *keep)) if name is not None]
     for name in wanted:
         if name in ("score", "position"):
             raise ConfigError(f"{path}: --keep must not name {name!r}, which is written anew")
-    rest = [name for name in file.columns if name not in {*columns.named, *wanted}]
+    used = {*columns.named, *wanted}
+    rest = [name for name in file.columns if name not in used]
     notes = _ignored(path, rest)
     data = columns.encode(_known_groups(path, data, columns), labels, path)
     return NewFile(data, file.labels(wanted), notes)
@@ -126,7 +128,7 @@ def _read_letor(
 
 
 def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
-    lacking = [name for name in names if name not in file.columns]
+    lacking = [name for name in names if name not in file]
     if lacking:
         words = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
         _missing(file, f"{'a column' if len(lacking) == 1 else 'columns'} {words}, which {why}",

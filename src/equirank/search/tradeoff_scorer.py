@@ -6,6 +6,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
+from ..core.labels import MAX_GROUPS
 from ..core.metric import Metric
 from ..core.params import Number, check_params
 from ..core.ranking import Ranking
@@ -96,7 +97,8 @@ class TradeoffScorer:
             needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
             given = {"qid": qid, "sensitive_features": sensitive_features}
             score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
-            ranking = Ranking.from_scores(as_ranking_data(None, y, **given), score)
+            data = as_ranking_data(None, y, max_groups=MAX_GROUPS, **given)  # a fold may be short
+            ranking = Ranking.from_scores(data, score)
         return self.of_ranking(ranking)
 
     def of_ranking(self, ranking: Ranking) -> tuple[float, float]:

@@ -15,6 +15,7 @@ from ...core.data import as_ranking_data
 from ...core.declared import Declared
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
+from ...core.labels import MAX_GROUPS
 from ...core.pair_explanation import PairExplanation
 from ...core.params import AnyOf, Choice, Integer, Optional, Vector, check_params
 from ...core.persistence import save
@@ -180,7 +181,12 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         qid, sensitive_features : array-like, optional
             As in `rank`.
         """
-        data = as_ranking_data(self._checked(X), qid=qid, sensitive_features=sensitive_features)
+        data = as_ranking_data(
+            self._checked(X),
+            qid=qid,
+            sensitive_features=sensitive_features,
+            max_groups=MAX_GROUPS,
+        )
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{at}" for at in range(data.n_features)]

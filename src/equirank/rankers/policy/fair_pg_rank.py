@@ -322,6 +322,7 @@ class FairPGRank(Ranker):
             qid=data.query_of_rows(),
             sensitive_features=reward.group.astype(str) if self.disparity == "group" else None,
             score=self._scores(data),
+            max_groups=data.n_rows,
         )
         metric = one_metric(DISPARITY_METRICS[str(self.disparity)])
         with warnings.catch_warnings():
