@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.params import check_params
@@ -86,18 +86,22 @@ def fit_together(
     if len({id(ranker) for ranker in rankers}) < len(rankers):
         raise DataError("rankers must be different objects, got one of them twice")
     given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-    for error in fit_all(rankers, training_data(X, y, query_weight=query_weight, **given)):
+    for error in fit_all(
+        rankers, training_data(X, y, "fit_together", query_weight=query_weight, **given)
+    ):
         if error is not None:
             raise error
     return list(rankers)
 
 
-def training_data(X: Any, y: Any, **given: Any) -> RankingData:
+def training_data(X: Any, y: Any, owner: str, **given: Any) -> RankingData:
     """Return the data of these arguments; X may be a `RankingData`, then nothing else is given."""
     if isinstance(X, RankingData):
         refuse_beside(given | {"y": y})
         return X
-    return as_ranking_data(X, y, **given)
+    data = as_ranking_data(X, y, **given)
+    warn_of_one_list(X, given.get("qid"), data.n_rows, owner, stacklevel=4)
+    return data
 
 
 def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | None]:

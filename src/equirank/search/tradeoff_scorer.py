@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData, as_ranking_data, warn_of_one_list
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.params import Number, check_params
@@ -96,7 +96,10 @@ class TradeoffScorer:
             needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
             given = {"qid": qid, "sensitive_features": sensitive_features}
             score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
-            ranking = Ranking.from_scores(as_ranking_data(None, y, **given), score)
+            data = as_ranking_data(None, y, **given)
+            if "qid" not in needs:  # otherwise predict warns
+                warn_of_one_list(X, qid, data.n_rows, "TradeoffScorer")
+            ranking = Ranking.from_scores(data, score)
         return self.of_ranking(ranking)
 
     def of_ranking(self, ranking: Ranking) -> tuple[float, float]:

@@ -135,7 +135,7 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
         check_params(type(self).__name__, self.get_params(deep=False), self.params)
         scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
         given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-        data = training_data(X, y, query_weight=query_weight, **given)
+        data = training_data(X, y, "TradeoffSearch.fit", query_weight=query_weight, **given)
         points = grid_points(self.param_grid)
         runs = []
         for train, test in self._splits(data):

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...core import inputs
-from ...core.data import as_ranking_data
+from ...core.data import as_ranking_data, warn_of_one_list
 from ...core.declared import Declared
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
@@ -164,6 +164,7 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         """
         score = self.decision_function(X)
         data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
+        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
         return Ranking.from_scores(data)
 
     def explain_pair(

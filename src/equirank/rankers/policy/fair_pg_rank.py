@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from ...core.data import RankingData, as_ranking_data
+from ...core.data import RankingData, as_ranking_data, warn_of_one_list
 from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts
@@ -199,6 +199,7 @@ class FairPGRank(Ranker):
             raise DataError("disparity of FairPGRank must be named for a tradeoff_path, got None")
         check_params(name, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, None, query_weight)
+        warn_of_one_list(X, qid, data.n_rows, "FairPGRank.tradeoff_path")
         train, valid = held_out(data, validation, self.random_state, name)
         if valid is None:
             raise DataError("validation of tradeoff_path must leave lists to compare on, got none")
@@ -223,6 +224,7 @@ class FairPGRank(Ranker):
         if isinstance(X, RankingData):
             query = X.to_original(X.qids[X.query_of_rows()])
             return PlackettLuce(scores, query)
+        warn_of_one_list(X, qid, len(scores), "FairPGRank", stacklevel=4)
         return PlackettLuce(scores, qid)
 
     def current_needs(self) -> frozenset[str]:

@@ -195,6 +195,7 @@ class PreferenceRanker(PairRanker):
             Row numbers and scores, in input order.
         """
         data = self._prediction_data(X, None, qid, None)
+        self._warn_of_one_list(X, qid, data, "order_lists")
         found = self._ordered(self.visible(data), np.zeros(1, dtype=np.uint64))
         order = found.order if data.rows is None else data.rows[found.order]
         return PreferenceOrder(
