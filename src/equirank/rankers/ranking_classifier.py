@@ -156,9 +156,9 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         self.cuts_ = np.zeros(0)
         curves = []
         if self.scheme == "thresholds":
-            model = clone(self._base()).fit(X, codes.astype(np.float64), **rows)
+            model = clone(self._base()).fit(X, codes.astype(np.float64), qid=0, **rows)
             self.rankers_.append(model)
-            self.cuts_ = ordered_cuts(model.predict(X), codes, self.cost_matrix_)
+            self.cuts_ = ordered_cuts(model.predict(X, qid=0), codes, self.cost_matrix_)
         for inside, positive in self._problems(codes):
             part = {name: values[inside] for name, values in rows.items()}
             model, curve = self._binary(X[inside], positive, part)
@@ -171,7 +171,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         """Return the class of each row."""
         X = self._checked(X)
         if self.scheme == "thresholds":
-            at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X), side="left")
+            at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X, qid=0), side="left")
             return self.classes_[at]
         probabilities = self._probabilities(X)
         if self.scheme == "one_vs_one":
@@ -238,8 +238,8 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         Rankers define an order only, so the scores of each fold are standardised over all rows.
         """
         y = positive.astype(np.float64)
-        model = clone(self._base()).fit(X, y, **given)
-        whole = model.predict(X)
+        model = clone(self._base()).fit(X, y, qid=0, **given)
+        whole = model.predict(X, qid=0)
         folds = min(self.calibration_folds or 0, int(positive.sum()), int((~positive).sum()))
         if folds < 2:
             return model, fit_calibration(whole, positive, self.calibration)
@@ -247,7 +247,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         seed = as_seed(self.random_state) % 2**32
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y):
             part = {name: values[train] for name, values in given.items()}
-            other = clone(self._base()).fit(X[train], y[train], **part).predict(X)
+            other = clone(self._base()).fit(X[train], y[train], qid=0, **part).predict(X, qid=0)
             score[test] = (other[test] - other.mean()) / (other.std() or 1.0)
         score = score * (whole.std() or 1.0) + whole.mean()
         return model, fit_calibration(score, positive, self.calibration)
@@ -258,7 +258,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         columns = []
         for model, begin, end in zip(self.rankers_, ends - self.curve_size_, ends, strict=True):
             curve = self.curve_x_[begin:end], self.curve_y_[begin:end]
-            columns.append(calibrated(model.predict(X), curve, self.calibration))
+            columns.append(calibrated(model.predict(X, qid=0), curve, self.calibration))
         return np.stack(columns, axis=1)
 
     def _shares(self, probabilities: np.ndarray) -> np.ndarray:
