@@ -259,7 +259,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
         """Check parameters and data, store their properties, and return the training data."""
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared(stacklevel=4)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
         if "qid" in self.current_needs():
             warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.fit", stacklevel=4)

@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import inputs
-from ..core.declared import Declared
+from ..core.declared import Declared, OnlyWith
 from ..core.errors import DataError
-from ..core.params import Choice, Instance, Integer, Optional, check_params
+from ..core.params import Choice, Instance, Integer, Optional
 from ..core.persistence import load, save
 from ..core.random import as_seed
 from ..core.ranker import Ranker
@@ -113,6 +113,10 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
 
     file_attributes: ClassVar[tuple[str, ...]] = ("rankers_",)
     positional: ClassVar[tuple[str, ...]] = ("ranker", "scheme")
+    only_with: ClassVar[OnlyWith] = {
+        "calibration": ("scheme", ("one_vs_rest", "one_vs_one")),
+        "calibration_folds": ("scheme", ("one_vs_rest", "one_vs_one")),
+    }
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True, "sensitive_features": True}
 
     ranker: Annotated[Ranker | None, Optional(Instance(Ranker, "a Ranker"))] = None
@@ -139,7 +143,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         cost, sensitive_features : array-like, optional
             Passed to the ranker.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         missing = "allow-nan" if self._base().__sklearn_tags__().input_tags.allow_nan else True
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=missing)
         check_classification_targets(y)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
+from ..core.declared import zero_weights_are_meant
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.params import check_params
@@ -111,7 +112,9 @@ def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | No
     errors: list[DataError | None] = [None] * len(rankers)
     for stack in stacks(rankers):
         neural = [r for r in (rankers[at] for at in stack) if isinstance(r, NeuralRanker)]
-        found = _fit_stack(neural, data) if len(stack) > 1 else [_fit_one(rankers[stack[0]], data)]
+        with zero_weights_are_meant():
+            alone = len(stack) == 1
+            found = [_fit_one(rankers[stack[0]], data)] if alone else _fit_stack(neural, data)
         for at, error in zip(stack, found, strict=True):
             errors[at] = error
     return errors

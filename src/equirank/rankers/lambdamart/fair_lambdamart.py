@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from ...core.data import RankingData, warn_of_one_list
+from ...core.declared import OnlyWith
 from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.metric import Metric
@@ -112,6 +113,7 @@ class FairLambdaMART(LambdaTreeRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    only_with: ClassVar[OnlyWith] = {"steady": ("strategy", ("swap",))}
     positional: ClassVar[tuple[str, ...]] = ("alpha", "strategy", "fairness")
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "step": 3, "n_jobs": 1}
 

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import as_dense
 from ...core.pair_cost import warn_uneven_costs
@@ -142,6 +143,10 @@ class PreferenceRanker(PairRanker):
     files_hold_classes: ClassVar[bool] = True
     positional: ClassVar[tuple[str, ...]] = ("classifier", "order")
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
+    only_with: ClassVar[OnlyWith] = {
+        "pivoting": ("order", ("quicksort",)),
+        "k": ("order", ("quicksort",)),
+    }
 
     classifier: Annotated[BaseEstimator | None, Optional(ScikitModel("classifier"))] = None
     order: Annotated[Literal["quicksort", "degree"], Choice("quicksort", "degree")] = "quicksort"
