@@ -150,6 +150,64 @@ def test_compare_measures_the_same(work):
     assert found == pytest.approx(expected, abs=0, rel=1e-12)
 
 
+#: Models that draw: pairs, validation lists, in parts and in a re-ranker.
+DRAWS = """
+[[models]]
+name = "sampled"
+class = "RankBoost"
+params = { n_estimators = 5, max_pairs = 20 }
+[[models]]
+name = "stopped"
+class = "RankBoost"
+params = { n_estimators = 20, validation = 0.4, early_stopping = 2 }
+[[models]]
+name = "part"
+class = "Reranked"
+[models.params.estimator]
+class = "RankBoost"
+params = { n_estimators = 20, validation = 0.4, early_stopping = 2 }
+[models.params.reranker]
+class = "EpsilonGreedy"
+params = { eps = 0.5 }
+"""
+
+
+@pytest.mark.parametrize("split", ["test = 0.25", "folds = 2", 'by = "item"\nfolds = 2'])
+def test_one_seed_rules_the_split_and_the_model_as_in_compare(work, split):
+    path = work / "draws.toml"
+    head = CONFIG[: CONFIG.index("[[models]]")].replace("test = 0.25", split)
+    head = head.replace("people.csv", "single.csv") if "item" in split else head
+    write(work / "single.csv", people(1, 40))
+    path.write_text(head.replace(', "ExposureGap"', "") + DRAWS)
+    config = read_config(str(path))
+    data, _ = config.read_data()
+    said = json.loads(done("compare", path, "--n-jobs", 1, "--json"))
+    for name in config.estimators:
+        trained, again = (
+            training.train_model(config, config.model(name), data, n_boot=0) for _ in range(2)
+        )
+        seeds = {k: v for k, v in trained.model.get_params().items() if k.endswith("random_state")}
+        assert seeds
+        assert set(seeds.values()) == {3}
+        np.testing.assert_array_equal(trained.model.predict(data), again.model.predict(data))
+        np.testing.assert_array_equal(trained.ranking.position, again.ranking.position)
+        (found,) = [row["value"] for row in said["summary"] if row["method"] == name]
+        assert trained.evaluation["NDCG@10"] == pytest.approx(found, abs=0, rel=1e-12)
+
+
+def test_a_seed_of_a_model_that_the_run_replaces_is_said(work):
+    path = work / "seeded.toml"
+    path.write_text(CONFIG.replace("n_estimators = 5", "n_estimators = 5, random_state = 3", 1))
+    read_config(str(path))  # the same seed
+    path.write_text(CONFIG.replace("n_estimators = 5", "n_estimators = 5, random_state = 4", 1))
+    with pytest.warns(equirank.EquirankWarning) as caught:
+        read_config(str(path))
+    assert [str(each.message) for each in caught] == [
+        f'{path}: [[models]] 1 ("boost") params.random_state: 4 has no effect: [split] seed is the '
+        "seed of the data and of every model"
+    ]
+
+
 def test_folds_measure_every_row_and_fit_on_all(work, tmp_path):
     path = work / "folds.toml"
     path.write_text(CONFIG.replace("test = 0.25", "folds = 4"))

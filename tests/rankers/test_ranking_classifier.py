@@ -22,6 +22,12 @@ def ordered(seed=0, n=600, classes=3):
     return X, y
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_classes_are_one_list_without_a_warning(scheme):
+    X, y = ordered(n=1500, classes=2)
+    RankingClassifier(RankBoost(2), scheme=scheme).fit(X, y).predict(X)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("classes", [2, 4])

@@ -165,6 +165,8 @@ def _announce(
     others = [repr(console.printable(each.name)) for each in settings.models if each is not entry]
     if others and requested is None:
         typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
+    if len(settings.split.seeds) > 1:
+        typer.echo(f"note: the first seed, {settings.split.seed}, is used; compare uses all")
     for note in columns.notes:
         typer.echo(f"note: {console.printable(note)}")
 

@@ -164,6 +164,11 @@ def _is_hashable(value: Any) -> bool:
     return True
 
 
+def is_one_list(qid: Any) -> bool:
+    """Return whether ``qid`` is a single integer, the label of one list of all rows."""
+    return isinstance(qid, (int, np.integer)) and not isinstance(qid, bool)
+
+
 def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | None:
     """Return a 1-D array of finite floats; float32 stays float32."""
     array = vector(name, values)

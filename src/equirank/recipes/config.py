@@ -24,6 +24,7 @@
 
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -159,6 +160,7 @@ def read_config(path: str) -> Config:
     data = _data(table.need("data", dict), Location(path, "[data]"))
     split = _split(table.get("split", dict, {}), Location(path, "[split]"))
     models = _models(table.need("models", list), path)
+    _warn_of_seeds(models, split)
     return Config(path, text, data, split, models, _metrics(table))
 
 
@@ -238,6 +240,37 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
         rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
         found.append(ModelEntry(name, estimator, kind, params, rerank, location))
     return tuple(found)
+
+
+def _warn_of_seeds(models: tuple[ModelEntry, ...], split: SplitTable) -> None:
+    """Warn of each ``random_state`` in the models that the seed of the split replaces."""
+    import warnings
+
+    from ..core.errors import EquirankWarning
+
+    for model in models:
+        parts = {"params": model.params, "rerank": list(model.rerank)}
+        for where, value in _seeds(parts, Location(model.location.file, model.location.table)):
+            if (value,) != split.seeds:
+                warnings.warn(
+                    f"{where}: {shown(value)} has no effect: [split] seed is the seed of the data "
+                    "and of every model",
+                    EquirankWarning,
+                    stacklevel=3,
+                )
+
+
+def _seeds(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
+    """Yield the location and value of each ``random_state`` in nested tables and arrays."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name == "random_state":
+                yield location.key(name), part
+            else:
+                yield from _seeds(part, location.key(name))
+    elif isinstance(value, list):
+        for at, part in enumerate(value):
+            yield from _seeds(part, location if len(value) == 1 else location.item(at))
 
 
 def _metrics(table: ConfigTable) -> "tuple[Metric, ...]":

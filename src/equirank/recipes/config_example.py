@@ -200,7 +200,7 @@ path = {path}
 by = {by}
 # The held-out share. Alternatively folds = 5: every row is held out once.
 test = 0.25
-# The random seed of the split. compare also takes several: seed = [0, 1, 2]
+# The random seed of the split and of every model. compare also takes several: seed = [0, 1, 2]
 seed = 0
 
 # The models: classes of equirank, with params as in Python. An object in params is a table:

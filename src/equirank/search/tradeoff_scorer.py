@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData, as_ranking_data, warn_of_one_list
 from ..core.errors import DataError
 from ..core.labels import MAX_GROUPS
 from ..core.metric import Metric
@@ -98,6 +98,8 @@ class TradeoffScorer:
             given = {"qid": qid, "sensitive_features": sensitive_features}
             score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
             data = as_ranking_data(None, y, max_groups=MAX_GROUPS, **given)  # a fold may be short
+            if "qid" not in needs:  # otherwise predict warns
+                warn_of_one_list(X, qid, data.n_rows, "TradeoffScorer")
             ranking = Ranking.from_scores(data, score)
         return self.of_ranking(ranking)
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.declared import complete_docstring
+from ...core.declared import GIVEN, OnlyWith, complete_docstring
 from ...core.environment import require
 from ...core.errors import DataError, FormatError
 from ...core.explain_pair import Parts
@@ -85,6 +85,7 @@ class TreeRanker(Ranker):
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
     file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
+    only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
 
     n_estimators: Annotated[int, Integer(1)] = 100
     learning_rate: Annotated[float, Number(0, open_low=True)] = 0.1

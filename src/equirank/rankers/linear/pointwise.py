@@ -27,7 +27,8 @@ class Pointwise(Ranker):
     Learned attribute: ``estimators_``, the fitted models.
     """
 
-    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
+    fit_needs: ClassVar[frozenset[str]] = frozenset()
+    fit_takes: ClassVar[frozenset[str]] = frozenset({"qid", "cost", "query_weight"})
     file_params: ClassVar[tuple[str, ...]] = ("estimator",)
     file_attributes: ClassVar[tuple[str, ...]] = ("estimators_",)
     files_hold_classes: ClassVar[bool] = True

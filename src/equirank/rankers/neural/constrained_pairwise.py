@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, cast
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.environment import require
 from ...core.params import AnyOf, Choice, Integer, Label, Number, Optional
 from ...core.persistence import SavedFiles
@@ -100,6 +101,7 @@ class ConstrainedPairwise(NeuralRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    only_with: ClassVar[OnlyWith] = {"column": ("constraint", ("continuous",))}
     keep_epochs: ClassVar[bool] = True
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
     file_attributes: ClassVar[tuple[str, ...]] = (*NeuralRanker.file_attributes, "members_")

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.declared import GIVEN, OnlyWith
 from ...core.environment import require
 from ...core.errors import DataError, EquirankWarning
 from ...core.params import (
@@ -122,6 +123,10 @@ class NeuralRanker(EarlyStopping, Ranker):
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
     file_attributes: ClassVar[tuple[str, ...]] = ("model_", "weights_")
     file_params: ClassVar[tuple[str, ...]] = ("checkpoint",)
+    only_with: ClassVar[OnlyWith] = {
+        "metric": ("validation", GIVEN),
+        "activation": ("layers", GIVEN),
+    }
     #: Names of the parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
     #: Adam's first decay; against adversaries a lower value avoids cycles.

@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import as_dense
 from ...core.pair_cost import warn_uneven_costs
@@ -143,6 +144,10 @@ class PreferenceRanker(PairRanker):
     files_hold_classes: ClassVar[bool] = True
     positional: ClassVar[tuple[str, ...]] = ("classifier", "order")
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
+    only_with: ClassVar[OnlyWith] = {
+        "pivoting": ("order", ("quicksort",)),
+        "k": ("order", ("quicksort",)),
+    }
 
     classifier: Annotated[BaseEstimator | None, Optional(ScikitModel("classifier"))] = None
     order: Annotated[Literal["quicksort", "degree"], Choice("quicksort", "degree")] = "quicksort"
@@ -196,6 +201,7 @@ class PreferenceRanker(PairRanker):
             Row numbers and scores, in input order.
         """
         data = self._prediction_data(X, None, qid, None)
+        self._warn_of_one_list(X, qid, data, "order_lists")
         found = self._ordered(self.visible(data), np.zeros(1, dtype=np.uint64))
         order = found.order if data.rows is None else data.rows[found.order]
         return PreferenceOrder(
