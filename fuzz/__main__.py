@@ -30,6 +30,7 @@ def _arguments(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--cases", type=Path, default=ROOT / "tests" / "fuzz_cases")
     parser.add_argument("--summary", type=Path, help="JSON file that gets the counts")
     parser.add_argument("--add", type=Path, nargs="*", default=[], help="summaries of earlier runs")
+    parser.add_argument("--faults", type=int, help="end after this many different faults")
     parser.add_argument("--no-hypothesis", action="store_true", help="own generators only")
     return parser.parse_args(given)
 
@@ -40,7 +41,7 @@ def main(given: list[str] | None = None) -> int:
     seed = secrets.randbits(32) if options.seed is None else options.seed
     run = Run(
         options.seconds, options.jobs, options.only or USUAL, options.target, seed,
-        options.limit, options.memory, options.cases, not options.no_hypothesis,
+        options.limit, options.memory, options.cases, not options.no_hypothesis, options.faults,
     )  # fmt: skip
     counts, faults = attack_for(run) if options.seconds > 0 else ({}, {})
     signatures = set(faults)

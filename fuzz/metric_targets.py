@@ -53,7 +53,7 @@ def _drawn(name: str) -> Callable[[random.Random], Case]:
             "ab" if rng.random() < 0.7 else "abc", k=len(case["qid"])
         )
         n = len(case["qid"])
-        if rng.random() < 0.6:
+        if case["y"] is None or rng.random() < 0.5:
             case["y"] = _numbers(rng, n, 0.0)
         case["cost"] = _numbers(rng, n, 5e-324)
         case["X"] = [[value] for value in scores(rng, n)]

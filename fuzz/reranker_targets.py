@@ -74,7 +74,7 @@ def lists(rng: random.Random, n_lists: int, longest: int = 12, two: float = 0.2)
         weights = [rng.random() ** 2 + 0.05 for _ in known]
         groups[name] = rng.choices(known, weights, k=n)
     case: Case = {"qid": qid, "score": scores(rng, n), "groups": groups}
-    case["y"] = [float(rng.randrange(4)) for _ in range(n)]
+    case["y"] = [float(rng.randrange(4)) for _ in range(n)] if rng.random() < 0.7 else None
     if rng.random() < 0.2:  # given positions, some rows not shown
         case["position"] = _positions(rng, qid)
     return case

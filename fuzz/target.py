@@ -5,6 +5,7 @@ import hashlib
 import json
 import random
 import re
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -140,12 +141,12 @@ def _report(target: Target, error: BaseException, kind: str, folder: Path) -> Re
 
 def shrink(target: Target, case: Case, report: Report, folder: Path, tries: int = 300) -> Case:
     """Return a smaller case with the same fault."""
-    found = True
+    found, end = "RecursionError" not in report.where, time.time() + 15.0  # depth is no shape
     while found and tries > 0:
         found = False
         for smaller in target.smaller(case):
             tries -= 1
-            if tries <= 0:
+            if tries <= 0 or time.time() > end:
                 break
             with TemporaryDirectory(dir=folder) as inner:
                 _, again = attack(target, smaller, Path(inner))

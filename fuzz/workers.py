@@ -34,8 +34,9 @@ KINDS = {
 USUAL = [kind for kind in KINDS if kind != "planted"]
 #: Seconds between two messages of a worker.
 PERIOD = 1.0
-#: A worker ends itself after this many cases of one kind of hypothesis.
+#: Cases that hypothesis draws at a time, and its share of the time of a target.
 EXAMPLES = 50
+SHARE = 0.1
 
 
 def targets_of(kinds: list[str], names: list[str]) -> list[Target]:
@@ -74,6 +75,7 @@ class Run:
     memory: int
     folder: Path
     hypothesis: bool = True
+    most: int | None = None
 
 
 @dataclass
@@ -147,6 +149,7 @@ def _work(
         # Import, and fit the models that are damaged later.
         targets = targets_of(run.kinds, run.names)
         used = {target.name: 0.0 for target in targets}
+        guided = dict(used)  # of it, by hypothesis
         work = _Work(run, number, end, pipe, deadline, current)
         rng = random.Random(f"{run.seed} {number}")
         folder = Path(tempfile.mkdtemp(prefix="fuzz"))
@@ -158,8 +161,9 @@ def _work(
             while time.time() < end:
                 target = min(targets, key=lambda each: used[each.name] / each.weight)
                 start = time.time()
-                if target.strategy is not None and run.hypothesis and rng.random() < 0.02:
+                if run.hypothesis and guided[target.name] < SHARE * used[target.name] - 0.2:
                     _by_hypothesis(work, target, folder, rng.randrange(2**32))
+                    guided[target.name] += time.time() - start
                 else:
                     work.attack(target, target.draw(rng), folder)
                 used[target.name] += time.time() - start
@@ -283,7 +287,7 @@ def attack_for(run: Run) -> tuple[dict[str, Counts], dict[str, Report]]:
     targets = targets_of(run.kinds, run.names)
     workers = [start() for _ in range(run.jobs)]
     try:
-        while workers:
+        while workers and (run.most is None or len(faults) < run.most):
             wait([w.pipe for w in workers] + [w.process.sentinel for w in workers], timeout=0.5)
             for worker in list(workers):
                 hear(worker)

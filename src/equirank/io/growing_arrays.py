@@ -55,7 +55,7 @@ class DenseRows:
     """Rows of a dense matrix, which is widened in place for a larger feature id."""
 
     def __init__(self, dtype: np.dtype[Any], n_features: int | None) -> None:
-        self.n_features = n_features
+        self.n_features, self.dtype = n_features, dtype
         self._flat, self._rows, self._width, self._used = GrowingArray(dtype), 0, n_features or 0, 0
 
     def append(self, ends: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
@@ -95,7 +95,7 @@ class SparseRows:
     """Rows of a matrix in CSR."""
 
     def __init__(self, dtype: np.dtype[Any], n_features: int | None) -> None:
-        self.n_features = n_features
+        self.n_features, self.dtype = n_features, dtype
         self._ends, self._columns = GrowingArray(np.int64), GrowingArray(np.int32)
         self._values = GrowingArray(dtype)
         self._ends.append(np.zeros(1, np.int64))
