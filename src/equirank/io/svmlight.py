@@ -128,6 +128,15 @@ class SVMlightReader:
             self._keep_comments(buffer, line, rows)
         self.matrix.append(ends, columns, values)
 
+    def _keep_comments(self, buffer: bytearray, line: int, rows: int) -> None:
+        for row, (begin, end) in enumerate(self._comments[:rows].tolist()):
+            text = as_text(bytes(buffer[begin:end]))
+            found = text and (_DOCID.match(text.strip()) or text.strip())
+            if not found:
+                self._fail(buffer, _start_of_row(buffer, row), line, "NO_COMMENT")
+            if self.ids is not None:
+                self.ids.append(found if isinstance(found, str) else found[1])
+
     def _check_range(
         self, buffer: bytearray, line: int, ends: np.ndarray, values: np.ndarray
     ) -> None:
@@ -139,15 +148,6 @@ class SVMlightReader:
         if bad.any():
             row = int(np.searchsorted(ends, int(bad.argmax()), side="right"))
             self._fail(buffer, _start_of_row(buffer, row), line, "TOO_LARGE")
-
-    def _keep_comments(self, buffer: bytearray, line: int, rows: int) -> None:
-        for row, (begin, end) in enumerate(self._comments[:rows].tolist()):
-            text = as_text(bytes(buffer[begin:end]))
-            found = text and (_DOCID.match(text.strip()) or text.strip())
-            if not found:
-                self._fail(buffer, _start_of_row(buffer, row), line, "NO_COMMENT")
-            if self.ids is not None:
-                self.ids.append(found if isinstance(found, str) else found[1])
 
     def _sort(
         self,
