@@ -90,13 +90,15 @@ class _Work:
     current: Path
     counts: dict[str, Counts] = field(default_factory=dict)
     found: set[str] = field(default_factory=set)
+    begun: set[str] = field(default_factory=set)
     told: float = 0.0
 
     def tried(self, target: Target, case: Case, folder: Path) -> Report | None:
         """Run one case and count it; return its fault."""
         self.current.write_bytes(pickle.dumps((target.name, case)))
-        start = time.time()
-        self.deadline.value = start + self.run.limit
+        start, first = time.time(), target.name not in self.begun
+        self.begun.add(target.name)  # the first case may have to compile
+        self.deadline.value = start + self.run.limit * (10 if first else 1)
         accepted, report = attack(target, case, folder)
         size, counts = target.size(case), self.counts.setdefault(target.name, Counts(target.kind))
         counts.add(
@@ -165,7 +167,9 @@ def _work(
                     _by_hypothesis(work, target, folder, rng.randrange(2**32))
                     guided[target.name] += time.time() - start
                 else:
+                    first = target.name not in work.begun
                     work.attack(target, target.draw(rng), folder)
+                    start = max(start, time.time() - 0.1) if first else start  # without compiling
                 used[target.name] += time.time() - start
             work.tell(always=True)
             pipe.send(("end",))
