@@ -83,6 +83,8 @@ def file_reader(
             (folder / other).write_bytes(content)
         try:
             check(path, case["data"], case["options"])
+        except MissingExtraError:
+            raise
         except CLEAR as error:
             if file not in str(error) and not any(other in str(error) for other in case["more"]):
                 raise Fault("unnamed", f"the error names no file: {error}") from error
