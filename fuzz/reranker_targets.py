@@ -195,7 +195,7 @@ def _number_bounds(rng: random.Random, case: Case, names: tuple[str, ...]) -> di
     for name in names:
         if rng.random() < 0.7:
             params[name] = {
-                label: rng.choice([0, 1, 1, 2, 0.2, 0.5]) + (name == "upper")
+                label: rng.choice([0, 1, 1, 2, 0.2] if name == "lower" else [1, 2, 3, 0.5, 0.8])
                 for label in _labels(case)
                 if rng.random() < 0.6
             }
