@@ -192,7 +192,23 @@ def test_bad_sizes(write, sizes, message):
         read_letor(path, query_file=side)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_value_beyond_float32_is_refused(write, sparse):
+    path = write("1 qid:1 1:3 2:inf\n0 qid:1 1:1e39 2:1\n")
+    assert read_letor(path, sparse=sparse).n_rows == 2
+    with pytest.raises(DataError, match=r"line 2: .* range of dtype float32, got .*1e39"):
+        read_letor(path, sparse=sparse, dtype=np.float32)
+
+
 # Malformed lines: file, line, text
+
+
+@pytest.mark.parametrize(
+    "line", ["1.7976931348623157e308 qid:1 7:1_000", "1 qid:1 1:1.00000000000000000000001 2:x"]
+)
+def test_numbers_that_take_long_in_a_malformed_line(write, line):
+    with pytest.raises(DataError, match=r"line 2: a feature must be id:value with a number"):
+        read_letor(write(f"1 qid:1 1:1\n{line}\n"))
 
 
 MALFORMED = [

@@ -84,6 +84,21 @@ def test_the_same_as_csv(write, tmp_path):
     assert a.sensitive["sex"].codes.tolist() == b.sensitive["sex"].codes.tolist()
 
 
+@pytest.mark.parametrize("at", [4, -20], ids=["page", "footer"])
+def test_a_damaged_file_is_refused_with_its_name(write, at):
+    path = write({"qid": [5, 3], "prediction": [0.5, 0.25]})
+    data = bytearray(path.read_bytes())
+    data[at : at + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"data\.parquet: must be a Parquet file: "):
+        read_parquet(path)
+
+
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_parquet(tmp_path / "none.parquet")
+
+
 def test_dictionaries(write):
     sex = pa.array(["f", None, "m", "f"]).dictionary_encode()
     data = read_parquet(

@@ -79,6 +79,11 @@ class DenseRows:
         scatter(ends, columns, values, block)
         self._rows += len(ends)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the matrix."""
+        return self._flat.view().dtype
+
     def finish(self) -> np.ndarray | None:
         """Return the matrix, None if no line has a feature."""
         from ..kernels.svmlight_text import restride
@@ -108,6 +113,11 @@ class SparseRows:
         self._values.append(values)
         if len(columns):
             self._used = max(self._used, int(columns.max()) + 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the matrix."""
+        return self._values.view().dtype
 
     def finish(self) -> Any:
         """Return the matrix, None if no line has a feature."""

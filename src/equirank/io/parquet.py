@@ -1,7 +1,8 @@
 """`read_parquet`: Parquet files to RankingData (needs pyarrow)."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +21,7 @@ __all__ = [
     "open_parquet",
     "parquet_columns",
     "parquet_files",
+    "read_batches",
     "read_parquet",
 ]
 
@@ -134,7 +136,7 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -
         _check_size(name, size, n_rows, len(wanted))
         _same_columns(name, one, kinds, file.schema_arrow, wanted)
         begin = 0
-        for batch in file.iter_batches(_ROWS, columns=wanted):
+        for batch in read_batches(file, one, wanted):
             rows.add(BatchChunk(os.fspath(one), batch, begin))
             begin += batch.num_rows
     return rows
@@ -153,10 +155,27 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
 
 def open_parquet(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
     """Open a Parquet file; the columns in ``texts`` are read as dictionaries."""
-    try:
+    with _damage(path):
         return parquet.ParquetFile(path, read_dictionary=list(texts))
-    except ValueError as error:
-        raise DataError(f"{os.fspath(path)}: must be a Parquet file: {error}") from None
+
+
+def read_batches(file: Any, path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield the rows of an open Parquet file, some thousand at a time."""
+    with _damage(path):
+        yield from file.iter_batches(_ROWS, columns=list(columns))
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Raise what pyarrow finds wrong within a file as an error that names the file."""
+    arrow = require("pyarrow", "data")
+    try:
+        yield
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # not found, not readable: no damage
+        words = " ".join(str(error).split())
+        raise DataError(f"{os.fspath(path)}: must be a Parquet file: {words}") from None
 
 
 _NUMBERS = ("number", "single", "truth")

@@ -43,6 +43,7 @@ _EXPECTED = {
     "QID_UNEXPECTED": "no line may have a qid if the lines before have none",
     "QID_LATE": "qid must follow the label",
     "TWICE": "a feature must occur once in a line, and {number} occurs again",
+    "TOO_LARGE": "a feature must be within the range of dtype float32",
     "NO_COMMENT": "each line must have a comment for ids_from_comments",
 }
 _NAMES_TOKEN = {"BAD_LABEL", "BAD_QID", "BAD_FEATURE", "BAD_VALUE", "FEATURE_LOW", "FEATURE_HIGH"}
@@ -120,10 +121,12 @@ class SVMlightReader:
             if number is None or not good:
                 begin -= 0 if target < 0 else len(bytes(buffer[:begin]).split()[-1])
                 self._fail(buffer, begin, line, "BAD_LABEL" if target < 0 else "BAD_VALUE")
+            # The line of an error is not among the rows, and its numbers are not among the values.
             if target >= 0:
-                values[target] = number
+                self._entries[1][target] = number
             else:
-                labels[-1 - target] = number
+                self._rows[0][-1 - target] = number
+        self._check_range(buffer, line, ends, values)
         if not ordered:
             columns, values = self._sort(buffer, line, ends, columns, values)
         if code:
@@ -164,6 +167,18 @@ class SVMlightReader:
                 self._fail(buffer, _start_of_row(buffer, row), line, "NO_COMMENT")
             if self.ids is not None:
                 self.ids.append(found if isinstance(found, str) else found[1])
+
+    def _check_range(
+        self, buffer: bytearray, line: int, ends: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Raise if a finite value would be infinite in the type of the matrix."""
+        kind = self.matrix.dtype
+        if kind == np.float64 or not len(values):
+            return
+        bad = np.isfinite(values) & (np.abs(values) > np.finfo(kind).max)
+        if bad.any():
+            row = int(np.searchsorted(ends, int(bad.argmax()), side="right"))
+            self._fail(buffer, _start_of_row(buffer, row), line, "TOO_LARGE")
 
     def _sort(
         self,
