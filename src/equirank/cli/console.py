@@ -1,10 +1,13 @@
 """Console output: errors, JSON, tables and wrapped text."""
 
+import inspect
+import os
 import sys
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -15,11 +18,15 @@ if TYPE_CHECKING:
     from ..core.table import Table
 
 __all__ = [
+    "Command",
     "CommandError",
-    "JsonCommand",
     "JsonOption",
+    "Read",
+    "Written",
     "counted",
     "errors_in_one_line",
+    "marked",
+    "name_of",
     "printable",
     "require_report_extra",
     "show_summary",
@@ -102,8 +109,33 @@ def _in_words(error: OSError) -> str:
     return text if error.filename is None else f"{error.filename}: {text}"
 
 
+@dataclass(frozen=True)
+class Read:
+    """Mark of a parameter that names an input: a file or a folder.
+
+    ``more`` returns further inputs, which the file names.
+    """
+
+    more: Callable[[str], Sequence[str]] = lambda _: ()
+
+
+@dataclass(frozen=True)
+class Written:
+    """Mark of a parameter that names an output: by default a file, ``-`` for standard output.
+
+    ``files`` returns the files that are written, from the value and all parameters. With
+    ``folder``, the value is a folder that is created if missing; with ``whole``, a folder whose
+    contents are replaced.
+    """
+
+    files: Callable[[str, Mapping[str, Any]], Sequence[str]] = lambda path, _: [path]
+    folder: bool = False
+    whole: bool = False
+
+
 JsonOption = Annotated[
     str | None,
+    Written(),
     typer.Option(
         "--json",
         metavar="[OUT.json]",
@@ -112,15 +144,17 @@ JsonOption = Annotated[
 ]
 
 
-class JsonCommand(TyperCommand):
-    """A command whose option ``--json`` has an optional value.
+class Command(TyperCommand):
+    """A command that checks its paths, and whose option ``--json`` has an optional value.
 
-    The next word is its value only if it is ``-`` or ends in ``.json``, so that ``--json data.csv``
-    never overwrites data; ``--json=NAME`` takes any name.
+    The word after ``--json`` is its value only if it is ``-`` or ends in ``.json``, so that
+    ``--json data.csv`` never overwrites data; ``--json=NAME`` takes any name.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the value ``-`` after each ``--json`` without one."""
+        if not any(param.name == "json" for param in self.params):
+            return list(super().parse_args(ctx, args))
         completed: list[str] = []
         end = args.index("--") if "--" in args else len(args)
         for at, word in enumerate(args):
@@ -132,6 +166,131 @@ class JsonCommand(TyperCommand):
             if word == "--json" and at < end and not named:
                 completed.append("-")
         return list(super().parse_args(ctx, completed))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command unless a path that it would write is an input or cannot be written."""
+        with errors_in_one_line():
+            _check_paths(self, ctx.params)
+            return super().invoke(ctx)
+
+
+def marked(command: Any) -> dict[str, Read | Written]:
+    """Return the mark of each parameter of a command that names a path."""
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    marks = {
+        name: [
+            each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Read | Written)
+        ]
+        for name, hint in hints.items()
+    }
+    return {name: found[0] for name, found in marks.items() if found}
+
+
+def _check_paths(command: Any, values: Mapping[str, Any]) -> None:
+    """Raise if an output is an input or another output, or cannot be written."""
+    words = {param.name: _option(param) for param in command.params}
+    inputs: list[tuple[str, str]] = []
+    outputs: list[tuple[str, str, Written]] = []
+    for name, mark in marked(command).items():
+        value = values.get(name)
+        if value is None or value == "-":
+            continue
+        path = os.fspath(value)
+        if isinstance(mark, Read):
+            inputs += [(words[name], each) for each in (path, *mark.more(path))]
+        else:
+            outputs.append((words[name], path, mark))
+    folders = [path for _, path, mark in outputs if mark.folder]
+    written: list[tuple[str, str, bool]] = []
+    for option, path, mark in outputs:
+        if mark.folder or mark.whole:
+            _check_folder(option, path)
+        files = [path] if mark.whole else mark.files(path, values)
+        for target in files:
+            if not mark.whole:
+                _check_file(option, target, folders)
+            for other, given in inputs:
+                _refuse_input(option, target, mark.whole, other, given)
+            for other, earlier, whole in written:
+                if _same(target, earlier) or (whole and _within(target, earlier)):
+                    raise CommandError(
+                        f"{option} must be another file, got {target}, which {other} writes"
+                    )
+            written.append((option, target, mark.whole))
+
+
+def _option(param: Any) -> str:
+    """Return the name of a parameter on the command line."""
+    named = [word for word in param.opts if word.startswith("-")]
+    return str(named[0] if named else param.metavar or param.name.upper())
+
+
+def _refuse_input(option: str, target: str, whole: bool, other: str, given: str) -> None:
+    if _same(target, given):
+        raise CommandError(f"{option} must not be an input, got {target}, which {other} reads")
+    if os.path.isdir(given) and _within(target, given):
+        raise CommandError(
+            f"{option} must not be in a folder of inputs, got {target}, and {other} reads {given}"
+        )
+    if whole and _within(given, target):
+        raise CommandError(
+            f"{option} must not be a folder with inputs, got {target}, and {other} reads {given}"
+        )
+
+
+def _same(path: str, other: str) -> bool:
+    """Return whether two paths are one file, through links and any spelling."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(path, other)
+    except OSError:  # at least one does not exist
+        return False
+
+
+def _within(path: str, folder: str) -> bool:
+    """Return whether a path is below a folder."""
+    parents = [os.path.realpath(path)]
+    while os.path.dirname(parents[-1]) != parents[-1]:
+        parents.append(os.path.dirname(parents[-1]))
+    return any(_same(parent, folder) for parent in parents[1:])
+
+
+def _check_file(option: str, path: str, folders: Sequence[str]) -> None:
+    """Raise if a file cannot be written; it may be in a folder that will be created."""
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise CommandError(f"{option} must be a file, got the folder {path}")
+    if os.path.exists(target):
+        if not os.path.isfile(target):
+            raise CommandError(f"{option} must be a file, got {path}, a device or pipe")
+        _check_not_protected(option, path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(folder):
+        _check_not_protected(option, path, folder)
+    elif not any(_same(folder, each) or _within(folder, each) for each in folders):
+        raise CommandError(f"{option} must be in an existing folder, got {path}")
+
+
+def _check_folder(option: str, path: str) -> None:
+    """Raise if a folder cannot be written or created."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise CommandError(f"{option} must be a folder, got the file {path}")
+    while not os.path.exists(target):
+        target = os.path.dirname(target)
+    if not os.path.isdir(target):
+        raise CommandError(f"{option} must be a folder, got {path}, and {target} is a file")
+    _check_not_protected(option, path, target)
+
+
+def _check_not_protected(option: str, path: str, place: str | None = None) -> None:
+    """Raise if a file, or the folder of a file, is read-only."""
+    place = path if place is None else place
+    # A file without permission to write is protected, also from root, who has all permissions.
+    if not os.access(place, os.W_OK) or not os.stat(place).st_mode & 0o222:
+        what = path if place == path else f"{path}: the folder {place}"
+        raise CommandError(f"{option} must be writable, got {what}, which is read-only")
 
 
 def write_json(target: str, text: str) -> None:
@@ -160,6 +319,11 @@ def require_report_extra() -> None:
 
     for package in ("altair", "jinja2", "vl_convert"):
         require(package, "report")
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path, for documents that others read."""
+    return os.path.basename(os.path.abspath(path))
 
 
 def counted(data: "RankingData") -> str:

@@ -4,14 +4,14 @@ import gzip
 import os
 import secrets
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 from ..core.errors import DataError
 
-__all__ = ["as_text", "check_writable", "open_bytes", "replacing", "shorten"]
+__all__ = ["as_text", "open_bytes", "replacing", "shorten"]
 
 
 @contextmanager
@@ -28,17 +28,6 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
                 raise DataError(
                     f"{os.fspath(path)}: must be a complete gzip file: {error}"
                 ) from None
-
-
-def check_writable(path: str, inputs: Iterable[str] = ()) -> None:
-    """Raise if a file cannot be written or is one of the inputs."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise DataError(f"{path}: cannot be written: there is no folder {folder}")
-    if os.path.isdir(path):
-        raise DataError(f"{path}: cannot be written: it is a folder")
-    if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
-        raise DataError(f"{path}: cannot be written: it is an input file")
 
 
 @contextmanager

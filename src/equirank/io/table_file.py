@@ -9,12 +9,12 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
-from .column_roles import Gatherer, Roles, assign
-from .delimited import csv_columns, gather_csv, read_csv
+from .column_roles import MISSING, Gatherer, Roles, assign, typed
+from .delimited import csv_cells, csv_columns, gather_csv, read_csv
 from .letor import read_letor
-from .parquet import gather_parquet, parquet_columns, read_parquet
+from .parquet import gather_parquet, parquet_cells, parquet_columns, read_parquet
 
-__all__ = ["FORMATS", "TableFile", "format_of", "read_file"]
+__all__ = ["FORMATS", "TableFile", "format_of", "letor_cells", "read_file"]
 
 
 #: The endings of each format; ``.gz`` may follow.
@@ -90,6 +90,17 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
     )
 
 
+def letor_cells(path: str) -> dict[str, np.ndarray]:
+    """Return relevance, query, id (if each line has a comment) and features of a LETOR file."""
+    try:
+        data = read_letor(path, ids_from_comments=True)
+    except DataError:
+        data = read_letor(path)
+    columns = {"relevance": data.y, "qid": data.qids[data.query_of_rows()], "id": data.ids}
+    columns |= {str(number + 1): data.X[:, number] for number in range(data.n_features)}
+    return {name: data.to_original(cells) for name, cells in columns.items() if cells is not None}
+
+
 class TableFile:
     r"""A file of named columns.
 
@@ -152,6 +163,17 @@ class TableFile:
         )
         return rows.finish(text=self._text, quiet=True), rows.left_out
 
+    def cells(self, *, text: bool) -> dict[str, Any]:
+        """Return all columns as arrays of NumPy or pyarrow, in the order of the file.
+
+        Cells of CSV and TSV are text as in the file. Without ``text``, columns of numbers become
+        numbers, and missing cells None.
+        """
+        if self.kind == "parquet":
+            return parquet_cells(self.path)
+        columns = csv_cells(self.path, self._delimiter)
+        return {name: _array(cells if text else _values(cells)) for name, cells in columns.items()}
+
     def labels(self, names: list[str]) -> dict[str, np.ndarray]:
         """Return columns of labels in the order of the file; None if missing."""
         if not names:
@@ -171,3 +193,16 @@ class TableFile:
         if self.kind == "parquet":
             return gather_parquet(self.path, roles, **missing)
         return gather_csv(self.path, roles, self._delimiter, **missing)
+
+
+def _values(cells: list[str]) -> list[Any]:
+    """Return numbers if all cells are written as such, else text; None if missing."""
+    present = [cell for cell in cells if cell not in MISSING]
+    values = iter(typed(present, decimals=True))
+    return [None if cell in MISSING else next(values) for cell in cells]
+
+
+def _array(cells: list[Any]) -> np.ndarray:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

@@ -1,0 +1,169 @@
+"""The one check of paths for all commands, and what is printed if a command ends early."""
+
+import itertools
+import os
+import typing
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from equirank.cli.app import app
+from equirank.cli.console import Command, Read, Written, marked
+
+COMMANDS = typer.main.get_command(app).commands
+#: What stands in the help for a value that is no path.
+NO_PATHS = {"COLUMN", "COLUMN=GROUP", "GROUP", "GROUP=NUMBER,...", "ID", "ITEM", "K,K", "LIST"}
+NO_PATHS |= {"METRICS", "NAME", "NAME=VALUE", "NUMBER", "PART", "RULE"}
+OUTPUTS = [
+    (name, output)
+    for name, command in COMMANDS.items()
+    for output, mark in marked(command).items()
+    if isinstance(mark, Written)
+]
+PAIRS = [
+    (name, output, source)
+    for name, output in OUTPUTS
+    for source, mark in marked(COMMANDS[name]).items()
+    if isinstance(mark, Read)
+]
+
+
+def written(name, output):
+    return marked(COMMANDS[name])[output]
+
+
+def option(name, parameter):
+    (param,) = [each for each in COMMANDS[name].params if each.name == parameter]
+    return param.opts[0] if param.opts[0].startswith("-") else param.metavar
+
+
+def words_of(name, values, folder):
+    """Return a command line with the given values, and some value for what is required."""
+    words = []
+    for param in COMMANDS[name].params:
+        value = values.get(param.name, folder / f"new-{param.name}" if param.required else None)
+        if value is not None:
+            flag = param.opts[0].startswith("-")
+            words += [f"{param.opts[0]}={value}"] if flag else [value]
+    return [name, *map(str, words)]
+
+
+def fails(name, values, folder):
+    done = CliRunner().invoke(app, words_of(name, values, folder))
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    return line.removeprefix("equirank: ")
+
+
+def test_every_command_checks_its_paths():
+    for name, command in COMMANDS.items():
+        assert isinstance(command, Command), f"{name} must be registered with cls=Command"
+
+
+def test_every_parameter_that_may_be_a_path_is_marked():
+    for name, command in COMMANDS.items():
+        hints = typing.get_type_hints(command.callback.__wrapped__)
+        for param in command.params:
+            words = str(hints.get(param.name, ""))
+            if ("str" in words or "Path" in words) and param.name not in marked(command):
+                named = param.metavar in NO_PATHS or (name, param.name) == ("reproduce", "name")
+                assert named, f"{name}: mark {param.name} as Read or Written, or add its metavar"
+    assert {"json", "out", "report", "store", "draw", "config"} <= {each for _, each in OUTPUTS}
+
+
+def links(path):
+    """Yield other names of a file."""
+    yield path
+    yield path.parent / "." / ".." / path.parent.name / path.name
+    symbolic, hard = path.with_name("symbolic"), path.with_name("hard")
+    symbolic.symlink_to(path)
+    yield symbolic
+    os.link(path, hard)
+    yield hard
+    symbolic.unlink()
+    hard.unlink()
+
+
+@pytest.mark.parametrize(("name", "output", "source"), PAIRS)
+def test_an_output_is_never_an_input(tmp_path, name, output, source):
+    mark, place = written(name, output), tmp_path / "place"
+    place.mkdir()
+    if mark.whole:
+        targets = [(place, place / "within")]
+    elif mark.folder:
+        targets = [(place, place / os.path.basename(each)) for each in mark.files("", {})]
+    else:
+        targets = [(None, place / "data.csv")]
+    for folder, path in targets:
+        path.write_text("kept")
+        for other in [path] if folder else links(path):
+            target = folder or other
+            for values in ({source: path, output: target}, {source: other, output: target}):
+                said = fails(name, values, tmp_path)
+                assert said.startswith(f"{option(name, output)} must not be ")
+                assert option(name, source) in said
+        assert path.read_text() == "kept"
+        path.unlink()
+
+
+@pytest.mark.parametrize("name", ["train", "compare"])
+def test_the_data_of_a_configuration_are_an_input(tmp_path, name):
+    data, config = tmp_path / "data.json", tmp_path / "config.toml"
+    data.write_text("kept")
+    config.write_text('[data]\npath = "data.json"\n')
+    said = fails(name, {"config": config, "json": data}, tmp_path)
+    assert said == f"--json must not be an input, got {data}, which CONFIG.toml reads"
+    assert data.read_text() == "kept"
+
+
+def test_an_output_is_not_within_an_input_folder(tmp_path):
+    model, data = tmp_path / "model", tmp_path / "data.csv"
+    model.mkdir()
+    for name in ("model.json", "new.json"):
+        values = {"model": model, "file": data, "json": model / name}
+        assert "--json must not be in a folder of inputs" in fails("predict", values, tmp_path)
+    assert not list(model.iterdir())
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_two_outputs_are_two_files(tmp_path, name):
+    outputs = [output for each, output in OUTPUTS if each == name]
+    files = [each for each in outputs if not written(name, each).folder]
+    for first, second in itertools.pairwise(files):
+        path = tmp_path / "both.json"
+        inside = path / "x.json" if written(name, first).whole else path
+        said = fails(name, {first: path, second: inside}, tmp_path)
+        assert said.startswith(f"{option(name, second)} must be ")
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(("name", "output"), OUTPUTS)
+def test_an_output_that_cannot_be_written_is_refused_at_once(tmp_path, name, output):
+    mark, path, folder = written(name, output), tmp_path / "kept", tmp_path / "folder"
+    path.write_text("kept")
+    path.chmod(0o444)
+    folder.mkdir()
+    folder.chmod(0o555)
+    try:
+        bad = {path: "must be a folder" if mark.folder or mark.whole else "must be writable"}
+        bad[folder / "new"] = "must be writable"
+        if not (mark.folder or mark.whole):
+            bad[tmp_path / "none" / "new"] = "must be in an existing folder"
+            bad["/dev/null"] = "must be a file"
+        for target, said in bad.items():
+            assert f"{option(name, output)} {said}" in fails(name, {output: target}, tmp_path)
+    finally:
+        folder.chmod(0o755)
+    assert path.read_text() == "kept"
+    assert sorted(os.listdir(tmp_path)) == ["folder", "kept"]
+
+
+def test_results_may_be_beside_the_configuration(tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    values = {"config": config, "out": tmp_path, "json": tmp_path / "more.json"}
+    assert "config.toml" in fails("compare", values, tmp_path)
+    values["out"], values["json"] = tmp_path / "new", tmp_path / "new" / "more.json"
+    assert "config.toml" in fails("compare", values, tmp_path)
