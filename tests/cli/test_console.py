@@ -8,6 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from equirank.cli import console
 from equirank.cli.app import app
 from equirank.cli.console import Command, Read, Written, marked
 
@@ -167,3 +168,90 @@ def test_results_may_be_beside_the_configuration(tmp_path):
     assert "config.toml" in fails("compare", values, tmp_path)
     values["out"], values["json"] = tmp_path / "new", tmp_path / "new" / "more.json"
     assert "config.toml" in fails("compare", values, tmp_path)
+
+
+MESSAGES = [
+    ("y must be 1, got 'y must be 2'", "--relevance must be 1, got 'y must be 2'"),
+    ("a.csv, line 3: score ('s') must be 1", "a.csv, line 3: --score ('s') must be 1"),
+    ("score or position must be given", "--score or --position must be given"),
+    ("the first position needs 1 of it", "the first position needs 1 of it"),
+    ("sensitive_features['dept'] must be 1", "--sensitive ('dept') must be 1"),
+    ("M needs groups (sensitive_features), which it's", "M needs groups (--sensitive), which it's"),
+    ("M needs sensitive_features", "M needs --sensitive"),
+    ("protected of 'sex' must be 1", "--protected of 'sex' must be 1"),
+    ("k of FAStarIR must be 1, got 0", "--k of FAStarIR must be 1, got 0"),
+    ("law of FAStarIR must be 1", "--set law of FAStarIR must be 1"),
+    (
+        "in query 1; lower p or alpha, or a smaller k",
+        "in query 1; lower --p or --alpha, or a smaller --k",
+    ),
+    ("lower it, or pass on_infeasible='best' for", "lower it, or pass --on-infeasible best for"),
+    ('it is missing; missing_sensitive="category" keeps it', "it is missing"),
+    ("score must be named; score=False for none", "--score must be named"),
+    ("item must be an id", "--explain must be an id"),
+]
+
+
+@pytest.mark.parametrize(("said", "shown"), MESSAGES)
+def test_messages_name_options(said, shown):
+    token = console._RUNNING.set(COMMANDS["rerank"])
+    try:
+        assert console.in_options(said) == shown
+    finally:
+        console._RUNNING.reset(token)
+    assert console.in_options(said) == said  # of the library
+
+
+def test_messages_name_keys_of_a_configuration():
+    token = console._RUNNING.set(COMMANDS["compare"])
+    try:
+        said = "sensitive_features must be given: n_draws must be 1; missing_sensitive='x' keeps it"
+        shown = (
+            "[data] sensitive must be given: --n-draws must be 1; missing_sensitive='x' keeps it"
+        )
+        assert console.in_options(said) == shown
+        assert console.in_options("level of compare must be 1") == "--level must be 1"
+    finally:
+        console._RUNNING.reset(token)
+
+
+GOOD = "query,sex,score,relevance,cost,place\n1,f,1,1,1,1\n\n1,m,2,0,1,2\n"
+
+
+@pytest.mark.parametrize("command", ["audit", "evaluate", "rerank"])
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("1,f,inf,1,1,3", "--score ('score') must be a finite number, got inf"),
+        ("1,f,1,-2,1,3", "--relevance ('relevance') must be a finite number >= 0, got -2"),
+        ("1,f,1,-inf,1,3", "--relevance ('relevance') must be a finite number >= 0, got -inf"),
+        ("1,f,1,1,0,3", "--cost ('cost') must be a finite number > 0, got 0"),
+        ("1,f,1,1,1,2.5", "--position ('place') must be a whole number >= 1 (or 0: not shown)"),
+        ("1,f,1,1,1,3000000000", "--position ('place') must be a whole number >= 1"),
+    ],
+)
+def test_bad_numbers_are_found_by_file_line_and_column(tmp_path, command, cells, said):
+    if "cost" in said and command != "evaluate":
+        pytest.skip("the command reads no costs")
+    path = tmp_path / "people.csv"
+    path.write_text(GOOD + cells + "\n")
+    words = [command, path, "--sensitive", "sex", "--position" if "place" in said else "--score"]
+    words.append("place" if "place" in said else "score")
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"equirank: {path}, line 5: {said}")
+
+
+def test_bad_numbers_of_other_formats(tmp_path):
+    path = tmp_path / "people.letor"
+    path.write_text("# a comment\n1 qid:1 1:1\n\n0 qid:1 1:inf # b\n")
+    done = CliRunner().invoke(app, ["evaluate", str(path), "--score", "1"])
+    assert done.stderr == (
+        f"equirank: {path}, line 4: --score ('1') must be a finite number, got inf\n"
+    )
+    parquet, pyarrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    path = tmp_path / "people.parquet"
+    parquet.write_table(pyarrow.table({"score": [1, 2], "relevance": [1, -3]}), path)
+    done = CliRunner().invoke(app, ["evaluate", str(path)])
+    said = "--relevance ('relevance') must be a finite number >= 0, got -3"
+    assert done.stderr == f"equirank: {path}, row 1: {said}\n"

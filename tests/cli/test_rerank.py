@@ -138,7 +138,7 @@ def test_json_holds_everything(people, tmp_path):
 def test_reasons_are_printed(people):
     done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--explain", "c")
     assert "c (f) moved up from position 3 to position 2." in done.stdout
-    assert "item must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
+    assert "--explain must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
 
 
 @pytest.mark.slow
@@ -163,7 +163,7 @@ def test_values_of_options():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "DetGreedy needs sensitive_features"),
+        ([], "DetGreedy needs --sensitive"),
         (["--sensitive", "sexx"], "sexx"),
         (["--sensitive", "sex", "--p", "0.4"], "DetGreedy has no option 'p'"),
         (["--sensitive", "sex", "--proportions", "f=0.5,m=0.4"], "summing to 1"),
@@ -171,7 +171,7 @@ def test_values_of_options():
         (["--sensitive", "sex", "--proportions", "f=0.5,f=0.5"], "must name each group once"),
         (["--sensitive", "sex", "--proportions", "=0.5"], "GROUP=VALUE"),
         (["--sensitive", "sex", "--set", "k"], "--set must be NAME=VALUE"),
-        (["--sensitive", "sex", "--k", "3"], "choose a smaller k"),
+        (["--sensitive", "sex", "--k", "3"], "choose a smaller --k"),
         (["--sensitive", "sex", "--proportions", "f=0.9,m=0.1"], "cannot keep its guarantee"),
     ],
 )

@@ -217,8 +217,7 @@ def test_what_cannot_be_trained_is_said_with_its_place(work, tmp_path):
     groups = '{ class = "GroupPairCost", params = { matrix = [[1, 2], [1, 1]] } }'
     needy = blind.replace(', "ExposureGap"', "").replace("= 5 }", f"= 5, pair_cost = {groups} }}")
     assert trained(needy) == (
-        '[[models]] 1 ("boost"): sensitive_features must be given: RankBoost needs it to fit; '
-        "[data] sensitive names it"
+        '[[models]] 1 ("boost"): [data] sensitive must be given: RankBoost needs it to fit'
     )
     line = fails("train", work / "c.toml", "--out", tmp_path / "m", "--model", "bost")
     assert line == (

@@ -98,7 +98,8 @@ def compare(
         failed = len(result.first_errors()) == len(result.methods)
         for method, error in result.first_errors().items():
             typer.echo(
-                f"equirank: {console.printable(method)} failed: {console.printable(error)}",
+                f"equirank: {console.printable(method)} failed: "
+                f"{console.printable(console.in_options(error))}",
                 err=True,
             )
     if failed:

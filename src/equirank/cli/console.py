@@ -2,10 +2,12 @@
 
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -25,6 +27,7 @@ __all__ = [
     "Written",
     "counted",
     "errors_in_one_line",
+    "in_options",
     "marked",
     "name_of",
     "printable",
@@ -74,7 +77,7 @@ def errors_in_one_line() -> Iterator[None]:
         except (
             DataError, InfeasibleError, FormatError, MissingExtraError, CommandError
         ) as error:  # fmt: skip
-            _fail(str(error))
+            _fail(in_options(str(error)))
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -86,11 +89,73 @@ def errors_in_one_line() -> Iterator[None]:
             raise typer.Exit(130) from None
     for warning in caught:
         if issubclass(warning.category, EquirankWarning):
-            typer.echo(f"equirank: warning: {printable(warning.message)}", err=True)
+            typer.echo(f"equirank: warning: {printable(in_options(warning.message))}", err=True)
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+
+
+#: The command that runs.
+_RUNNING: ContextVar[Any] = ContextVar("running", default=None)
+#: Arguments of functions that are set by an option of another name.
+_OTHER_NAMES = {"y": "relevance", "sensitive_features": "sensitive", "qid": "query"}
+_OTHER_NAMES |= {"item": "explain", "path": "out"}
+#: Arguments that are keys of a configuration.
+_DATA_KEYS = ("query", "relevance", "sensitive", "cost")
+_ARGUMENTS = re.compile(
+    r"""
+    (?<!\w)sensitive_features\[(?P<column>'[^']*'|"[^"]*")\]
+    | ;\ \w+=False\ for\ none
+    | (?P<hint>;\ )?\b(?P<set>[a-z_]+)=(?P<mark>['"])(?P<value>\w+)(?P=mark)(?P<effect>[^;]*)
+    | (?<!\w)'(?:[^'\\]|\\.)*' | (?<!\w)"(?:[^"\\]|\\.)*"
+    | (?<![\w.\-])(?P<param>[a-z_]+)\ of\ (?P<owner>\w+)(?=\ must)
+    | (?<![\w.\-])(?P<name>
+        (?:^|(?<=:\ )|(?<=;\ )|(?<=,\ )|(?<=\ or\ ))
+          [a-z_]+(?=\ must|\ needs|\ \('|\ of\ '|\ or\ [a-z_]+\ must)
+        | (?<=\()[a-z_]+(?=\))
+        | [a-z]+_[a-z_]+
+        | (?<=lower\ )p | (?<=or\ )alpha | (?<=smaller\ )k
+      )\b
+    """,
+    re.VERBOSE,
+)
+
+
+def in_options(message: object) -> str:
+    """Return a message of the library with the options of the running command as arguments.
+
+    Quoted text stays as it is, and hints to arguments without an option are left out.
+    """
+    command = _RUNNING.get()
+    if command is None:
+        return str(message)
+    options = {param.name: _option(param) for param in command.params}
+    from_file = "config" in options
+
+    def option(name: str) -> str | None:
+        name = _OTHER_NAMES.get(name, name)
+        if name in options:
+            return options[name]
+        return f"[data] {name}" if from_file and name in _DATA_KEYS else None
+
+    def replaced(match: re.Match[str]) -> str:
+        found = match.groupdict()
+        if found["column"]:
+            return f"{option('sensitive') or 'attribute'} ({found['column']})"
+        if match[0].endswith("=False for none"):
+            return ""
+        if found["set"]:
+            flag = option(found["set"])
+            if flag is None:
+                return match[0] if from_file else "" if found["hint"] else match[0]
+            return f"{found['hint'] or ''}{flag} {found['value']}{found['effect']}"
+        if found["param"]:
+            flag = option(found["param"]) or ("--set " * ("setting" in options) + found["param"])
+            return flag if found["owner"] == command.name else f"{flag} of {found['owner']}"
+        return (option(found["name"]) or match[0]) if found["name"] else match[0]
+
+    return _ARGUMENTS.sub(replaced, str(message))
 
 
 def _fail(message: str) -> None:
@@ -169,9 +234,13 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command unless a path that it would write is an input or cannot be written."""
-        with errors_in_one_line():
-            _check_paths(self, ctx.params)
-            return super().invoke(ctx)
+        token = _RUNNING.set(self)
+        try:
+            with errors_in_one_line():
+                _check_paths(self, ctx.params)
+                return super().invoke(ctx)
+        finally:
+            _RUNNING.reset(token)
 
 
 def marked(command: Any) -> dict[str, Read | Written]:

@@ -145,7 +145,7 @@ def rerank(
         typer.Option(metavar=options.COLUMN, help="Column of relevance, for the loss in NDCG."),
     ] = None,
     sensitive: options.SensitiveOption = None,
-    item: Annotated[
+    ids: Annotated[
         str | None, typer.Option("--id", metavar=options.COLUMN, help="Column of the items' ids.")
     ] = None,
     out: Annotated[
@@ -239,7 +239,7 @@ def rerank(
             sensitive=list(dict.fromkeys(sensitive or [])),
             missing_sensitive="error",
             missing_relevance="error",
-            ids=item,
+            ids=ids,
         )
         result = reranker(data.ranking())
         if result.n_draws > 1:

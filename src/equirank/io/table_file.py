@@ -3,14 +3,16 @@
 import os
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
-from .column_roles import MISSING, Gatherer, Roles, assign, typed
+from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
 from .delimited import csv_cells, csv_columns, gather_csv, read_csv
+from .files import open_bytes
 from .letor import read_letor
 from .parquet import gather_parquet, parquet_cells, parquet_columns, read_parquet
 
@@ -78,16 +80,32 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
-        return data.to_original(data.X[:, int(number) - 1])
+        values = data.to_original(data.X[:, int(number) - 1])
+        if option != "sensitive":
+            missing = np.isnan(values)
+            bad = int(missing.argmax()) if missing.any() else out_of_range(option, values)
+            if bad is not None:
+                where = f"{path}, line {_line_of(path, bad)}"
+                raise DataError(f"{where}: {option} ({number!r}) {expected(option, values[bad])}")
+        return values
 
-    return as_ranking_data(
-        y=data.to_original(data.y) if data.y is not None else None,
-        qid=data.to_original(data.qids[data.query_of_rows()]),
-        sensitive_features={name: feature("sensitive", name) for name in sensitive} or None,
-        cost=feature("cost", columns["cost"]),
-        score=feature("score", columns["score"]),
-        position=feature("position", columns["position"]),
-    )
+    given = {role: feature(role, columns[role]) for role in ("cost", "score", "position")}
+    given["sensitive_features"] = {name: feature("sensitive", name) for name in sensitive} or None
+    try:
+        return as_ranking_data(
+            y=data.to_original(data.y) if data.y is not None else None,
+            qid=data.to_original(data.qids[data.query_of_rows()]),
+            **given,
+        )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _line_of(path: str, row: int) -> int:
+    """Return the line of a row of a LETOR file, which may have lines without a row."""
+    with open_bytes(path) as stream:
+        rows = (at for at, line in enumerate(stream, start=1) if line.partition(b"#")[0].strip())
+        return next(islice(rows, row, None))
 
 
 def letor_cells(path: str) -> dict[str, np.ndarray]:
