@@ -1,7 +1,12 @@
 """The one check of paths for all commands, and what is printed if a command ends early."""
 
+import errno
+import io
 import itertools
 import os
+import signal
+import subprocess
+import sys
 import typing
 
 import pytest
@@ -9,8 +14,9 @@ import typer
 from typer.testing import CliRunner
 
 from equirank.cli import console
-from equirank.cli.app import app
+from equirank.cli.app import app, main
 from equirank.cli.console import Command, Read, Written, marked
+from equirank.io import files
 
 COMMANDS = typer.main.get_command(app).commands
 #: What stands in the help for a value that is no path.
@@ -255,3 +261,145 @@ def test_bad_numbers_of_other_formats(tmp_path):
     done = CliRunner().invoke(app, ["evaluate", str(path)])
     said = "--relevance ('relevance') must be a finite number >= 0, got -3"
     assert done.stderr == f"equirank: {path}, row 1: {said}\n"
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("query,sex,score\n1,m,4\n1,m,3\n1,f,2\n1,f,1\n")
+    return path
+
+
+RERANK = ["--method", "DetGreedy", "--sensitive", "sex"]
+
+
+def runs(people):
+    """Yield command lines that write files, and the files."""
+    folder = people.parent
+    csv, json = folder / "out.csv", folder / "out.json"
+    yield ["rerank", people, *RERANK, "--out", csv, f"--json={json}"], [csv, json]
+    yield ["audit", people, *RERANK[2:], "--n-boot", "0", f"--json={json}"], [json]
+    yield ["evaluate", people, *RERANK[2:], "--n-boot", "0", f"--json={json}"], [json]
+
+
+@pytest.fixture
+def interruptible():
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+class FullDisk(io.BytesIO):
+    def write(self, _):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fileno(self):
+        raise OSError(errno.EBADF, "no lock")
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_a_full_disk_is_named_and_nothing_is_lost(people, monkeypatch, at):
+    words, targets = list(runs(people))[at]
+    for target in targets:
+        target.write_text("kept")
+    there = sorted(os.listdir(people.parent))
+    monkeypatch.setattr(files, "open", lambda *_: FullDisk(), raising=False)
+    monkeypatch.setattr("equirank.io.delimited.open_bytes", lambda path: io.FileIO(path))
+    done = CliRunner().invoke(app, list(map(str, words)))
+    said = f"equirank: {targets[0]}: cannot be written: No space left on device\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", said)
+    assert sorted(os.listdir(people.parent)) == there
+    assert all(target.read_text() == "kept" for target in targets)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("lost", [False, True])
+@pytest.mark.parametrize("at", range(3))
+def test_an_interrupt_writes_nothing(people, monkeypatch, interruptible, at, lost):
+    """Interrupt while the file is read; a callback of a library may lose the exception."""
+    from equirank.io import delimited
+
+    words, _ = list(runs(people))[at]
+    gather = delimited.gather_csv
+
+    def interrupted(*given, **more):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            if not lost:
+                raise
+        return gather(*given, **more)
+
+    monkeypatch.setattr(delimited, "gather_csv", interrupted)
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "equirank: interrupted\n")
+    assert os.listdir(people.parent) == ["people.csv"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    monkeypatch.undo()
+    assert CliRunner().invoke(app, list(map(str, words))).exit_code == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("at", range(3))
+def test_an_interrupt_while_writing_leaves_no_half(people, monkeypatch, interruptible, at):
+    words, _ = list(runs(people))[at]
+    replace = os.replace
+
+    def interrupted(source, target):
+        os.kill(os.getpid(), signal.SIGINT)
+        replace(source, target)
+
+    monkeypatch.setattr("os.replace", interrupted)
+    done = CliRunner().invoke(app, list(map(str, words)))
+    assert (done.exit_code, done.stdout, done.stderr) == (130, "", "equirank: interrupted\n")
+    assert os.listdir(people.parent) == ["people.csv"]
+
+
+def test_an_interrupt_before_the_command_is_one_line_too(monkeypatch, capsys, interruptible):
+    other = typer.Typer()
+
+    @other.command()
+    def start() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("equirank.cli.app.app", other)
+    monkeypatch.setattr("sys.argv", ["equirank"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 130
+    assert capsys.readouterr().err == "equirank: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # nothing is left to interrupt
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signal 9")
+@pytest.mark.parametrize(("at", "step"), [(0, 1), (0, 2), (1, 1)])
+def test_a_killed_command_leaves_whole_files_and_the_next_one_sweeps(people, at, step):
+    words, targets = list(runs(people))[at]
+    for target in targets:
+        target.write_text("kept")
+    program = (
+        "import os\n"
+        "replace, calls = os.replace, []\n"
+        "def killed(source, target):\n"
+        "    if str(target).startswith(os.environ['WHERE']):\n"
+        "        calls.append(target)\n"
+        "        len(calls) == int(os.environ['STEP']) and os.kill(os.getpid(), 9)\n"
+        "    replace(source, target)\n"
+        "os.replace = killed\n"
+        "from equirank.cli.app import main; main()\n"
+    )
+    more = {"WHERE": os.path.realpath(people.parent), "STEP": str(step)}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)],
+        env=os.environ | more,
+        capture_output=True,
+        timeout=120,
+    )
+    assert done.returncode == -9, done.stderr
+    assert all(target.read_text() != "kept" for target in targets[: step - 1])
+    assert all(target.read_text() == "kept" for target in targets[step - 1 :])
+    (left,) = people.parent.glob(".*.partial")
+    os.utime(left, (0, 0))
+    assert CliRunner().invoke(app, list(map(str, words))).exit_code == 0
+    assert sorted(os.listdir(people.parent)) == sorted([people.name, *(t.name for t in targets)])

@@ -1,5 +1,6 @@
 """The command ``equirank`` with its subcommands, which import heavy packages only when run."""
 
+import signal
 from typing import Annotated
 
 import typer
@@ -68,5 +69,13 @@ app.command(cls=Command, short_help="Run a published study again.")(reproduce)
 
 
 def main() -> None:
-    """Run the command line."""
-    app(prog_name="equirank")
+    """Run the command line; an interrupt after its end has no effect."""
+    try:
+        app(prog_name="equirank")
+    except SystemExit as end:
+        # Typer says nothing of an interrupt before the command runs.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            typer.echo("equirank: interrupted", err=True)
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -3,7 +3,9 @@
 import inspect
 import os
 import re
+import signal
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -158,6 +160,35 @@ def in_options(message: object) -> str:
     return _ARGUMENTS.sub(replaced, str(message))
 
 
+#: The interrupts of the running command. Code that catches every exception loses the first one.
+_INTERRUPTS: list[int] = []
+
+
+@contextmanager
+def _noting_interrupts() -> Iterator[None]:
+    """Note each interrupt before it raises, unless the caller handles interrupts."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def note(number: int, _: Any) -> None:
+        _INTERRUPTS.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _INTERRUPTS.clear()
+
+
+def _stop_if_interrupted() -> None:
+    if _INTERRUPTS:
+        raise KeyboardInterrupt
+
+
 def _fail(message: str) -> None:
     sys.stdout.flush()
     typer.echo(f"equirank: {printable(message)}", err=True)
@@ -236,9 +267,11 @@ class Command(TyperCommand):
         """Run the command unless a path that it would write is an input or cannot be written."""
         token = _RUNNING.set(self)
         try:
-            with errors_in_one_line():
+            with _noting_interrupts(), errors_in_one_line():
                 _check_paths(self, ctx.params)
-                return super().invoke(ctx)
+                result = super().invoke(ctx)
+                _stop_if_interrupted()
+                return result
         finally:
             _RUNNING.reset(token)
 
@@ -327,6 +360,8 @@ def _within(path: str, folder: str) -> bool:
 
 def _check_file(option: str, path: str, folders: Sequence[str]) -> None:
     """Raise if a file cannot be written; it may be in a folder that will be created."""
+    from ..io.files import sweep
+
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise CommandError(f"{option} must be a file, got the folder {path}")
@@ -337,6 +372,7 @@ def _check_file(option: str, path: str, folders: Sequence[str]) -> None:
     folder = os.path.dirname(target)
     if os.path.isdir(folder):
         _check_not_protected(option, path, folder)
+        sweep(target)
     elif not any(_same(folder, each) or _within(folder, each) for each in folders):
         raise CommandError(f"{option} must be in an existing folder, got {path}")
 
@@ -375,7 +411,8 @@ def write_json(target: str, text: str) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Report a failure to write as an error of the path."""
+    """Report a failure to write as an error of the path; write nothing after an interrupt."""
+    _stop_if_interrupted()
     try:
         yield
     except OSError as error:

@@ -18,6 +18,7 @@ from .console import (
     name_of,
     printable,
     write_json,
+    writing,
 )
 from .options import FileArgument, FormatOption, ModelArgument, TrainedQueryOption
 
@@ -83,7 +84,8 @@ def explain(
         if out is not None:
             from ..plots import pair_explanation, save_chart
 
-            save_chart(pair_explanation(found), out)
+            with writing(out):
+                save_chart(pair_explanation(found), out)
         if json is not None:
             write_json(json, _document(model, in_words(ranker), file, found))
         if json != "-":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import CommandError, Read, Written, errors_in_one_line, printable
+from .console import CommandError, Read, Written, errors_in_one_line, printable, writing
 
 if TYPE_CHECKING:
     from ..recipes.config_example import Guess
@@ -49,14 +49,14 @@ def init(
             guess, raw = hiring_guess(), hiring_path().read_bytes()
             if not _holds(copied, raw):
                 _refuse(copied, force)
-                with replacing(copied) as file:
+                with writing(copied), replacing(copied) as file:
                     file.write(raw)
             path = "hiring.csv"
         else:
             guess = guess_columns(data)
             folder = os.path.dirname(os.path.abspath(target))
             path = os.path.relpath(data, folder).replace(os.sep, "/")
-        with replacing(target) as file:
+        with writing(target), replacing(target) as file:
             file.write(example(path, guess).encode("utf-8"))
         _show(target, copied, guess)
 

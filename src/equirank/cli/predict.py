@@ -17,6 +17,7 @@ from .console import (
     name_of,
     printable,
     write_json,
+    writing,
 )
 from .options import (
     COLUMN,
@@ -86,7 +87,8 @@ def predict(
         if top is not None:
             shown = (position > 0) & (position <= top)
             table = {name: values[shown] for name, values in table.items()}
-        write_table(out, table, keep_formulas=keep_formulas)
+        with writing(out):
+            write_table(out, table, keep_formulas=keep_formulas)
         if json is not None:
             write_json(json, _document(model, ranker, file, read, table, out))
         if json != "-":
