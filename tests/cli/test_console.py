@@ -221,6 +221,12 @@ def test_messages_name_keys_of_a_configuration():
         console._RUNNING.reset(token)
 
 
+def test_a_rule_that_cannot_be_read_is_that_of_the_option(people):
+    words = ["audit", str(people), "--sensitive", "sex", "--fail-on", "RND"]
+    done = CliRunner().invoke(app, words)
+    assert done.stderr.startswith("equirank: --fail-on 'RND' cannot be read; it looks like ")
+
+
 GOOD = "query,sex,score,relevance,cost,place\n1,f,1,1,1,1\n\n1,m,2,0,1,2\n"
 
 
