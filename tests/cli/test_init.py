@@ -53,7 +53,7 @@ def test_nothing_is_replaced_without_force(tmp_path):
     (tmp_path / "hiring.csv").write_text("mine")
     assert "hiring.csv: already exists" in run(target).stderr
     assert not target.exists()
-    assert "none not found" in run(tmp_path / "none" / "c.toml").stderr
+    assert "must be in an existing folder" in run(tmp_path / "none" / "c.toml").stderr
 
 
 @pytest.fixture

@@ -319,8 +319,14 @@ def test_what_is_no_number(write, word):
         (b"id,score\na\0b,2\n", "line 2: must be text, got a NUL byte"),
         (b"id,score\n\n\xff\xfea,2\n", r"line 3: must be text in UTF-8, got the bytes b'\\xff"),
         (b"\x89PNG\r\n\x1a\n\0\0", "line 1: must be text in UTF-8"),
-        ("relevance\n1\n-2\n", "data.csv: y must be a relevance >= 0, got -2.0 in row 1"),
-        ("score\n1\ninf\n", "data.csv: score must be a finite number, got inf in row 1"),
+        (
+            "relevance\n1\n-2\n",
+            r"data.csv, line 3: relevance \('relevance'\) must be a finite number >= 0, got -2$",
+        ),
+        (
+            "score\n1\ninf\n",
+            r"data.csv, line 3: score \('score'\) must be a finite number, got inf$",
+        ),
         ("note\nx\n", "must be given, got nothing"),
     ],
 )

@@ -201,7 +201,7 @@ def test_a_folder(write, tmp_path):
         ({"score": [1.0, np.nan]}, {}, r"row 1: score \('score'\) must not be missing"),
         ({"qid": [1, None], "score": [1, 2]}, {}, r"row 1: query \('qid'\) must not be missing"),
         ({"s": ["f", None], "score": [1, 2]}, {"sensitive": "s"}, r"row 1: sensitive \('s'\) must"),
-        ({"label": [1, -1]}, {}, "data.parquet: y must be a relevance >= 0, got -1.0 in row 1"),
+        ({"label": [1, -1]}, {}, r"row 1: relevance \('label'\) must be a finite number >= 0, got"),
         ({"label": ["1", "2"]}, {}, "must be a number, got 'a column of type string'"),
         ({"score": [1]}, {"relevance": "scor"}, "did you mean 'score'"),
         ({"score": pa.array([], pa.float64())}, {}, "must contain at least one row"),

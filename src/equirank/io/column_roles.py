@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -26,8 +26,10 @@ __all__ = [
     "assign",
     "codes_of",
     "existing_column",
+    "expected",
     "listed",
     "numbers_of",
+    "out_of_range",
     "recognised_columns",
     "typed",
 ]
@@ -110,6 +112,35 @@ def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
     if decimals and all(_DECIMAL.fullmatch(label) for label in labels):
         return [float(label) for label in labels]
     return list(labels)
+
+
+#: What the numbers of each role must be, in words and as a test.
+_RANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "relevance": ("a finite number >= 0", lambda v: np.isfinite(v) & (v >= 0)),
+    "score": ("a finite number", np.isfinite),
+    "position": (
+        "a whole number >= 1 (or 0: not shown)",
+        lambda v: (v >= 0) & (v <= np.iinfo(np.int32).max) & (v == np.floor(v)),
+    ),
+    "cost": ("a finite number > 0", lambda v: np.isfinite(v) & (v > 0)),
+}
+
+
+def out_of_range(role: str, values: np.ndarray) -> int | None:
+    """Return the first row whose number is present but not one of the role.
+
+    Examples
+    --------
+    >>> out_of_range("relevance", np.array([1.0, np.nan, -1.0]))
+    2
+    """
+    bad = ~(_RANGES[role][1](values) | np.isnan(values))
+    return int(bad.argmax()) if bad.any() else None
+
+
+def expected(role: str, got: float) -> str:
+    """Return what a number of the role must be, and what it is."""
+    return f"must be {_RANGES[role][0]}, got {got:g}"
 
 
 #: A column: its name, None to recognise it, False for none.
@@ -311,6 +342,10 @@ class Gatherer:
             values = self._read(chunk, role, roles.single[role])
             if role != "relevance" or self.missing[role] == "error":
                 self._check_present(chunk, role, roles.single[role], np.isnan(values))
+            bad = out_of_range(role, values)
+            if bad is not None:
+                where, name = chunk.location(bad), roles.single[role]
+                raise DataError(f"{where}: {role} ({name!r}) {expected(role, values[bad])}")
             self._check_distinct(chunk, role, roles.single[role], values)
             array.append(values)
         for name, column in self._labels.items():

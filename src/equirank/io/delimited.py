@@ -21,6 +21,7 @@ from .files import open_bytes, shorten
 __all__ = [
     "PlainBytes",
     "check_delimiter",
+    "csv_cells",
     "csv_columns",
     "csv_records",
     "gather_csv",
@@ -148,6 +149,22 @@ def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]
         return records.header()
 
 
+def csv_cells(path: str | os.PathLike[str], delimiter: str = ",") -> dict[str, list[str]]:
+    """Return all columns as the text in the file."""
+    with csv_records(path, delimiter) as records:
+        header = records.header()
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise DataError(
+                f"{os.fspath(path)}: each column name must occur once, got {twice!r} twice"
+            )
+        columns: dict[str, list[str]] = {name: [] for name in header}
+        for chunk in records.chunks(header, Roles({}, (), tuple(header), False)):
+            for name, cells in columns.items():
+                cells += chunk.cells(name)
+        return columns
+
+
 def gather_csv(
     path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **options: Any
 ) -> Gatherer:
@@ -178,6 +195,9 @@ class _TextChunk:
 
     def __init__(self, path: str, columns: dict[str, Sequence[str]], lines: list[int]) -> None:
         self._path, self._columns, self._lines, self.n_rows = path, columns, lines, len(lines)
+
+    def cells(self, name: str) -> Sequence[str]:
+        return self._columns[name]
 
     def numbers(self, name: str) -> np.ndarray:
         return numbers_of(self._columns[name])

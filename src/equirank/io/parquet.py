@@ -19,6 +19,7 @@ __all__ = [
     "BatchChunk",
     "gather_parquet",
     "open_parquet",
+    "parquet_cells",
     "parquet_columns",
     "parquet_files",
     "read_batches",
@@ -109,6 +110,17 @@ def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of the columns."""
     parquet = require("pyarrow.parquet", "data")
     return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
+
+
+def parquet_cells(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return all columns as arrays of pyarrow."""
+    parquet = require("pyarrow.parquet", "data")
+    tables = []
+    for one in parquet_files(path):
+        with _damage(one):
+            tables.append(open_parquet(parquet, one, ()).read())
+    table = require("pyarrow", "data").concat_tables(tables, promote_options="default")
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
 def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -> Gatherer:

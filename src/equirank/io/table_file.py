@@ -3,18 +3,20 @@
 import os
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
-from .column_roles import Gatherer, Roles, assign
-from .delimited import csv_columns, gather_csv, read_csv
+from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
+from .delimited import csv_cells, csv_columns, gather_csv, read_csv
+from .files import open_bytes
 from .letor import read_letor
-from .parquet import gather_parquet, parquet_columns, read_parquet
+from .parquet import gather_parquet, parquet_cells, parquet_columns, read_parquet
 
-__all__ = ["FORMATS", "TableFile", "format_of", "read_file"]
+__all__ = ["FORMATS", "TableFile", "format_of", "letor_cells", "read_file"]
 
 
 #: The endings of each format; ``.gz`` may follow.
@@ -82,17 +84,44 @@ def _read_letor(
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
-        return data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
+        values = data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
+        if option != "sensitive":
+            missing = np.isnan(values)
+            bad = int(missing.argmax()) if missing.any() else out_of_range(option, values)
+            if bad is not None:
+                where = f"{path}, line {_line_of(path, bad)}"
+                raise DataError(f"{where}: {option} ({number!r}) {expected(option, values[bad])}")
+        return values
 
-    return as_ranking_data(
-        y=data.to_original(data.y) if data.y is not None else None,
-        qid=data.to_original(data.qids[data.query_of_rows()]),
-        sensitive_features={name: feature("sensitive", name) for name in sensitive} or None,
-        cost=feature("cost", columns["cost"]),
-        score=feature("score", columns["score"]),
-        position=feature("position", columns["position"]),
-        max_groups=max_groups,
-    )
+    given = {role: feature(role, columns[role]) for role in ("cost", "score", "position")}
+    given["sensitive_features"] = {name: feature("sensitive", name) for name in sensitive} or None
+    try:
+        return as_ranking_data(
+            y=data.to_original(data.y) if data.y is not None else None,
+            qid=data.to_original(data.qids[data.query_of_rows()]),
+            max_groups=max_groups,
+            **given,
+        )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _line_of(path: str, row: int) -> int:
+    """Return the line of a row of a LETOR file, which may have lines without a row."""
+    with open_bytes(path) as stream:
+        rows = (at for at, line in enumerate(stream, start=1) if line.partition(b"#")[0].strip())
+        return next(islice(rows, row, None))
+
+
+def letor_cells(path: str) -> dict[str, np.ndarray]:
+    """Return relevance, query, id (if each line has a comment) and features of a LETOR file."""
+    try:
+        data = read_letor(path, ids_from_comments=True)
+    except DataError:
+        data = read_letor(path)
+    columns = {"relevance": data.y, "qid": data.qids[data.query_of_rows()], "id": data.ids}
+    columns |= {str(number + 1): data.X[:, number] for number in range(data.n_features)}
+    return {name: data.to_original(cells) for name, cells in columns.items() if cells is not None}
 
 
 class TableFile:
@@ -167,6 +196,17 @@ class TableFile:
         )
         return rows.finish(text=self._text, quiet=True), rows.left_out
 
+    def cells(self, *, text: bool) -> dict[str, Any]:
+        """Return all columns as arrays of NumPy or pyarrow, in the order of the file.
+
+        Cells of CSV and TSV are text as in the file. Without ``text``, columns of numbers become
+        numbers, and missing cells None.
+        """
+        if self.kind == "parquet":
+            return parquet_cells(self.path)
+        columns = csv_cells(self.path, self._delimiter)
+        return {name: _array(cells if text else _values(cells)) for name, cells in columns.items()}
+
     def labels(self, names: list[str]) -> dict[str, np.ndarray]:
         """Return columns of labels in the order of the file; None if missing."""
         if not names:
@@ -186,3 +226,16 @@ class TableFile:
         if self.kind == "parquet":
             return gather_parquet(self.path, roles, **options)
         return gather_csv(self.path, roles, self._delimiter, **options)
+
+
+def _values(cells: list[str]) -> list[Any]:
+    """Return numbers if all cells are written as such, else text; None if missing."""
+    present = [cell for cell in cells if cell not in MISSING]
+    values = iter(typed(present, decimals=True))
+    return [None if cell in MISSING else next(values) for cell in cells]
+
+
+def _array(cells: list[Any]) -> np.ndarray:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

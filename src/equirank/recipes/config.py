@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..core.metric import Metric
     from .data_columns import DataColumns
 
-__all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "read_config"]
+__all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "data_path", "read_config"]
 
 
 DATA: tuple[str, ...] = (
@@ -164,10 +164,14 @@ def read_config(path: str) -> Config:
     return Config(path, text, data, split, models, _metrics(table))
 
 
+def data_path(config: str, name: str) -> str:
+    """Return the path of the data that a configuration names, relative to its own folder."""
+    return os.path.normpath(os.path.join(os.path.dirname(config), os.path.expanduser(name)))
+
+
 def _data(values: dict[str, Any], location: Location) -> DataTable:
     table = ConfigTable(values, location, DATA)
-    name = table.need("path", str)
-    path = os.path.normpath(os.path.join(os.path.dirname(location.file), os.path.expanduser(name)))
+    path = data_path(location.file, table.need("path", str))
     if not os.path.exists(path):
         location.key("path").fail(f"file {path} not found")
     features = table.names("features")

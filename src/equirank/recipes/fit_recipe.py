@@ -55,10 +55,7 @@ def train_model(
     except ConfigError:
         raise
     except (DataError, InfeasibleError) as error:
-        keys = {"sensitive_features": "sensitive", "cost": "cost"}
-        hint = [f"; [data] {key} names it" for word, key in keys.items() if f"{word} must be" in
-                str(error)]  # fmt: skip
-        raise ConfigError(f"{entry.location}: {error}{hint[0] if hint else ''}") from None
+        raise ConfigError(f"{entry.location}: {error}") from None
     return _measured(config, model, ranking, fitted_on, how, n_boot)
 
 

@@ -100,7 +100,7 @@ def read_new_file(
             raise ConfigError(f"{path}: --keep must not name {name!r}, which is written anew")
     used = {*columns.named, *wanted}
     rest = [name for name in file.columns if name not in used]
-    notes = _ignored(path, rest)
+    notes = _ignored(rest)
     data = columns.encode(_known_groups(path, data, columns), labels, path)
     return NewFile(data, file.labels(wanted), notes)
 
@@ -181,11 +181,11 @@ def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "Rank
     return replace(data, sensitive=people)
 
 
-def _ignored(path: str, rest: list[str]) -> list[str]:
+def _ignored(rest: list[str]) -> list[str]:
     if not rest:
         return []
     words = ", ".join(rest[:NAMED]) + (f" and {len(rest) - NAMED} more" * (len(rest) > NAMED))
-    return [f"{path}: ignored columns, unknown to the model: {words}"]
+    return [f"ignored columns, unknown to the model: {words}"]
 
 
 def sees_groups(model: Any) -> bool:
