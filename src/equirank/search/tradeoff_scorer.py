@@ -52,7 +52,7 @@ class TradeoffScorer:
     >>> data = make_ranking(n_queries=20, n_items=20, feature_bias=1.0, random_state=0)
     >>> qid, group = data.query_of_rows(), data.attribute("group").codes
     >>> ranker = DirectRanker("adversarial", n_epochs=2, random_state=0)
-    >>> grid = {"gamma": [0.0, 1.0]}
+    >>> grid = {"gamma": [0.1, 1.0]}
     >>> with config_context(enable_metadata_routing=True):
     ...     search = GridSearchCV(ranker, grid, scoring=TradeoffScorer(), cv=QueryKFold(2))
     ...     _ = search.fit(data.X, data.y, qid=qid, sensitive_features=group)
