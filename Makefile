@@ -5,12 +5,13 @@ VENV ?= .venv
 JOBS ?= 2
 EXTRA ?= test
 DEMO ?= build/demo
+SECONDS ?= 60
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs generate check bench clean
+.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs generate fuzz check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -95,6 +96,10 @@ generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric fu
 	@echo ">> writing the signatures of the metric functions and the table of re-rankers"
 	@$(BIN)/python docs/_ext/metric_stubs.py
 	@$(BIN)/python docs/_ext/reranker_chooser.py
+
+fuzz: $(VENV)/.stamp-test  ## attack readers, models, re-rankers and metrics for SECONDS=60
+	@echo ">> attacking for $(SECONDS) seconds; a fault is written to tests/fuzz_cases"
+	@$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) --summary build/fuzz.json $(ARGS)
 
 check: lint types contract test docs  ## style, types, imports, tests, documentation: what a change must pass
 

@@ -41,7 +41,7 @@ def one_list(n_rows=10_000, n_features=5):
 def ours_per_iteration(X, y, protected, n_epochs=300, **params):
     def run(epochs):
         model = DELTR(1.0, protected="True", n_epochs=epochs, random_state=0, **params)
-        return lambda: model.fit(X, y, sensitive_features=protected.astype(str))
+        return lambda: model.fit(X, y, qid=0, sensitive_features=protected.astype(str))
 
     return (best(run(n_epochs)) - best(run(0))) / n_epochs
 

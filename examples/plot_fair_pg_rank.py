@@ -32,7 +32,8 @@ def value(model, name):
 
 rows = []
 for lam in (0.0, 0.5, 1.0, 2.0, 5.0, 20.0):
-    model = FairPGRank(disparity="group", lam=lam, learning_rate=0.03, random_state=0).fit(data)
+    term = {"disparity": "group", "lam": lam} if lam else {}
+    model = FairPGRank(**term, learning_rate=0.03, random_state=0).fit(data)
     rows.append((lam, value(model, "NDCG"), value(model, "GroupDisparity")))
     print(f"lam {lam:5.1f}   NDCG {rows[-1][1]:.4f}   group disparity {rows[-1][2]:.4f}")
 

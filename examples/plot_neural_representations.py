@@ -35,8 +35,9 @@ train, test = query_train_test_split(people, test_size=0.5, by=by, random_state=
 # Four rankers with the same network and the same seed.
 
 MECHANISMS = {"none": None, "FF": "flipped", "ADV": "adversarial", "ADV + FF": "both"}
+NETWORK = {"layers": (32, 2), "n_epochs": 20, "random_state": 0}
 models = {
-    name: DirectRanker(fairness, gamma=1.0, layers=(32, 2), n_epochs=20, random_state=0).fit(train)
+    name: DirectRanker(fairness, **NETWORK, **({"gamma": 1.0} if fairness else {})).fit(train)
     for name, fairness in MECHANISMS.items()
 }
 

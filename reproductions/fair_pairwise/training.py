@@ -68,10 +68,14 @@ def made(name, point, train, n_epochs, target, seed, checkpoint):
     common["noise"] = bool(noise)
     if name == "deltr":  # squared differences of exposure decrease with n^2
         return DELTR(point.gamma * train.n_rows**2, **common)
-    common |= {"adversary_layers": (point.width, point.width), "batch_size": BATCH}
+    common["batch_size"] = BATCH
+    if name == "plain":
+        return DirectRanker(**common)
+    if name != "flipped":  # whose adversary is linear
+        common["adversary_layers"] = (point.width, point.width)
     if name == "debias_classifier":
         return DebiasClassifier(point.gamma, target, **common)
-    return DirectRanker(None if name == "plain" else name, point.gamma, **common)
+    return DirectRanker(name, point.gamma, **common)
 
 
 def chosen(name, train, valid, protected, target, seed, quick):

@@ -28,6 +28,7 @@ from .core.errors import EquirankWarning as EquirankWarning
 from .core.errors import FormatError as FormatError
 from .core.errors import InfeasibleError as InfeasibleError
 from .core.errors import MissingExtraError as MissingExtraError
+from .core.errors import OneListWarning as OneListWarning
 from .core.evaluate import evaluate as evaluate
 from .core.evaluation import Evaluation as Evaluation
 from .core.metric import GroupMetric as GroupMetric

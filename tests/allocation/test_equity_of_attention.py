@@ -1,19 +1,26 @@
 """EquityOfAttention: attention catches up with relevance, quality is kept, nothing is lost."""
 
+import json
+import os
+import shutil
+import subprocess
+import sys
 from itertools import permutations
 
 import numpy as np
 import pytest
 
 import equirank
-from equirank import DataError, as_ranking_data
+from equirank import DataError, FormatError, as_ranking_data, metrics
 from equirank.allocation import EquityOfAttention
+from equirank.rerankers import DetGreedy
 
 
 def ndcg(values, order, k):
-    gain = np.exp2(values / values.max()) - 1
-    discount = 1 / np.log2(np.arange(2, k + 2))
-    return (gain[order[:k]] @ discount) / (np.sort(gain)[::-1][:k] @ discount)
+    """The library's own NDCG of an order."""
+    score = np.empty(len(values))
+    score[order] = -np.arange(len(values))
+    return metrics.ndcg(values, score, k=k)
 
 
 def stream(seed, lists, items):
@@ -74,6 +81,146 @@ def test_the_account_can_be_saved_and_resumed(tmp_path):
     assert got == orders
     assert second.n_rankings_ == 10
     assert second.reset().unfairness_ == 0.0
+
+
+@pytest.mark.parametrize("method", ["assignment", "milp"])
+@pytest.mark.parametrize("gain", ["exp2", "scaled"])
+def test_the_promise_holds_by_the_library_s_own_ndcg(method, gain):
+    rng = np.random.default_rng(2)
+    lists = [rng.integers(0, 5, 12).astype(float) for _ in range(40)]
+    lists += [rng.random(12) * 10.0**e for e in range(-6, 3)]
+    lists = lists if method == "assignment" else lists[::5]
+    below = 0
+    for theta in (0.9, 1.0):
+        equity = EquityOfAttention(theta, 5, method=method, gain=gain)
+        for values in lists:
+            order = np.array(equity.rank_next(values))
+            promised = values if gain == "exp2" else values / max(values.max(), 1e-300)
+            if values.any():
+                assert ndcg(promised, order, 5) >= theta - 1e-9
+                below += ndcg(values, order, 5) < theta - 1e-9
+    assert (below > 0) == (gain == "scaled")  # which promises less for grades
+
+
+def test_relevance_beyond_the_range_of_exponents():
+    values = np.array([3000.0, 2999.0, 2990.0, 0.0])
+    equity = EquityOfAttention(0.9, 2)
+    for _ in range(5):
+        assert equity.rank_next(values)[0] == 0  # half the gain would be too little
+    free = EquityOfAttention(0.0, 1)
+    assert {free.rank_next(values)[0] for _ in range(3)} == {0, 1, 2}
+
+
+def test_a_store_is_continued_and_never_overwritten(tmp_path):
+    store, lists = str(tmp_path / "state"), stream(1, 10, 6)
+    whole = EquityOfAttention(0.7, 2)
+    orders = [whole.rank_next(values) for values in lists]
+    got = []
+    for values in lists:  # a new process each time
+        got += [EquityOfAttention(0.7, 2, store=store).rank_next(values)]
+    assert got == orders
+    again = EquityOfAttention(0.7, 2, store=store)
+    assert again.unfairness_ == whole.unfairness_
+    assert again.n_rankings_ == 10
+
+
+def test_another_account_is_refused(tmp_path):
+    store, values = str(tmp_path / "state"), [0.5, 0.4, 0.3]
+    first = EquityOfAttention(0.7, 2, store=store)
+    first.rank_next(values)
+    second = EquityOfAttention(0.7, 2, store=store)
+    second.rank_next(values)
+    with pytest.raises(DataError, match=r"another one, of 2 rankings; this one has 1"):
+        first.rank_next(values)  # would lose the ranking of the second
+    assert first.n_rankings_ == 1
+    other = EquityOfAttention(0.7, 2)
+    other.rank_next(values)
+    with pytest.raises(DataError, match="another one, of 2 rankings"):
+        other.set_params(store=store).rank_next(values)
+    shutil.copytree(store, tmp_path / "backup")
+    second.rank_next(values)
+    with pytest.raises(DataError, match="another one, of 3 rankings"):
+        equirank.load(tmp_path / "backup").rank_next(values)
+    assert second.rank_next(values)
+    assert equirank.load(store).n_rankings_ == 4
+    DetGreedy().save(tmp_path / "model")
+    with pytest.raises(DataError, match="contains DetGreedy"):
+        EquityOfAttention(store=str(tmp_path / "model")).rank_next(values)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(FormatError, match="is not a saved model"):
+        EquityOfAttention(store=str(tmp_path / "folder")).rank_next(values)
+
+
+def test_a_reset_account_is_reset_in_the_store(tmp_path):
+    store = str(tmp_path / "state")
+    EquityOfAttention(0.7, 2, store=store).rank_next([0.5, 0.4])
+    equity = EquityOfAttention(0.7, 2, store=store).reset()
+    assert equirank.load(store).n_rankings_ == 0
+    equity.rank_next([0.5, 0.4])
+    assert equirank.load(store).n_rankings_ == 1
+
+
+def test_a_ranking_that_could_not_be_stored_is_not_counted(tmp_path, monkeypatch):
+    equity = EquityOfAttention(0.7, 1, store=str(tmp_path / "state"))
+    first = equity.rank_next([1.0, 1.0], ids=["a", "b"])
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda file: (_ for _ in ()).throw(OSError("disk full")))
+        with pytest.raises(OSError, match="disk full"):
+            equity.rank_next([1.0, 1.0, 1.0], ids=["a", "b", "c"])
+    assert equity.n_rankings_ == 1
+    assert equirank.load(tmp_path / "state").n_rankings_ == 1
+    assert equity.rank_next([1.0, 1.0], ids=["a", "b"]) == first[::-1]
+    assert equirank.load(tmp_path / "state").n_rankings_ == 2
+
+
+def test_an_account_of_format_1_keeps_its_gain(tmp_path):
+    """The parameter did not exist; what was stored goes on as it was."""
+    EquityOfAttention(0.7, 2, gain="scaled").save(tmp_path / "state")
+    path = tmp_path / "state" / "model.json"
+    document = json.loads(path.read_text()) | {"format_version": 1}
+    del document["digest"], document["files"], document["params"]["gain"]
+    path.write_text(json.dumps(document))
+    assert equirank.load(tmp_path / "state").gain == "scaled"
+
+
+# Children rank lists and write each answer to a pipe until they are killed, at growing delays. The
+# next one must find every ranking that was answered in the account; one more may be stored.
+ANSWERS = """
+import os, signal, sys, time
+from equirank import load
+from equirank.allocation import EquityOfAttention
+
+os.fsync = lambda file: None  # a kill loses nothing that was written
+answered, rounds = 0, 25
+EquityOfAttention(0.5, 1).rank_next([1.0, 1.0, 1.0])
+for turn in range(rounds):
+    out, into = os.pipe()
+    child = os.fork()
+    if child == 0:
+        equity = EquityOfAttention(0.5, 1, store=sys.argv[1])
+        assert equity.unfairness_ >= 0.0 and equity.n_rankings_ in (answered, answered + 1)
+        while True:
+            os.write(into, b"%d " % equity.n_rankings_)
+            equity.rank_next([1.0, 1.0, 1.0])
+    os.close(into)
+    with open(out, "rb") as pipe:
+        first = pipe.read(1)
+        time.sleep(0.002 * turn)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        answered = int((first + pipe.read()).split()[-1])
+assert load(sys.argv[1]).n_rankings_ in (answered, answered + 1)
+print(answered)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kills_never_lose_a_ranking_that_was_answered(tmp_path):
+    command = [sys.executable, "-c", ANSWERS, str(tmp_path / "state")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 5
 
 
 def test_new_items_open_an_account():

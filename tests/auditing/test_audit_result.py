@@ -77,6 +77,13 @@ def test_numbers_json_does_not_know():
         ('{"schema_version": 1, "tables": {"a": 3}}', "but parts are missing"),
         ("{}", "must be JSON written by an audit"),
         ("{nonsense", "must be JSON written by an audit"),
+        ('{"a":' * 100_000, "must be JSON written by an audit"),
+        ('{"schema_version": ' + "9" * 5000 + "}", "must be JSON written by an audit"),
+        (
+            '{"schema_version": 1, "tables": {"a": {"b": {"type": "integer", "values": [1%s]}}}}'
+            % ("0" * 40),
+            "but parts are missing",
+        ),
     ],
 )
 def test_other_json_is_refused(text, said, tmp_path):
@@ -90,9 +97,10 @@ def test_other_json_is_refused(text, said, tmp_path):
 
 def test_a_list_is_no_audit(tmp_path):
     path = tmp_path / "list.json"
-    path.write_text("[1, 2]")
-    with pytest.raises(FormatError, match="must be JSON written by an audit"):
-        AuditResult.from_json(path)
+    for text in (b"[1, 2]", b"\xff\xfe"):
+        path.write_bytes(text)
+        with pytest.raises(FormatError, match="must be JSON written by an audit"):
+            AuditResult.from_json(path)
 
 
 def test_the_page_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

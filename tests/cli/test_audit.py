@@ -202,8 +202,8 @@ def test_against(people, tmp_path):
         ([*SEX, "--level", "2"], "level"),
         ([*SEX, "--metrics", "NDGC"], "did you mean 'NDCG'"),
         ([*SEX, "--against", "nowhere.csv"], "nowhere.csv: file not found"),
-        ([*SEX, "--out", "nowhere/report.html"], "cannot be written: there is no folder"),
-        ([*SEX, "--out", "."], "cannot be written: it is a folder"),
+        ([*SEX, "--out", "nowhere/report.html"], "--out must be in an existing folder"),
+        ([*SEX, "--out", "."], "--out must be a file, got the folder"),
     ],
 )
 def test_bad_input(people, words, said):
@@ -211,7 +211,7 @@ def test_bad_input(people, words, said):
 
 
 def test_the_data_is_never_written_over(people):
-    assert "it is an input file" in fails(people, *SEX, "--out", people)
+    assert "--out must not be an input" in fails(people, *SEX, "--out", people)
     assert people.read_text() == TEXT
     assert "file not found" in fails(people.with_name("none.csv"), *SEX)
 
@@ -263,3 +263,12 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
     assert running.returncode == 130, said
     assert b"Traceback" not in said
     assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]
+
+
+def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))
+    words = [path, "--sensitive", "name", "--n-boot", 0]
+    assert "got 21 different values in 21 rows" in fails(*words)
+    assert "--max-groups 21" in fails(*words, "--max-groups", 20)
+    assert run(*words, "--max-groups", 21).exit_code == 0

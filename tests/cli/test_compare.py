@@ -1,6 +1,8 @@
 """``equirank compare``: a configuration in, tables, a report and finished cells out."""
 
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -155,3 +157,41 @@ def test_without_metrics_some_are_chosen(folder):
     assert done.exit_code == 0, done.output
     assert "NDCG@10" in done.stdout
     assert "RND" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupted_comparison_continues(folder, monkeypatch):
+    from equirank.comparison import cell
+
+    ran, run_cell = [], cell.run_cell
+
+    def counted(*given):
+        ran.append(given)
+        if len(ran) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return run_cell(*given)
+
+    monkeypatch.setattr("equirank.comparison.compare.run_cell", counted)
+    store = folder / "store"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        done = run(folder / "c.toml", "--store", store, "--json", folder / "1.json")
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert done.exit_code == 130
+    assert done.stderr == "equirank: interrupted\n"
+    assert len(list(store.iterdir())) == len(list(store.glob("*.json"))) == 2
+    assert sorted(path.name for path in folder.iterdir()) == ["c.toml", "people.csv", "store"]
+    ran.clear()
+    ran += [None] * 10  # no second interrupt
+    assert run(folder / "c.toml", "--store", store, "--json", folder / "1.json").exit_code == 0
+    assert len(ran) - 10 == 8 - 2
+    assert run(folder / "c.toml", "--json", folder / "2.json").exit_code == 0
+    assert without_seconds(folder / "1.json") == without_seconds(folder / "2.json")
+
+
+def without_seconds(path):
+    found = json.loads(path.read_text())
+    for row in found["summary"]:
+        row.pop("fit_seconds")
+    return found

@@ -118,7 +118,7 @@ def test_default_metrics_are_those_the_file_has_all_for(people, tmp_path):
     bare = tmp_path / "bare.csv"
     bare.write_text("query,sex,score\nq,f,2\nq,m,1\n")
     assert names(bare, "--sensitive", "sex") == ["ExposureGap", "RND"]
-    assert "relevance or sensitive must be given" in fails(bare)
+    assert "--relevance or --sensitive must be given" in fails(bare)
 
 
 def test_skipped_queries_are_told(people):
@@ -215,7 +215,7 @@ def test_letor_names_features_by_number(tmp_path, ending):
         (["--score", "0"], "got '0'"),
         (["--score", "bm25"], "got 'bm25'"),
         (["--score", "1", "--query", "qid"], "--query must be omitted for LETOR"),
-        ([], "score or position must be given"),
+        ([], "--score or --position must be given"),
     ],
 )
 def test_letor_wrong_columns(tmp_path, words, said):
@@ -269,7 +269,7 @@ def test_wrong_files(tmp_path, people):
     noise.write_bytes(b"query,score\n\xff\xfe\x00,1\n")
     assert "line 2" in fails(noise)
     people.write_text(TEXT.replace("0.7", "high"))
-    assert "line 5: score ('score') must be a number, got 'high'" in fails(people)
+    assert "line 5: --score ('score') must be a number, got 'high'" in fails(people)
 
 
 def test_a_file_that_may_not_be_read(people, monkeypatch):
@@ -415,7 +415,17 @@ def test_piped_output_has_no_colours(people):
     assert done.stderr == ""
 
 
-def test_errors_are_what_the_library_says(people):
+def test_errors_are_what_the_library_says_of_options(people):
     with pytest.raises(DataError) as error:
         read_csv(people, query="vacancy")
-    assert fails(people, "--query", "vacancy") == str(error.value)
+    expected = str(error.value).replace(": query must", ": --query must")
+    assert fails(people, "--query", "vacancy") == expected
+
+
+def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))
+    words = [path, "--sensitive", "name", "--n-boot", 0]
+    assert "got 21 different values in 21 rows" in fails(*words)
+    assert "--max-groups 21" in fails(*words, "--max-groups", 20)
+    assert run(*words, "--max-groups", 21).exit_code == 0

@@ -59,10 +59,12 @@ def test_the_new_order_is_written_with_the_moves(people, tmp_path):
     assert (done.exit_code, done.stderr) == (0, "")
     rows = rows_of(out)
     assert [row["id"] for row in rows] == ["a", "c", "b", "d", "e", "f"]
-    assert [row["position"] for row in rows] == ["1", "2", "3", "4", "1", "2"]
-    assert [row["from"] for row in rows] == ["1", "3", "2", "4", "1", "2"]
-    assert list(rows[0]) == ["query", "row", "id", "sex", "relevance", "score", "from", "position"]
-    again = read_csv(out, sensitive="sex", position="position")
+    assert [row["new_position"] for row in rows] == ["1", "2", "3", "4", "1", "2"]
+    assert [row["old_position"] for row in rows] == ["1", "3", "2", "4", "1", "2"]
+    assert list(rows[0]) == [
+        "query", "id", "sex", "score", "relevance", "old_position", "new_position"
+    ]  # fmt: skip
+    again = read_csv(out, sensitive="sex", position="new_position")
     expected = DetGreedy()(read_csv(people, sensitive="sex").ranking())
     assert again.ranking().position.tolist() == [1, 2, 3, 4, 1, 2]
     assert expected.order("q1").tolist() == [0, 2, 1, 3]
@@ -75,7 +77,7 @@ def test_rows_behind_the_cutoff_are_written_last(people, tmp_path):
         == 0
     )
     lines = [line.split("\t") for line in out.read_text().splitlines()[1:]]
-    assert [(line[2], line[-1]) for line in lines] == [
+    assert [(line[1], line[-1]) for line in lines] == [
         ("a", "1"), ("c", "2"), ("b", "0"), ("d", "0"), ("e", "1"), ("f", "2")
     ]  # fmt: skip
 
@@ -83,7 +85,7 @@ def test_rows_behind_the_cutoff_are_written_last(people, tmp_path):
 def test_packed_output(people, tmp_path):
     out = tmp_path / "out.csv.gz"
     assert run(people, "--sensitive", "sex", "--out", out).exit_code == 0
-    assert gzip.decompress(out.read_bytes()).decode().startswith("query,row,id,sex")
+    assert gzip.decompress(out.read_bytes()).decode().startswith("query,id,sex,score")
 
 
 def test_the_command_of_the_manual(tmp_path):
@@ -96,9 +98,9 @@ def test_the_command_of_the_manual(tmp_path):
     assert "lists that keep the guarantee" in done.stdout
     data = read_csv(hiring_path(), query="vacancy", sensitive="sex", ids="applicant", features=())
     expected = FAStarIR(0.4, 0.1, "female")(data.ranking())
-    place = data.to_original(expected.position)
+    place = dict(zip(data.ids, expected.position, strict=True))
     for row in rows_of(out):
-        assert int(row["position"]) == place[int(row["row"])]
+        assert int(row["new_position"]) == place[row["applicant"]]
 
 
 def test_before_and_after_are_printed(people):
@@ -130,13 +132,13 @@ def test_json_holds_everything(people, tmp_path):
     assert (why["from"], why["to"]) == (3, 2)
     target = tmp_path / "found.json"
     assert run(people, "--sensitive", "sex", "--json", target).exit_code == 0
-    assert json.loads(target.read_text())["file"] == str(people)
+    assert json.loads(target.read_text())["file"] == "people.csv"
 
 
 def test_reasons_are_printed(people):
     done = run(people, "--method", "DetGreedy", "--sensitive", "sex", "--explain", "c")
     assert "c (f) moved up from position 3 to position 2." in done.stdout
-    assert "item must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
+    assert "--explain must be the id" in fails(people, "--sensitive", "sex", "--explain", "zz")
 
 
 @pytest.mark.slow
@@ -161,7 +163,7 @@ def test_values_of_options():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "DetGreedy needs sensitive_features"),
+        ([], "DetGreedy needs --sensitive"),
         (["--sensitive", "sexx"], "sexx"),
         (["--sensitive", "sex", "--p", "0.4"], "DetGreedy has no option 'p'"),
         (["--sensitive", "sex", "--proportions", "f=0.5,m=0.4"], "summing to 1"),
@@ -169,7 +171,7 @@ def test_values_of_options():
         (["--sensitive", "sex", "--proportions", "f=0.5,f=0.5"], "must name each group once"),
         (["--sensitive", "sex", "--proportions", "=0.5"], "GROUP=VALUE"),
         (["--sensitive", "sex", "--set", "k"], "--set must be NAME=VALUE"),
-        (["--sensitive", "sex", "--k", "3"], "choose a smaller k"),
+        (["--sensitive", "sex", "--k", "3"], "choose a smaller --k"),
         (["--sensitive", "sex", "--proportions", "f=0.9,m=0.1"], "cannot keep its guarantee"),
     ],
 )
@@ -192,7 +194,9 @@ def test_nothing_is_written_where_it_fails(people, tmp_path):
     assert "must end in .csv" in fails(people, "--out", tmp_path / "o.xlsx", "--sensitive", "sex")
     assert sorted(os.listdir(tmp_path)) == ["out.csv", "people.csv"]
     missing = tmp_path / "no" / "out.csv"
-    assert "cannot be written" in fails(people, "--out", missing, "--sensitive", "sex")
+    assert "--out must be in an existing folder" in fails(
+        people, "--out", missing, "--sensitive", "sex"
+    )
 
 
 def test_the_closest_list_comes_with_a_warning(people):
@@ -238,8 +242,8 @@ def test_positions_alone_will_do(tmp_path):
     path.write_text("rank,group\n1,m\n2,m\n3,f\n4,f\n")
     out = tmp_path / "out.csv"
     assert run(path, "--method", "DetGreedy", "--sensitive", "group", "--out", out).exit_code == 0
-    assert [row["row"] for row in rows_of(out)] == ["0", "2", "1", "3"]
-    assert np.all([row["position"] == str(at + 1) for at, row in enumerate(rows_of(out))])
+    assert [row["rank"] for row in rows_of(out)] == ["1", "3", "2", "4"]
+    assert np.all([row["new_position"] == str(at + 1) for at, row in enumerate(rows_of(out))])
 
 
 @pytest.mark.slow
@@ -255,3 +259,79 @@ def test_the_report_compares_before_and_after(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "re-ranked with FAStarIR" in text
     assert "people.csv" in text
+
+
+def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))
+    words = [path, "--method", "DetGreedy", "--sensitive", "name"]
+    assert "got 21 different values in 21 rows" in fails(*words)
+    assert "--max-groups 21" in fails(*words, "--max-groups", 20)
+    assert run(*words, "--max-groups", 21).exit_code == 0
+
+
+GREEDY = ["--method", "DetGreedy", "--sensitive", "sex", "--proportions", "f=0.5,m=0.5"]
+#: Cells that a converter would change, and a cell that a spreadsheet would run.
+ODD = """id,score,sex,zip,note,,when
+1,0.10,m,007,=1+1,x,NA
+2,9e-2,m,-5,"a, ""b""
+c",y,
+3,.05,f,+1,-n,z,null
+"""
+
+
+def test_the_output_keeps_every_cell_of_the_file(tmp_path):
+    path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
+    path.write_text("\ufeff" + ODD, encoding="utf-8")
+    assert run(path, *GREEDY, "--out", out, "--keep-formulas").exit_code == 0
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        head, *rows = csv.reader(file)
+    with open(out, newline="", encoding="utf-8") as file:
+        assert list(csv.reader(file)) == [
+            [*head, "old_position", "new_position"],
+            [*rows[0], "1", "1"],
+            [*rows[2], "3", "2"],
+            [*rows[1], "2", "3"],
+        ]
+
+
+def test_cells_that_a_spreadsheet_would_run_are_quoted(tmp_path):
+    path, out = tmp_path / "odd.csv", tmp_path / "out.csv"
+    path.write_text(ODD)
+    assert run(path, *GREEDY, "--out", out).exit_code == 0
+    notes = {row["id"]: (row["note"], row["zip"]) for row in rows_of(out)}
+    assert notes == {"1": ("'=1+1", "007"), "2": ('a, "b"\nc', "-5"), "3": ("'-n", "+1")}
+
+
+def test_other_formats_keep_every_column(people, tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "out.json"
+    assert run(people, *GREEDY, "--out", out).exit_code == 0
+    first = json.loads(out.read_text())[0]
+    expected = {"query": "q1", "id": "a", "sex": "m", "score": 4, "relevance": 1}
+    assert first == expected | {"old_position": 1, "new_position": 1}
+    path, out = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    columns = {"sex": pyarrow.array(["m", "m", "f"]), "score": pyarrow.array([3, 2, 1], "int8")}
+    columns["tags"] = pyarrow.array([["a"], [], None])
+    parquet.write_table(pyarrow.table(columns), path)
+    assert run(path, *GREEDY, "--out", out).exit_code == 0
+    found = parquet.read_table(out)
+    assert found.schema.types[:3] == [columns[name].type for name in columns]
+    assert found["tags"].to_pylist() == [["a"], None, []]
+    path = tmp_path / "in.letor"
+    path.write_text("1 qid:1 1:4 2:0 # a\n0 qid:1 1:3 2:0 # b\n2 qid:1 1:2 2:1 # c\n")
+    out = tmp_path / "letor.csv"
+    words = ["--method", "DetGreedy", "--score", "1", "--sensitive", "2", "--out", out]
+    assert run(path, *words).exit_code == 0
+    lines = out.read_text().splitlines()
+    assert lines[:2] == ["relevance,qid,id,1,2,old_position,new_position", "1.0,1,a,4.0,0.0,1,1"]
+
+
+@pytest.mark.parametrize("name", ["old_position", "new_position"])
+def test_a_column_of_the_output_must_be_new(tmp_path, name):
+    path, out = tmp_path / "people.csv", tmp_path / "out.csv"
+    path.write_text(f"score,sex,{name}\n2,f,1\n1,m,2\n")
+    said = fails(path, *GREEDY, "--out", out)
+    assert said == f"{path}: must have no column {name!r}, which --out adds; rename it first"
+    assert not out.exists()
+    assert run(path, *GREEDY).exit_code == 0  # nothing is written

@@ -150,6 +150,64 @@ def test_compare_measures_the_same(work):
     assert found == pytest.approx(expected, abs=0, rel=1e-12)
 
 
+#: Models that draw: pairs, validation lists, in parts and in a re-ranker.
+DRAWS = """
+[[models]]
+name = "sampled"
+class = "RankBoost"
+params = { n_estimators = 5, max_pairs = 20 }
+[[models]]
+name = "stopped"
+class = "RankBoost"
+params = { n_estimators = 20, validation = 0.4, early_stopping = 2 }
+[[models]]
+name = "part"
+class = "Reranked"
+[models.params.estimator]
+class = "RankBoost"
+params = { n_estimators = 20, validation = 0.4, early_stopping = 2 }
+[models.params.reranker]
+class = "EpsilonGreedy"
+params = { eps = 0.5 }
+"""
+
+
+@pytest.mark.parametrize("split", ["test = 0.25", "folds = 2", 'by = "item"\nfolds = 2'])
+def test_one_seed_rules_the_split_and_the_model_as_in_compare(work, split):
+    path = work / "draws.toml"
+    head = CONFIG[: CONFIG.index("[[models]]")].replace("test = 0.25", split)
+    head = head.replace("people.csv", "single.csv") if "item" in split else head
+    write(work / "single.csv", people(1, 40))
+    path.write_text(head.replace(', "ExposureGap"', "") + DRAWS)
+    config = read_config(str(path))
+    data, _ = config.read_data()
+    said = json.loads(done("compare", path, "--n-jobs", 1, "--json"))
+    for name in config.estimators:
+        trained, again = (
+            training.train_model(config, config.model(name), data, n_boot=0) for _ in range(2)
+        )
+        seeds = {k: v for k, v in trained.model.get_params().items() if k.endswith("random_state")}
+        assert seeds
+        assert set(seeds.values()) == {3}
+        np.testing.assert_array_equal(trained.model.predict(data), again.model.predict(data))
+        np.testing.assert_array_equal(trained.ranking.position, again.ranking.position)
+        (found,) = [row["value"] for row in said["summary"] if row["method"] == name]
+        assert trained.evaluation["NDCG@10"] == pytest.approx(found, abs=0, rel=1e-12)
+
+
+def test_a_seed_of_a_model_that_the_run_replaces_is_said(work):
+    path = work / "seeded.toml"
+    path.write_text(CONFIG.replace("n_estimators = 5", "n_estimators = 5, random_state = 3", 1))
+    read_config(str(path))  # the same seed
+    path.write_text(CONFIG.replace("n_estimators = 5", "n_estimators = 5, random_state = 4", 1))
+    with pytest.warns(equirank.EquirankWarning) as caught:
+        read_config(str(path))
+    assert [str(each.message) for each in caught] == [
+        f'{path}: [[models]] 1 ("boost") params.random_state: 4 has no effect: [split] seed is the '
+        "seed of the data and of every model"
+    ]
+
+
 def test_folds_measure_every_row_and_fit_on_all(work, tmp_path):
     path = work / "folds.toml"
     path.write_text(CONFIG.replace("test = 0.25", "folds = 4"))
@@ -217,8 +275,7 @@ def test_what_cannot_be_trained_is_said_with_its_place(work, tmp_path):
     groups = '{ class = "GroupPairCost", params = { matrix = [[1, 2], [1, 1]] } }'
     needy = blind.replace(', "ExposureGap"', "").replace("= 5 }", f"= 5, pair_cost = {groups} }}")
     assert trained(needy) == (
-        '[[models]] 1 ("boost"): sensitive_features must be given: RankBoost needs it to fit; '
-        "[data] sensitive names it"
+        '[[models]] 1 ("boost"): [data] sensitive must be given: RankBoost needs it to fit'
     )
     line = fails("train", work / "c.toml", "--out", tmp_path / "m", "--model", "bost")
     assert line == (
@@ -242,7 +299,7 @@ def test_a_folder_that_is_no_model_is_left_alone(work, tmp_path):
     line = fails("train", work / "c.toml", "--out", tmp_path)
     assert line.startswith("--out must be a new folder or that of a model, got")
     assert os.listdir(tmp_path) == ["mine.txt"]
-    assert "got a file: " in fails("train", work / "c.toml", "--out", tmp_path / "mine.txt")
+    assert "got the file" in fails("train", work / "c.toml", "--out", tmp_path / "mine.txt")
 
 
 @pytest.mark.slow
@@ -254,6 +311,65 @@ def test_an_earlier_model_is_replaced(work, tmp_path):
     done("train", work / "c.toml", "--out", tmp_path / "m", *words)
     assert (tmp_path / "m" / "model.json").read_text() != first
     assert os.listdir(tmp_path) == ["m"]
+
+
+# Trains over an earlier model in a child that kills itself at its n-th access to the folder of the
+# model, for n = 0, 1, ... until a child ends by itself.
+KILLED = """
+import contextlib, io, os, signal, sys
+import equirank
+from equirank.cli import train
+from equirank.cli.app import app
+
+os.fsync = lambda file: None
+train._page = lambda *parts: ("<p>card</p>", "")
+config, folder = sys.argv[1:]
+parent, kinds, at = os.path.dirname(folder), set(), 0
+
+def run(model, limit):
+    count = 0
+    def watch(event, args):
+        nonlocal count
+        if event.startswith(("os.", "open", "shutil.")) and parent in str(args):
+            count += 1
+            if count > limit:
+                os.kill(os.getpid(), signal.SIGKILL)
+    if limit is not None:
+        sys.addaudithook(watch)
+    words = ["train", config, "--out", folder, "--model", model, "--n-boot", "0", "--json", "-"]
+    with contextlib.redirect_stdout(io.StringIO()):
+        app(words, standalone_mode=False)
+
+def child(*given):
+    number = os.fork()
+    if number == 0:
+        run(*given)
+        os._exit(0)
+    return os.waitpid(number, 0)[1]
+
+run("balanced", None)  # children find everything imported
+run("boost", None)
+while True:
+    status = child("balanced", at)
+    kinds.add(type(equirank.load(folder)).__name__)
+    if not os.WIFSIGNALED(status):
+        break
+    at += 1
+assert status == 0, status
+assert os.listdir(parent) == ["model"], os.listdir(parent)
+assert kinds == {"RankBoost", "Reranked"}, kinds
+print(at)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_kill_at_any_moment_leaves_a_whole_model(work, tmp_path):
+    (tmp_path / "out").mkdir()
+    words = [str(work / "c.toml"), str(tmp_path / "out" / "model")]
+    ended = subprocess.run([sys.executable, "-c", KILLED, *words], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    assert int(ended.stdout) > 20
 
 
 def test_a_missing_number_is_named(work):
@@ -403,9 +519,9 @@ def test_formats_of_the_output(work, tmp_path):
     line = fails("predict", work / "boost", source, "--out", tmp_path / "s.xls")
     assert line.startswith("--out must end in .csv")
     line = fails("predict", work / "boost", source, "--out", source)
-    assert line.endswith("it is an input file")
+    assert line.startswith("--out must not be an input")
     line = fails("predict", work / "boost", source, "--out", tmp_path / "none" / "s.csv")
-    assert "there is no folder" in line
+    assert "must be in an existing folder" in line
 
 
 def test_the_top_of_each_list(work):

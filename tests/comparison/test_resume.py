@@ -113,7 +113,7 @@ def test_one_changed_feature_is_noticed(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("harm", ["empty", "cut", "text", "number", "missing", "list"])
+@pytest.mark.parametrize("harm", ["empty", "cut", "text", "number", "missing", "list", "deep"])
 def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
     first = slow_run(tmp_path, pause=0)
     path = sorted(finished(tmp_path))[3]
@@ -124,6 +124,7 @@ def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
     elif harm == "missing":
         del document["cell"]["values"]
     text = {"empty": "", "cut": whole[: len(whole) // 2], "text": "hello", "list": "[1]"}
+    text["deep"] = "[" * 100_000
     path.write_text(text.get(harm, json.dumps(document)))
     assert values(slow_run(tmp_path, pause=0)) == values(first)
     restored = json.loads(path.read_text())

@@ -1,6 +1,7 @@
 """The folder of the cache on each platform."""
 
 import sys
+import tempfile
 from pathlib import Path
 
 from equirank.core.environment import cache_folder
@@ -23,3 +24,13 @@ def test_cache_folder(monkeypatch):
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path("/people/x/.cache/equirank")
+
+
+def test_a_user_without_a_home(monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("EQUIRANK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert cache_folder().is_relative_to(tempfile.gettempdir())

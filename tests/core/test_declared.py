@@ -11,8 +11,8 @@ import pytest
 from sklearn.base import BaseEstimator, clone
 
 import equirank
-from equirank import DataError
-from equirank.core.declared import Declared, complete_docstring
+from equirank import DataError, EquirankWarning
+from equirank.core.declared import GIVEN, Declared, check_fairness_weight, complete_docstring
 from equirank.core.docstrings import parameters as documented
 from equirank.core.params import Integer, Number, Optional, check_params
 
@@ -165,6 +165,62 @@ def test_estimators_are_cloned_printed_and_pickled():
     assert model.set_params(rate=3).rate == 3
     with pytest.raises(ValueError, match="Invalid parameter 'rte'"):
         model.set_params(rte=3)
+
+
+class Conditional(Base):
+    """Some parameters need others."""
+
+    only_with: ClassVar = {"rate": ("n_rounds", (1, 2)), "widths": ("random_state", GIVEN)}
+    widths: Any = (3,)
+
+
+class Grandchild(Conditional):
+    """Inherits the conditions and adds one."""
+
+    only_with: ClassVar = {"more": ("widths", GIVEN)}
+    more: bool = False
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"rate": 0.25}, "rate of Grandchild has no effect: n_rounds must be 1, 2, got 10"),
+        ({"widths": (4,)}, "has no effect: random_state must be given, got None"),
+        ({"more": True, "widths": ()}, "has no effect: widths must be given, got ()"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_is_set_without_effect_warns(given, words):
+    with pytest.warns(EquirankWarning) as caught:
+        Grandchild(**given).check_declared()
+    assert any(words in str(each.message) for each in caught)
+    assert {each.filename for each in caught} != {inspect.getfile(Declared)}
+
+
+def test_a_parameter_with_effect_or_at_its_default_does_not_warn():
+    Grandchild().check_declared()
+    Grandchild(rate=0.25, n_rounds=2, widths=(4,), random_state=0, more=True).check_declared()
+    with pytest.raises(DataError, match="n_rounds of Grandchild must be an integer >= 1, got 0"):
+        Grandchild(n_rounds=0).check_declared()
+
+
+class Weighted(Base):
+    """A fairness term and its weight."""
+
+    term: Any = None
+    weight: float = 0.5
+
+
+def test_a_fairness_weight_needs_its_term_and_a_term_its_weight():
+    words = r"term of Weighted must be given with weight=2.0, which is its weight, got None"
+    with pytest.raises(DataError, match=words):
+        check_fairness_weight(Weighted(weight=2.0), "term", "weight")
+    for quiet in ({}, {"weight": 0.0}, {"term": "gap"}, {"term": "gap", "weight": 2.0}):
+        check_fairness_weight(Weighted(**quiet), "term", "weight")
+    idle = Weighted(term="gap", weight=0.0)
+    check_fairness_weight(idle, "term", "weight", searched=True)
+    words = "term of Weighted has no effect: its weight weight is 0"
+    with pytest.warns(EquirankWarning, match=words):
+        check_fairness_weight(idle, "term", "weight")
 
 
 def test_descriptions_are_inherited():

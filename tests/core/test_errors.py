@@ -17,6 +17,7 @@ from equirank.core.errors import logger
         ("FormatError", ValueError),
         ("MissingExtraError", ImportError),
         ("EquirankWarning", UserWarning),
+        ("OneListWarning", equirank.EquirankWarning),
     ],
 )
 def test_errors_are_public_and_of_the_kind_python_users_catch(name, base):

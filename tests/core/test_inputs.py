@@ -344,11 +344,134 @@ def test_a_number_with_more_than_20_values_asks_for_bins(values):
     assert len(twenty.attribute().categories) == 20
 
 
-def test_names_may_have_many_values():
+def test_names_may_have_many_values_if_asked():
     names = [f"n{j:03d}" for j in range(200)]
-    attribute = as_ranking_data(None, sensitive_features=names[::-1]).attribute()
+    data = as_ranking_data(None, sensitive_features=names[::-1], max_groups=200)
+    attribute = data.attribute()
     assert attribute.categories == tuple(names)
     assert attribute.codes.tolist() == list(range(199, -1, -1))
+
+
+@pytest.mark.parametrize(
+    ("groups", "repeats", "limit"),
+    [(100, 10, None), (101, 10, 100), (20, 1, None), (21, 9, 20), (21, 10, None)],
+)
+def test_a_column_of_names_is_not_one_of_groups(groups, repeats, limit):
+    names = {"who": [f"n{j}" for j in range(groups)] * repeats}
+    if limit is None:
+        assert len(as_ranking_data(sensitive_features=names, y=[0] * len(names["who"])))
+        return
+    words = f"'who'] must be a category, got {groups} different values in {groups * repeats} rows"
+    allowed = f"max_groups={groups} of", f"--max-groups {groups} on the command line"
+    refused(words, f"the limit is {limit}", *allowed, sensitive_features=names)
+    data = as_ranking_data(sensitive_features=names, max_groups=groups)
+    assert len(data.attribute().categories) == groups
+    refused(f"the limit is {groups - 1})", sensitive_features=names, max_groups=groups - 1)
+
+
+def test_numbers_may_be_groups_if_asked():
+    ages = {"age": list(range(30)) * 50}
+    refused("cut it into bins first, or max_groups=30", sensitive_features=ages)
+    assert len(as_ranking_data(sensitive_features=ages, max_groups=30).attribute().categories) == 30
+
+
+@pytest.mark.parametrize("most", [0, -1, 2.5, "9"])
+def test_the_most_groups_are_a_number(most):
+    refused("max_groups must be None or a", repr(most), sensitive_features=[1], max_groups=most)
+
+
+WHOLLY_MISSING = {
+    "list": [None] * 3,
+    "float": [NAN] * 3,
+    "object": np.array([NAN, None, NAN], dtype=object),
+    "date": np.array(["NaT"] * 3, dtype="M8[ns]"),
+    "pandas": pd.Series([pd.NA] * 3, dtype="string", name="sex"),
+    "polars": pl.Series("sex", [None] * 3),
+    "pyarrow": pa.array([None] * 3),
+}
+
+
+@pytest.mark.parametrize("kind", WHOLLY_MISSING)
+def test_a_wholly_missing_attribute_is_refused(kind):
+    people = {"sex": WHOLLY_MISSING[kind]}
+    words = "sensitive_features['sex'] must name a group in at least one row, and all are missing"
+    refused(words, sensitive_features=people, missing_sensitive="category")
+
+
+SEVERAL_VALUES = {
+    "lists": [[1, 2], [1], [2]],
+    "dicts": [{"a": 1}, {"a": 2}, {"a": 1}],
+    "sets": pd.Series([{1}, {2}, {1}]),
+    "records": np.array([(1, 2), (3, 4), (1, 2)], dtype=[("a", int), ("b", int)]),
+    "pandas": pd.Series([[1], [2], [1]], name="tags"),
+    "polars": pl.Series("tags", [[1, 2], [1], [2]]),
+    "pyarrow struct": pa.array([{"a": 1}, {"a": 2}, {"a": 1}]),
+    "pyarrow list": pa.chunked_array([[[1, 2], [1], [2]]]),
+}
+
+
+@pytest.mark.parametrize("kind", SEVERAL_VALUES)
+def test_a_label_is_one_value(kind):
+    tags = SEVERAL_VALUES[kind]
+    words = "sensitive_features['tags'] must hold one label per row"
+    refused(words, sensitive_features={"tags": tags})
+    refused("qid must hold one label per row", qid=tags)
+    refused("ids must hold one label per row", ids=tags)
+    if getattr(tags, "name", None):
+        refused(words, sensitive_features=tags)
+
+
+NULS = {
+    "list": ["a", "a\0", "b"],
+    "bytes": [b"a", b"a\0", b"b"],
+    "object": np.array(["a", "a\0", "b"], dtype=object),
+    "pandas": pd.Series(["a", "a\0", "b"]),
+    "polars": pl.Series(["a", "a\0", "b"]),
+}
+
+
+@pytest.mark.parametrize("kind", NULS)
+def test_labels_that_end_in_nul_do_not_merge(kind):
+    words = "must hold labels without a NUL character at the end", "in row 1"
+    refused("sensitive_features['s'] " + words[0], words[1], sensitive_features={"s": NULS[kind]})
+    refused("qid " + words[0], words[1], qid=NULS[kind])
+    refused("ids " + words[0], words[1], ids=NULS[kind])
+
+
+def test_labels_of_a_table_that_end_in_nul_do_not_merge():
+    refused("[:, 1] must hold labels", sensitive_features=[["x", "a"], ["x", "a\0"]])
+    assert as_ranking_data(qid=["a\0b", "a"]).qids.tolist() == ["a\0b", "a"]
+
+
+LARGE = 2**53
+MERGING = {
+    "list": [LARGE, 3, LARGE + 1],
+    "int64": np.array([LARGE, 3, LARGE + 1]),
+    "uint64": np.array([2**63, 3, 2**63 + 1], dtype=np.uint64),
+    "huge": [2**80, 3, 2**80 + 1],
+    "negative": [-LARGE, 3, -LARGE - 1],
+    "text": [str(LARGE), "3", str(LARGE + 1)],
+    "Decimal": [Decimal(LARGE), Decimal(3), Decimal(LARGE + 1)],
+    "pandas": pd.Series([LARGE, 3, LARGE + 1], dtype="Int64"),
+    "polars": pl.Series([LARGE, 3, LARGE + 1]),
+    "pyarrow": pa.array([LARGE, 3, LARGE + 1]),
+    "dates": np.array([10**18, 3, 10**18 + 1]).astype("M8[ns]"),
+}
+
+
+@pytest.mark.parametrize("kind", MERGING)
+def test_different_scores_do_not_become_ties(kind):
+    words = "score must differ as floats of 64 bits", "in row 0 and", "in row 2, which would become"
+    refused(*words, score=MERGING[kind])
+
+
+def test_large_scores_that_stay_different_are_taken():
+    score = as_ranking_data(score=[LARGE, LARGE + 2, LARGE, str(10**17), "1e17"]).score
+    assert score.tolist() == [LARGE, LARGE + 2, LARGE, 1e17, 1e17]
+
+
+def test_a_missing_date_is_not_a_score():
+    refused("score", "row 1", score=np.array(["2020-01-01", "NaT"], dtype="M8[D]"))
 
 
 MISSING = [

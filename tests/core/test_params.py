@@ -19,6 +19,7 @@ from equirank.core.params import (
 NAN, INF = float("nan"), float("inf")
 CASES = [
     (Integer(), [0, -5, np.int32(3)], [1.0, "1", None, True, np.bool_(True)], "an integer"),
+    (Integer(1), [1, 2**63 - 1], [2**63, 10**30, -(2**63) - 1], "an integer >= 1"),
     (Integer(2), [2, 3], [1, 2.0], "an integer >= 2"),
     (Integer(1, 3), [1, 3], [0, 4], "an integer from 1 to 3"),
     (Number(), [0, -1.5, np.float32(2)], [NAN, INF, "1", None, True, 1j], "a finite number"),

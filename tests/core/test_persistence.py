@@ -6,6 +6,10 @@ import os
 import pickle
 import shutil
 import stat
+import subprocess
+import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -55,8 +59,8 @@ class Filer(RidgeRanker):
     def _save_files(self, folder):
         (folder / "own.txt").write_text("own words")
 
-    def _load_files(self, folder):
-        self.own_ = (folder / "own.txt").read_text()
+    def _load_files(self, files):
+        self.own_ = files.read("own.txt").decode()
 
 
 @pytest.fixture
@@ -71,7 +75,16 @@ def read(folder, **options):
 
 def edit(folder, **changes):
     path = folder / "model.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    path.write_bytes(saving.seal(json.loads(path.read_text()) | changes))
+
+
+def as_version_1(folder):
+    """Turn a saved model into one of format 1, which had no digests."""
+    for path in folder.rglob("model.json"):
+        document = json.loads(path.read_text())
+        document |= {"format_version": 1}
+        del document["digest"], document["files"]
+        path.write_text(json.dumps(document))
 
 
 def refused(folder, *words, **options):
@@ -97,7 +110,7 @@ def test_a_round_trip_keeps_predictions_to_the_bit(folder):
 
 def test_what_the_file_says(folder):
     document = json.loads((folder / "model.json").read_text())
-    assert document["format_version"] == saving.FORMAT_VERSION == 1
+    assert document["format_version"] == saving.FORMAT_VERSION == 2
     assert document["equirank"] == equirank.__version__
     assert document["class"] == "RidgeRanker"
     assert document["params"] == {"penalty": 1.0}
@@ -204,6 +217,7 @@ class Bomb:
 
 def test_a_planted_pickle_is_refused(folder, tmp_path):
     bomb = Bomb(str(tmp_path / "crater"))
+    as_version_1(folder)
     np.savez(folder / "arrays.npz", coef_=np.array([bomb], dtype=object))
     refused(folder, "damaged")
     (folder / "arrays.npz").write_bytes(pickle.dumps(bomb))
@@ -218,7 +232,7 @@ def test_a_planted_pickle_is_refused(folder, tmp_path):
 
 def test_a_newer_format_is_refused_in_a_clear_sentence(folder):
     edit(folder, format_version=saving.FORMAT_VERSION + 1, equirank="99.0")
-    refused(folder, "newer", "99.0", "format 2", "up to 1", "upgrade")
+    refused(folder, "newer", "99.0", "format 3", "up to 2", "upgrade")
 
 
 def test_a_missing_folder_is_no_model(tmp_path):
@@ -267,8 +281,8 @@ def test_damaged_contents(folder, changes):
 def test_missing_entries(folder):
     path = folder / "model.json"
     whole = json.loads(path.read_text())
-    for key in ("class", "params", "attributes", "format_version"):
-        path.write_text(json.dumps({k: v for k, v in whole.items() if k != key}))
+    for key in ("class", "params", "attributes", "format_version", "files"):
+        path.write_bytes(saving.seal({k: v for k, v in whole.items() if k != key}))
         refused(folder, "model")
 
 
@@ -290,8 +304,8 @@ def test_a_public_class_that_is_no_model_is_refused(folder, name):
     refused(folder, name)
 
 
-@pytest.mark.slow
 def test_arrays_cut_short(folder):
+    as_version_1(folder)
     path = folder / "arrays.npz"
     whole = path.read_bytes()
     for length in (len(whole) // 2, 10, 0):
@@ -305,6 +319,170 @@ def test_arrays_cut_short(folder):
 def test_arrays_that_are_gone(folder):
     (folder / "arrays.npz").unlink()
     refused(folder, "arrays")
+
+
+# every byte counts
+
+
+def test_every_changed_byte_and_every_cut_is_found(folder):
+    for path in sorted(folder.iterdir()):
+        whole = path.read_bytes()
+        for at in range(len(whole)):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            refused(folder, path.name)
+        for length in range(0, len(whole), 7):
+            path.write_bytes(whole[:length])
+            refused(folder, path.name)
+        path.write_bytes(whole + b" ")
+        refused(folder, path.name)
+        path.write_bytes(whole)
+    assert read(folder).penalty == 1.0
+
+
+def test_files_of_parts_are_checked_too(tmp_path):
+    from equirank.rankers import FairReduction, RankBoost
+    from equirank.rerankers import DetGreedy, Reranked
+
+    y = (X[:, 0] > 0).astype(float)
+    inner = FairReduction(RankBoost(3, alpha="continuous"), max_iter=2)
+    Reranked(inner, DetGreedy()).fit(X, y, sensitive_features=list("ab" * 6)).save(tmp_path / "m")
+    paths = sorted(path for path in (tmp_path / "m").rglob("*") if path.is_file())
+    assert len(paths) == 5
+    for path in paths:
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-5] + b"x" + whole[-4:])
+        refused(tmp_path / "m", path.name)
+        path.unlink()
+        refused(tmp_path / "m", path.name)
+        path.write_bytes(whole)
+    load(tmp_path / "m")
+    # a part that is a valid model, but not the one that was saved
+    RidgeRanker().fit(X, y).save(tmp_path / "m" / "models" / "estimator_")
+    refused(tmp_path / "m", "model.json")
+
+
+DEEP = '{"a":' * 100_000 + "1" + "}" * 100_000
+
+
+@pytest.mark.parametrize("place", ["params", "attributes", "extra"])
+def test_json_that_is_nested_too_deeply(folder, place):
+    as_version_1(folder)
+    text = (folder / "model.json").read_text()
+    for deep in (DEEP, "[" * 900 + "]" * 900):
+        (folder / "model.json").write_text(
+            text[:-1] + f', "{place}": {{"x_": {{"value": {deep}}}}}}}'
+        )
+        if place == "extra" and deep is not DEEP:
+            continue  # never walked
+        refused(folder, "model.json" if deep is DEEP else "model")
+
+
+def test_json_that_is_too_large(folder, monkeypatch):
+    monkeypatch.setattr(saving, "MAX_JSON", 500)
+    refused(folder, "model.json", "at most 500 bytes")
+    with pytest.raises(DataError, match="at most 500 bytes to be saved"):
+        RidgeRanker().fit(X, Y).save(folder)
+
+
+def test_a_number_of_too_many_digits(folder):
+    (folder / "model.json").write_text('{"format_version": 1, "params": ' + "9" * 5000 + "}")
+    refused(folder, "model.json", "damaged")
+
+
+def test_arrays_that_unpack_to_more_than_they_are(folder):
+    as_version_1(folder)
+    np.savez_compressed(folder / "arrays.npz", coef_=np.zeros(10**6), mean_=np.zeros(3))
+    refused(folder, "arrays.npz", "must not be compressed")
+
+
+def test_what_is_not_a_file_is_not_opened(folder):
+    (folder / "arrays.npz").unlink()
+    os.mkfifo(folder / "arrays.npz")
+    refused(folder, "arrays.npz", "not a file")
+
+
+@pytest.mark.parametrize("name", ["predict", "__class__", "_hidden_", "a b_", "../x_"])
+def test_only_learned_attributes_are_set(folder, name):
+    edit(folder, attributes={name: {"value": 1}})
+    refused(folder, "not the name of a learned attribute")
+    edit(folder, attributes={}, arrays=[name])
+    refused(folder, "not the name of a learned attribute")
+
+
+# a folder that changes
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize("when", ["model.json", "arrays.npz"])
+def test_a_folder_that_is_replaced_while_it_is_read(folder, monkeypatch, version, when):
+    """Whichever file was read last before the replacement, the result is one of the two models."""
+    if version == 1:
+        as_version_1(folder)
+    first, second = RidgeRanker().fit(X, Y, qid=QID), RidgeRanker(penalty=50.0).fit(X, -Y + 2)
+    real, left = saving.SavedFiles.read, [3]
+
+    def read_and_replace(self, name, limit=None):
+        raw = real(self, name, limit)
+        if name == when and left[0]:
+            left[0] -= 1
+            second.save(folder)
+        return raw
+
+    monkeypatch.setattr(saving.SavedFiles, "read", read_and_replace)
+    got = read(folder)
+    assert got.penalty in (1.0, 50.0)
+    expected = first if got.penalty == 1.0 else second
+    assert np.array_equal(got.predict(X), expected.predict(X))
+
+
+def test_a_folder_that_is_replaced_all_the_time(folder, monkeypatch):
+    as_version_1(folder)
+    monkeypatch.setattr(saving, "ATTEMPTS", 3)
+    model = RidgeRanker().fit(X, Y)
+    real = saving._load
+
+    def load_and_replace(*args):
+        found = real(*args)
+        model.save(folder)
+        as_version_1(folder)
+        return found
+
+    monkeypatch.setattr(saving, "_load", load_and_replace)
+    refused(folder, "replaced all the time")
+
+
+def test_a_folder_that_is_replaced_by_another_process(tmp_path):
+    """Readers see whole models only, also where the system cannot exchange folders."""
+    models = [RidgeRanker(penalty).fit(X, Y * penalty) for penalty in (1.0, 2.0)]
+    models[0].save(tmp_path / "model")
+    over, errors = threading.Event(), []
+
+    def write():
+        while not over.is_set():
+            for model in models:
+                model.save(tmp_path / "model")
+
+    def look():
+        try:
+            for _ in range(60):
+                got = read(tmp_path / "model")
+                expected = models[int(got.penalty) - 1]
+                assert np.array_equal(got.coef_, expected.coef_)
+        except (AssertionError, OSError, FormatError) as error:
+            errors.append(error)
+
+    for exchange in (saving._exchange, lambda *paths: False):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(saving, "_exchange", exchange)
+            over.clear()
+            threads = [threading.Thread(target=each) for each in (write, look, look)]
+            for thread in threads:
+                thread.start()
+            for thread in threads[1:]:
+                thread.join()
+            over.set()
+            threads[0].join()
+    assert errors == []
 
 
 # writing
@@ -336,23 +514,20 @@ class StopNow(BaseException):
     """What an interruption looks like."""
 
 
-INTERRUPTIONS = ["savez", "first rename", "second rename", "own files"]
-
-
-@pytest.mark.parametrize("when", INTERRUPTIONS)
+@pytest.mark.parametrize("when", ["savez", "own files", "move 1", "move 2", "move 3"])
 @pytest.mark.parametrize("existing", [True, False])
 def test_an_interruption_leaves_the_old_model_whole(tmp_path, monkeypatch, when, existing):
     folder = tmp_path / "model"
     if existing:
         Filer().fit(X, Y, qid=QID).save(folder)
-    elif when == "second rename":
+    elif when in ("move 2", "move 3"):
         return
     new = Filer(penalty=9.0).fit(X, Y, qid=QID)
     real, calls = os.rename, []
 
     def rename(*args):
         calls.append(args)
-        if len(calls) == (1 if when == "first rename" else 2):
+        if len(calls) == int(when[-1]):
             raise StopNow
         return real(*args)
 
@@ -364,6 +539,7 @@ def test_an_interruption_leaves_the_old_model_whole(tmp_path, monkeypatch, when,
     elif when == "own files":
         monkeypatch.setattr(Filer, "_save_files", stop)
     else:
+        monkeypatch.setattr(saving, "_exchange", lambda *paths: False)
         monkeypatch.setattr(os, "rename", rename)
     with pytest.raises(StopNow):
         new.save(folder)
@@ -371,6 +547,135 @@ def test_an_interruption_leaves_the_old_model_whole(tmp_path, monkeypatch, when,
     assert [path.name for path in tmp_path.iterdir()] == (["model"] if existing else [])
     if existing:
         assert load(folder, classes=[Filer]).penalty == 1.0
+
+
+# Saves a model over another one in a child that kills itself after n steps, for n = 0, 1, ... until
+# a child ends by itself; a step is a line of the module or a call to the file system. After each
+# kill the model must load as one of the two, and the next save must remove what was left.
+KILLED = """
+import os, signal, sys
+import numpy as np
+sys.path[:0] = [os.environ["TESTS"]]
+from reference_ranker import RidgeRanker
+from equirank import load
+from equirank.core import persistence
+
+if sys.argv[2] == "renames":
+    persistence._exchange = lambda *paths: False
+os.fsync = lambda file: None  # a kill loses nothing that was written
+folder, steps, seen = os.path.join(sys.argv[1], "model"), 0, set()
+X, y = np.arange(8.0).reshape(4, 2), np.arange(4)
+old, new = (RidgeRanker(penalty).fit(X, y) for penalty in (1.0, 9.0))
+CALLS = ("os.rename", "os.mkdir", "os.rmdir", "os.remove", "open", "shutil.rmtree")
+
+def run(limit):
+    count = 0
+    def step():
+        nonlocal count
+        count += 1
+        if count > limit:
+            os.kill(os.getpid(), signal.SIGKILL)
+    def trace(frame, event, arg):
+        code = frame.f_code
+        if code.co_filename != persistence.__file__ or code.co_name == "_plain":
+            return None
+        if event == "line":
+            step()
+        return trace
+    sys.addaudithook(lambda event, args: step() if event in CALLS else None)
+    sys.settrace(trace)
+    persistence.save(new, folder)
+    os._exit(0)
+
+old.save(folder)
+while True:
+    child = os.fork()
+    if child == 0:
+        run(steps)
+    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    seen.add(load(folder, classes=[RidgeRanker]).penalty)
+    assert os.path.isdir(folder), steps
+    old.save(folder)
+    assert os.listdir(sys.argv[1]) == ["model"], (steps, os.listdir(sys.argv[1]))
+    if not killed:
+        break
+    steps += 1
+assert seen == {1.0, 9.0}, seen
+print(steps)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("how", ["exchange", "renames"])
+def test_a_kill_at_any_step_leaves_one_of_the_two_models(tmp_path, how):
+    env = os.environ | {"TESTS": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path), how], capture_output=True, text=True, env=env
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
+def test_no_moment_without_a_model_where_the_system_can_exchange(folder, monkeypatch):
+    if not saving._exchange(folder, folder):
+        pytest.skip("this system cannot exchange folders")
+    real, seen = os.rename, []
+
+    def rename(*args):
+        seen.append((folder / "model.json").is_file())
+        with suppress(OSError):
+            return real(*args)
+        seen.append((folder / "model.json").is_file())
+        raise OSError
+
+    monkeypatch.setattr(os, "rename", rename)
+    RidgeRanker(penalty=9.0).fit(X, Y).save(folder)
+    assert seen == [True, True]  # the one rename of the target was refused; then the exchange
+    assert read(folder).penalty == 9.0
+
+
+def test_a_replacement_that_was_cut_off_is_undone_by_load(folder):
+    old = folder.with_name(".model.0123abcd.old")
+    folder.rename(old)
+    assert saving.is_saved(folder)
+    assert read(folder).penalty == 1.0
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_replacement_that_was_cut_off_is_read_in_a_read_only_folder(folder, monkeypatch):
+    folder.rename(folder.with_name(".model.0123abcd.old"))
+
+    def refuse(*args):
+        raise PermissionError
+
+    monkeypatch.setattr(os, "rename", refuse)
+    assert read(folder).penalty == 1.0
+
+
+def test_leftovers_are_swept_unless_they_are_in_use(folder, monkeypatch):
+    used, left = (folder.with_name(f".model.{name}.partial") for name in ("used", "left"))
+    other = folder.with_name(".model.of.another.partial.x")
+    for path in (used, left, other):
+        path.mkdir()
+    lock = saving._locked(used)
+    RidgeRanker().fit(X, Y).save(folder)
+    assert {path.name for path in folder.parent.iterdir()} == {"model", used.name, other.name}
+    os.close(lock)
+    monkeypatch.setattr(saving, "fcntl", None)  # a system without locks goes by age
+    RidgeRanker().fit(X, Y).save(folder)
+    assert used.exists()
+    os.utime(used, (0, 0))
+    RidgeRanker().fit(X, Y).save(folder)
+    assert not used.exists()
+
+
+def test_a_link_to_a_model_stays_a_link(folder):
+    link = folder.with_name("latest")
+    link.symlink_to(folder)
+    RidgeRanker(penalty=9.0).fit(X, Y).save(link)
+    assert link.is_symlink()
+    assert read(folder).penalty == read(link).penalty == 9.0
 
 
 def test_a_saved_model_may_be_read_by_whom_the_umask_allows(tmp_path):
@@ -417,7 +722,8 @@ def test_a_model_may_be_a_parameter_of_another(tmp_path):
     back = equirank.load(tmp_path / "outer")
     assert repr(back) == repr(outer)
     path = tmp_path / "outer" / "model.json"
-    path.write_text(path.read_text().replace('"__model__": "RankBoost"', '"__model__": "Metric"'))
+    text = path.read_text().replace('"__model__": "RankBoost"', '"__model__": "Metric"')
+    path.write_bytes(saving.seal(json.loads(text)))
     with pytest.raises(equirank.FormatError, match="Metric is not a class of models"):
         equirank.load(tmp_path / "outer")
 
@@ -430,7 +736,7 @@ class Trusting(RidgeRanker):
     def _save_files(self, folder):
         (folder / "own.txt").write_text("x")
 
-    def _load_files(self, folder, classes=()):
+    def _load_files(self, files, classes=()):
         self.seen_ = [kind.__name__ for kind in classes]
 
 
@@ -444,13 +750,10 @@ def test_further_files_and_values_lie_beside_the_model(tmp_path):
     extra = {"columns": ["a", "b"]}
     saving.save(model, tmp_path / "m", extra=extra, files={"card.html": "<p>\u00e9</p>"})
     assert (tmp_path / "m" / "card.html").read_text(encoding="utf-8") == "<p>\u00e9</p>"
-    assert saving.saved_extra(tmp_path / "m") == extra
+    (tmp_path / "m" / "card.html").write_text("a note of the user, which load does not read")
+    assert saving.load_with_extra(tmp_path / "m", classes=[RidgeRanker])[1] == extra
     saving.save(model, tmp_path / "m")
-    assert saving.saved_extra(tmp_path / "m") == {}
+    assert saving.load_with_extra(tmp_path / "m", classes=[RidgeRanker])[1] == {}
     assert not (tmp_path / "m" / "card.html").exists()
-    with pytest.raises(FormatError, match="is not a saved model"):
-        saving.saved_extra(tmp_path / "none")
-    document = json.loads((tmp_path / "m" / "model.json").read_text())
-    (tmp_path / "m" / "model.json").write_text(json.dumps(document | {"extra": 3}))
-    with pytest.raises(FormatError, match="has no table 'extra'"):
-        saving.saved_extra(tmp_path / "m")
+    edit(tmp_path / "m", extra=3)
+    refused(tmp_path / "m", "has no table 'extra'")

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equirank.core.errors import DataError
 from equirank.core.random import as_seed, generator, label_keys
 
 
@@ -44,7 +45,7 @@ def test_integers_are_the_seed_itself_and_none_is_fresh():
 
 @pytest.mark.parametrize("bad", [-1, 1.5, "7", True, [1]])
 def test_anything_else_is_refused(bad):
-    with pytest.raises(ValueError, match="random_state must be"):
+    with pytest.raises(DataError, match="random_state must be"):
         as_seed(bad)
 
 

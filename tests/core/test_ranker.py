@@ -1,5 +1,6 @@
 """Ranker: the scikit-learn face, what it hides from its class, and the caller's row order."""
 
+import warnings
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +11,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from equirank import DataError, Ranker, Ranking, as_ranking_data
-from equirank.metrics import ndcg
+from equirank import DataError, OneListWarning, Ranker, Ranking, as_ranking_data
+from equirank.metrics import NDCG, ndcg
+from equirank.rerankers import DetGreedy, Reranked
+from equirank.search import TradeoffSearch
 from equirank.testing.ranker_checks import with_groups
 
 RNG = np.random.default_rng(0)
@@ -279,6 +282,82 @@ def test_score_is_the_mean_ndcg_at_10():
     assert model.score(X, Y) == pytest.approx(one_list, rel=1e-12)
     with pytest.raises(DataError, match="relevance"):
         model.score(X, qid=QID)
+
+
+# a forgotten qid
+
+MANY = RNG.normal(size=(1001, 3))
+GRADES = np.clip(np.round(MANY[:, 0] + 1), 0, 3)
+
+
+def one_list_warnings(work):
+    """The messages of the warnings, each of which must point to this file."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    assert all(each.category is OneListWarning for each in caught)
+    assert {each.filename for each in caught} <= {__file__}
+    return [str(each.message) for each in caught]
+
+
+def test_many_rows_without_qid_warn_once_per_call():
+    model = Spy()
+    advice = "; pass the list of each row as qid, or qid=0 if they are one list"
+    for work, name in [
+        (lambda: model.fit(MANY, GRADES), "Spy.fit"),
+        (lambda: model.rank(MANY), "Spy.rank"),
+        (lambda: model.score(MANY, GRADES), "Spy.score"),
+    ]:
+        assert one_list_warnings(work) == [
+            f"qid was not given: {name} takes all 1,001 rows as one list{advice}"
+        ]
+    assert one_list_warnings(lambda: model.predict(MANY)) == []  # each row has its own score
+
+
+def test_one_list_is_stated_or_short():
+    few, grades, model = MANY[:1000], GRADES[:1000], Spy()
+    data = as_ranking_data(MANY, GRADES)
+    for work in [
+        lambda: model.fit(few, grades).score(few, grades),
+        lambda: model.fit(data).score(data),
+        lambda: model.fit(MANY, GRADES, qid=0).score(MANY, GRADES, qid=0),
+        lambda: model.rank(MANY, qid=np.int64(7)),
+        lambda: BlindToLists().fit(MANY, GRADES),
+    ]:
+        assert one_list_warnings(work) == []
+    np.testing.assert_array_equal(
+        model.rank(MANY, qid=0).position, model.rank(MANY, qid=np.zeros(1001)).position
+    )
+    assert model.rank(MANY, qid=7).data.qids.tolist() == [7]
+    with pytest.raises(DataError, match="qid must be one-dimensional"):
+        model.rank(MANY, qid="vacancy")
+    with pytest.raises(DataError, match="qid must be one-dimensional"):
+        model.rank(MANY, qid=True)
+
+
+def test_predictions_that_depend_on_lists_warn_of_one():
+    model = Reranked(Spy(), DetGreedy()).fit(MANY, GRADES, qid=0)
+    people = np.where(MANY[:, 1] > 0, "f", "m")
+    for name, work in {
+        "predict": lambda: model.predict(MANY, sensitive_features=people),
+        "rank": lambda: model.rank(MANY, sensitive_features=people),
+        "score": lambda: model.score(MANY, GRADES, sensitive_features=people),
+        "explain_pair": lambda: model.explain_pair(MANY, 0, 1, sensitive_features=people),
+    }.items():
+        (said,) = one_list_warnings(work)
+        assert said.startswith(f"qid was not given: Reranked.{name} takes all 1,001 rows")
+    (said,) = one_list_warnings(lambda: Reranked(Spy(), DetGreedy()).fit(MANY, GRADES))
+    assert "Reranked.fit" in said
+
+
+def test_scorers_and_searches_warn_of_one_list():
+    model, people = Spy().fit(MANY, GRADES, qid=0), np.where(MANY[:, 1] > 0, "f", "m")
+    (said,) = one_list_warnings(lambda: NDCG(k=5).scorer()(model, MANY, GRADES))
+    assert said.startswith("qid was not given: NDCG@5.scorer() takes")
+    assert one_list_warnings(lambda: NDCG(k=5).scorer()(model, MANY, GRADES, qid=0)) == []
+    search = TradeoffSearch(RidgeRanker(), {"penalty": [1.0]}, random_state=0)
+    (said,) = one_list_warnings(lambda: search.fit(MANY, GRADES, sensitive_features=people))
+    assert "TradeoffSearch.fit" in said
 
 
 def test_draws_of_a_stochastic_ranker():

@@ -25,6 +25,14 @@ def test_columns_and_rows(table):
         table["m"]
 
 
+def test_rows_by_number(table):
+    assert table[0] == table[-2] == table[np.int64(0)] == next(iter(table))
+    assert (table[1]["name"], table[-1]["n"]) == ("b", 20)
+    for row in (len(table), -len(table) - 1):
+        with pytest.raises(IndexError, match=f"no row {row}; there are {len(table)}"):
+            table[row]
+
+
 def test_lengths_must_agree():
     with pytest.raises(DataError, match=r"'a': 1, 'b': 2"):
         Table({"a": [1], "b": [1, 2]})

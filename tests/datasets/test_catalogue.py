@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from pathlib import PurePosixPath
 
 import pytest
 
@@ -29,6 +30,14 @@ def test_every_loader_has_an_entry():
     loaders = {name for name in datasets.__all__ if name.startswith("load_")}
     expected = loaders - {"load_letor_folds"} | {"make_yahoo_like"}
     assert expected == {entry.loader for entry in ENTRIES}
+
+
+@pytest.mark.parametrize("entry", FROM_FILES, ids=lambda entry: entry.name)
+def test_files_stay_in_the_data_folder(entry):
+    for file in entry.files:
+        path = PurePosixPath(file.name)
+        assert not path.is_absolute()
+        assert not {"..", "~"} & set(path.parts)
 
 
 @pytest.mark.parametrize("entry", FROM_FILES, ids=lambda entry: entry.name)

@@ -4,6 +4,7 @@ import hashlib
 import io
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -117,6 +118,14 @@ class Handler(BaseHTTPRequestHandler):
         if self.path == "/missing.csv":
             self.send_error(404)
             return
+        if self.path == "/endless.csv":
+            self.send_response(200)
+            self.end_headers()
+            with suppress(ConnectionError):
+                for _ in range(10_000):
+                    self.wfile.write(BODY)
+                raise AssertionError("nobody stopped the download")
+            return
         cut = len(BODY) // 2 if self.path == "/broken.csv" else len(BODY)
         self.send_response(200)
         self.send_header("Content-Length", str(len(BODY)))
@@ -180,6 +189,13 @@ def test_broken_download_leaves_nothing_behind(server, tmp_path, page):
     with pytest.raises(DataError, match=r"could not be downloaded from.*by hand: the toy page"):
         find(entry(f"{server.address}/{page}.csv"), "toy/part.csv")
     assert server.asked == [f"/{page}.csv"]
+    assert everything(tmp_path) == []
+
+
+def test_a_download_that_does_not_end_is_stopped(server, tmp_path):
+    toy = entry(f"{server.address}/endless.csv")
+    with pytest.raises(DataError, match=f"it must have {len(BODY)} bytes, got more than twice"):
+        find(toy, "toy/part.csv")
     assert everything(tmp_path) == []
 
 

@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import re
+import time
 import warnings
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank import DataError, EquirankWarning
-from equirank.io import delimited, read_csv
+from equirank.io import delimited, files, read_csv
 from equirank.io.column_roles import MISSING, RECOGNISED
 from equirank.io.delimited import PlainBytes
 
@@ -318,8 +319,14 @@ def test_what_is_no_number(write, word):
         (b"id,score\na\0b,2\n", "line 2: must be text, got a NUL byte"),
         (b"id,score\n\n\xff\xfea,2\n", r"line 3: must be text in UTF-8, got the bytes b'\\xff"),
         (b"\x89PNG\r\n\x1a\n\0\0", "line 1: must be text in UTF-8"),
-        ("relevance\n1\n-2\n", "data.csv: y must be a relevance >= 0, got -2.0 in row 1"),
-        ("score\n1\ninf\n", "data.csv: score must be a finite number, got inf in row 1"),
+        (
+            "relevance\n1\n-2\n",
+            r"data.csv, line 3: relevance \('relevance'\) must be a finite number >= 0, got -2$",
+        ),
+        (
+            "score\n1\ninf\n",
+            r"data.csv, line 3: score \('score'\) must be a finite number, got inf$",
+        ),
         ("note\nx\n", "must be given, got nothing"),
     ],
 )
@@ -476,3 +483,61 @@ def test_a_quoted_line_end_may_be_split_between_blocks(write, monkeypatch):
     for width in range(90, 140):
         path = write(f'"qid","id"\n"0","{"x" * width}"\n"0","a\r\n"\n')
         assert read_csv(path, ids="id").ids[-1] == "a\r\n"
+
+
+def test_different_scores_do_not_become_ties(write, monkeypatch):
+    monkeypatch.setattr(delimited, "_ROWS", 1)
+    path = write("score\n9007199254740993\n1\n9007199254740992\n")
+    fails(
+        path, r"line 4: score \('score'\) must differ as a float of 64 bits from 9007199254740993"
+    )
+    path = write("score\n9007199254740994\n9007199254740992\n1e300\n1.0E300\n9007199254740994.0\n")
+    assert both(path).score[-1] == 2**53 + 2
+
+
+def test_a_wholly_missing_group_column(write):
+    path = write("score,sex\n1,\n2,NA\n")
+    words = r"'sex'\] must name a group in at least one row, and all are missing"
+    fails(path, words, sensitive="sex", missing_sensitive="category")
+
+
+def test_a_column_of_names_is_refused_unless_allowed(write):
+    path = write("score,name\n" + "".join(f"{j},n{j}\n" for j in range(30)))
+    fails(
+        path, r"'name'\] must be a category, got 30 different values in 30 rows", sensitive="name"
+    )
+    data = both(path, sensitive="name", max_groups=30)
+    assert len(data.attribute().categories) == 30
+
+
+@pytest.mark.filterwarnings("ignore::equirank.EquirankWarning")
+def test_reading_is_linear_in_columns(write):
+    count = 12_000
+    names = [f"c{j}" for j in range(count)]
+    cells = ["x" if j % 3 == 0 else str(j) for j in range(count)]
+    path = write(",".join(names) + "\n" + (",".join(cells) + "\n") * 2)
+    begin = time.process_time()
+    data = read_csv(path)
+    assert data.X.shape == (2, count * 2 // 3)
+    numbers = [name for name in names if int(name[1:]) % 3]
+    assert read_csv(path, features=numbers).feature_names == data.feature_names == tuple(numbers)
+    assert time.process_time() - begin < 3, "it took 7 s when it was quadratic"
+
+
+def test_text_that_is_found_late_is_left_out(write, monkeypatch):
+    monkeypatch.setattr(delimited, "_CELLS", 6)
+    path = write("a,b,c\n1,2,3\n4,5,6\n7,x,9\n1,2,x\n")
+    with pytest.warns(EquirankWarning, match="'b', 'c'"):
+        data = read_csv(path)
+    assert data.X.tolist() == [[1.0], [4.0], [7.0], [1.0]]
+    assert data.feature_names == ("a",)
+
+
+def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "_LEAST", 1 << 15)
+    bomb = gzip.compress(b"score\n" + b"1\n" * (1 << 15))
+    assert len(bomb) * 200 < 1 << 16
+    fails(write(bomb), r"data.csv: must not unpack to more than 200 times its size, got over")
+    fails(write(gzip.compress(b"\0" * (1 << 16))), "must not unpack to more than 200 times")
+    monkeypatch.setattr(files, "_LEAST", 1 << 17)
+    assert slow(write(bomb)).n_rows == 1 << 15

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equirank import DataError, as_ranking_data
-from equirank.io import letor, read_letor, write_letor
+from equirank.io import files, letor, read_letor, write_letor
 from equirank.io import svmlight as svmlight_reader
 
 SMALL = (
@@ -192,7 +192,23 @@ def test_bad_sizes(write, sizes, message):
         read_letor(path, query_file=side)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_value_beyond_float32_is_refused(write, sparse):
+    path = write("1 qid:1 1:3 2:inf\n0 qid:1 1:1e39 2:1\n")
+    assert read_letor(path, sparse=sparse).n_rows == 2
+    with pytest.raises(DataError, match=r"line 2: .* range of dtype float32, got .*1e39"):
+        read_letor(path, sparse=sparse, dtype=np.float32)
+
+
 # Malformed lines: file, line, text
+
+
+@pytest.mark.parametrize(
+    "line", ["1.7976931348623157e308 qid:1 7:1_000", "1 qid:1 1:1.00000000000000000000001 2:x"]
+)
+def test_numbers_that_take_long_in_a_malformed_line(write, line):
+    with pytest.raises(DataError, match=r"line 2: a feature must be id:value with a number"):
+        read_letor(write(f"1 qid:1 1:1\n{line}\n"))
 
 
 MALFORMED = [
@@ -504,3 +520,53 @@ def test_real_files(name, shape):
     X, y = load_svmlight_file(path)
     assert same_bits(data.to_original(data.X), X.toarray())
     assert np.array_equal(data.to_original(data.y), y)
+
+
+HUGE = "1 qid:1 1:1\n# a comment\n\n0 qid:1 2:1 100000000:1\n" + "0 qid:1 1:2\n" * 4
+
+
+@pytest.mark.parametrize("block", [20, 1000])
+@pytest.mark.parametrize("name", ["data.txt", "data.txt.gz"])
+def test_a_huge_feature_id_is_refused_unless_sparse(write, monkeypatch, block, name):
+    monkeypatch.setattr(svmlight_reader, "_BLOCK", block)
+    path = write(gzip.compress(HUGE.encode()) if name.endswith("gz") else HUGE, name)
+    words = r"line 4: a feature id must not make X more than 100 times as large as the file, got "
+    with pytest.raises(DataError, match=words + r"100000000, .*sparse=True.*n_features=100000000$"):
+        read_letor(path)
+    data = read_letor(path, sparse=True)
+    assert data.X.shape == (6, 100_000_000)
+    assert data.X.indices.tolist() == [0, 1, 99_999_999, 0, 0, 0, 0]
+    with pytest.raises(DataError, match="got 100000000, "):
+        read_letor(path, zero_based=True)
+
+
+def test_a_matrix_that_is_large_for_its_file_but_small_is_read(write):
+    path = write("1 qid:1 20000:1\n0 qid:1 1:1\n")
+    assert read_letor(path).X.shape == (2, 20_000)
+    wide = "1 qid:1 200000:1\n0 qid:1 1:1\n"
+    with pytest.raises(DataError, match=r"line 1: .* got 200000, with which 2 rows need 3 MB"):
+        read_letor(write(wide))
+    assert read_letor(write(wide), n_features=200_000).X.shape == (2, 200_000)
+    assert read_letor(write(wide + "0 qid:1 1:1\n" * 2000), sparse=True).n_rows == 2002
+
+
+def test_a_matrix_that_grows_too_large_with_its_rows_names_the_first_line(write, monkeypatch):
+    monkeypatch.setattr(svmlight_reader, "_BLOCK", 64)
+    with pytest.raises(DataError, match=r"line 2: .* got 40000, "):
+        read_letor(write("1 qid:1 7:1\n1 qid:1 40000:1\n" + "0 qid:1 1:1\n" * 100))
+
+
+def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
+    monkeypatch.setattr(files, "_LEAST", 1 << 15)
+    for line in (b"1 qid:1 1:1\n", b" "):
+        path = write(gzip.compress(line * (1 << 17)), "data.txt.gz")
+        with pytest.raises(DataError, match=r"data.txt.gz: must not unpack to more than 200 times"):
+            read_letor(path)
+
+
+def test_a_line_without_an_end_is_refused(write, monkeypatch):
+    monkeypatch.setattr(svmlight_reader, "_BLOCK", 64)
+    monkeypatch.setattr(svmlight_reader, "_LINE", 1000)
+    assert read_letor(write("1 qid:1 1:1" + " " * 900 + "\n")).n_rows == 1
+    with pytest.raises(DataError, match="line 2: must have less than 1000 bytes, got more"):
+        read_letor(write("1 qid:1 1:1\n" + " " * 2000))

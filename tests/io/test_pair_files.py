@@ -7,7 +7,7 @@ import pytest
 
 import equirank
 from equirank.core.errors import DataError
-from equirank.io import pair_files, read_pairs
+from equirank.io import parquet, read_pairs
 from equirank.io.pair_files import Pairs
 from equirank.rankers import RankBoost
 
@@ -135,7 +135,7 @@ def test_bad_files(write, text, given, message):
 def test_bad_parquet_names_the_row_of_a_later_chunk(tmp_path, monkeypatch):
     import pyarrow.parquet
 
-    monkeypatch.setattr(pair_files, "_ROWS", 2)
+    monkeypatch.setattr(parquet, "_ROWS", 2)
     path = tmp_path / "pairs.parquet"
     table = {"a": [0, 1, 2, 3, 4], "b": [1, 2, 3, 4, 4]}
     pyarrow.parquet.write_table(pyarrow.table(table), path)

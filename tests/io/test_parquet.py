@@ -84,6 +84,21 @@ def test_the_same_as_csv(write, tmp_path):
     assert a.sensitive["sex"].codes.tolist() == b.sensitive["sex"].codes.tolist()
 
 
+@pytest.mark.parametrize("at", [4, -20], ids=["page", "footer"])
+def test_a_damaged_file_is_refused_with_its_name(write, at):
+    path = write({"qid": [5, 3], "prediction": [0.5, 0.25]})
+    data = bytearray(path.read_bytes())
+    data[at : at + 4] = b"\xff" * 4
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"data\.parquet: must be a Parquet file: "):
+        read_parquet(path)
+
+
+def test_a_file_that_is_not_there_is_not_called_damaged(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        read_parquet(tmp_path / "none.parquet")
+
+
 def test_dictionaries(write):
     sex = pa.array(["f", None, "m", "f"]).dictionary_encode()
     data = read_parquet(
@@ -186,7 +201,7 @@ def test_a_folder(write, tmp_path):
         ({"score": [1.0, np.nan]}, {}, r"row 1: score \('score'\) must not be missing"),
         ({"qid": [1, None], "score": [1, 2]}, {}, r"row 1: query \('qid'\) must not be missing"),
         ({"s": ["f", None], "score": [1, 2]}, {"sensitive": "s"}, r"row 1: sensitive \('s'\) must"),
-        ({"label": [1, -1]}, {}, "data.parquet: y must be a relevance >= 0, got -1.0 in row 1"),
+        ({"label": [1, -1]}, {}, r"row 1: relevance \('label'\) must be a finite number >= 0, got"),
         ({"label": ["1", "2"]}, {}, "must be a number, got 'a column of type string'"),
         ({"score": [1]}, {"relevance": "scor"}, "did you mean 'score'"),
         ({"score": pa.array([], pa.float64())}, {}, "must contain at least one row"),
@@ -217,3 +232,40 @@ def test_without_pyarrow(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingExtraError, match=r'pip install "equirank\[data\]"'):
         read_parquet("x.parquet")
+
+
+@pytest.mark.parametrize("role", ["query", "ids", "sensitive"])
+@pytest.mark.parametrize("cells", [[{"a": 1}, {"a": 2}], [[1], [2, 3]]], ids=["struct", "list"])
+def test_a_label_is_one_value(write, role, cells):
+    path = write({"tags": cells, "score": [1, 2]})
+    with pytest.raises(DataError, match=r"column 'tags' must hold one label per row, got the type"):
+        read_parquet(path, **{role: "tags"})
+
+
+def test_a_wholly_missing_group_column(write):
+    path = write({"sex": pa.array([None, None]), "score": [1, 2]})
+    with pytest.raises(DataError, match=r"'sex'\] must name a group in at least one row"):
+        read_parquet(path, sensitive="sex", missing_sensitive="category")
+
+
+@pytest.mark.parametrize("kind", [int, decimal.Decimal])
+def test_different_scores_do_not_become_ties(write, monkeypatch, kind):
+    monkeypatch.setattr(parquet, "_ROWS", 1)
+    path = write({"score": [kind(2**53), kind(1), kind(2**53 + 1)]})
+    with pytest.raises(DataError, match=r"row 2: score \('score'\) must differ as a float"):
+        read_parquet(path)
+
+
+def test_a_column_of_names_is_refused_unless_allowed(write):
+    path = write({"score": list(range(30)), "name": [f"n{j}" for j in range(30)]})
+    with pytest.raises(DataError, match="got 30 different values in 30 rows"):
+        read_parquet(path, sensitive="name")
+    assert len(read_parquet(path, sensitive="name", max_groups=30).attribute().categories) == 30
+
+
+def test_a_file_that_holds_far_more_than_its_size_is_refused(write, monkeypatch):
+    path = write({"score": np.zeros(1 << 21)})
+    assert read_parquet(path).n_rows == 1 << 21
+    monkeypatch.setattr(parquet, "_LEAST", 1 << 20)
+    with pytest.raises(DataError, match=r"than 1000 times its size, got 2097152 rows of 1 columns"):
+        read_parquet(path)

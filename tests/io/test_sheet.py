@@ -72,6 +72,8 @@ def test_damaged_cells(tmp_path):
         read.integers("a")
     with pytest.raises(DataError, match=r"'a' must be an integer, got '1\.5' in row 2"):
         read.where([True, False, True]).integers("a")
+    with pytest.raises(DataError, match="'a' must be an integer, got '1e300' in row 1"):
+        sheet(tmp_path, "a\n1e300\n").integers("a")
     with pytest.raises(DataError, match="'a' must not be missing, and is in row 2"):
         read.matrix(["a"])
     with pytest.raises(DataError, match="must have a column 'c'"):

@@ -5,7 +5,7 @@ import pytest
 
 from equirank import DataError
 from equirank.io import read_csv
-from equirank.io.table_file import TableFile
+from equirank.io.table_file import TableFile, read_file
 
 TEXT = "query,home,age,code,sex,relevance\n1,own,30,01,f,1\n2,,40,02,m,0\n1,rent,,10,f,2\n"
 NAMES = ["query", "home", "age", "code", "sex", "relevance"]
@@ -65,3 +65,13 @@ def test_a_large_file_is_split_by_pyarrow_alike(tmp_path, monkeypatch):
     np.testing.assert_array_equal(data.X, expected[0].X)
     assert fast.labels(["home"])["home"].tolist() == expected[1].tolist()
     np.testing.assert_array_equal(read_csv(path, query="query", features=["age"]).X, expected[0].X)
+
+
+def test_letor_with_a_huge_feature_id_is_read_sparse(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_text("1 qid:2 1:0.5 3:7\n0 qid:1 1:0.25 100000000:1\n0 qid:2 1:1\n")
+    columns = dict.fromkeys(("query", "relevance", "cost", "position"))
+    missing = {"missing_sensitive": "error", "missing_relevance": "error"}
+    data = read_file(str(path), None, sensitive=["100000000"], score="1", **columns, **missing)
+    assert data.to_original(data.score).tolist() == [0.5, 0.25, 1.0]
+    assert data.sensitive["100000000"].categories == (0.0, 1.0)

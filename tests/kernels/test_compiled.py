@@ -1,14 +1,16 @@
 """Compilation without a writable cache, and random numbers by key and counter."""
 
+import importlib.util
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import equirank
-from equirank.kernels.compiled import key_of, uniform
+from equirank.kernels.compiled import DiskCache, key_of, uniform
 
 PROGRAM = """
 import sys
@@ -37,6 +39,40 @@ def test_a_place_that_cannot_be_written(tmp_path):
         env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stdout == "[2.0]\n", done.stderr
+
+
+def fresh(path):
+    """Import a module of one compiled function, as a new process would."""
+    spec = importlib.util.spec_from_file_location("one_function", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.thrice
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_truncated_files_of_the_cache_are_removed_with_one_warning(tmp_path, monkeypatch, ending):
+    path = tmp_path / "one_function.py"
+    source = "from equirank.kernels.compiled import compiled\n@compiled\ndef thrice(x):\n"
+    path.write_text(source + "    return 3 * x\n")
+    first = fresh(path)
+    assert first(2) == 6
+    (kept,) = Path(first._cache.cache_path).glob(f"one_function.thrice*.{ending}")
+    whole = kept.read_bytes()
+    monkeypatch.setattr(DiskCache, "warned", False)
+    kept.write_bytes(whole[: len(whole) // 2])
+    with pytest.warns(RuntimeWarning, match=r"is damaged .*; it is removed, and the code is"):
+        assert fresh(path)(2) == 6
+    assert len(kept.read_bytes()) == len(whole)
+    for length in (0, 1, 10, len(whole) - 1):  # the second time without a warning
+        kept.write_bytes(whole[:length])
+        assert fresh(path)(2) == 6
+    again = fresh(path)
+    again(2)
+    assert sum(again.stats.cache_hits.values()) == 1
+    kept.write_bytes(whole[:10])
+    monkeypatch.setattr(os, "unlink", lambda path: (_ for _ in ()).throw(PermissionError))
+    monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(PermissionError))
+    assert fresh(path)(2) == 6  # also where the damaged file cannot be removed
 
 
 def numbers(key, count):

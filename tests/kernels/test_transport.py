@@ -36,6 +36,14 @@ def plain(codes, values, theta):
     return moved
 
 
+def test_the_largest_numbers_stay_finite():
+    large = np.finfo(float).max
+    values, codes = np.array([large, large, 1.0, large]), np.array([0, 0, 0, 1])
+    moved = transported(codes, values, np.array([0, 4]), np.array([0.0, 1.0]))
+    assert moved[:3].tolist() == [large, large, 1.0]
+    assert np.isfinite(moved).all()
+
+
 def test_against_exact_fractions():
     rng = np.random.default_rng(0)
     for _ in range(150):

@@ -64,6 +64,14 @@ def test_sums_are_unbiased(data, kind, replace):
 
 
 @pytest.mark.parametrize("kind", [*RANDOM, KMedoidsSampler])
+def test_one_list_is_nothing_to_draw_from(data, kind):
+    with pytest.raises(DataError, match=f"at least two lists for {kind.__name__}.*not given"):
+        kind(1).sample(data.X, data.y)
+    with pytest.raises(DataError, match=f"at least two lists for {kind.__name__}.*one list"):
+        kind(1).sample(data.select([0]))
+
+
+@pytest.mark.parametrize("kind", [*RANDOM, KMedoidsSampler])
 def test_what_comes_back(data, kind):
     drawn = kind(8, random_state=0).sample(data)
     assert len(drawn.queries) == 8

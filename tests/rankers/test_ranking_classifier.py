@@ -22,6 +22,12 @@ def ordered(seed=0, n=600, classes=3):
     return X, y
 
 
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_classes_are_one_list_without_a_warning(scheme):
+    X, y = ordered(n=1500, classes=2)
+    RankingClassifier(RankBoost(2), scheme=scheme).fit(X, y).predict(X)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("classes", [2, 4])
@@ -125,14 +131,12 @@ def test_saved_and_loaded(scheme, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["one_vs_rest", "thresholds"])
-def test_scikit_learn_accepts_it(scheme):
-    model = RankingClassifier(
-        RankBoost(2, n_jobs=1, record_errors=False),
-        scheme=scheme,
-        calibration_folds=None,
-        random_state=0,
-    )
+@pytest.mark.parametrize(
+    "options", [{"calibration_folds": None}, {"scheme": "thresholds"}], ids=["one_vs_rest", "cuts"]
+)
+def test_scikit_learn_accepts_it(options):
+    ranker = RankBoost(2, n_jobs=1, record_errors=False)
+    model = RankingClassifier(ranker, random_state=0, **options)
     check_estimator(model, on_skip=None)
 
 

@@ -1,6 +1,13 @@
 """Scikit-learn models inside rankers come back as they were, and nothing else comes back."""
 
+import importlib.util
+import io
+import json
+import os
 import sys
+import zipfile
+from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,10 +25,16 @@ from sklearn.tree import DecisionTreeClassifier
 from equirank.core.errors import FormatError, MissingExtraError
 from equirank.rankers.sklearn_models import ScikitModel, _in_python, read_models, write_models
 
+skops = pytest.importorskip("skops")
 pytest.importorskip("skops.io")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
 y = (X[:, 0] + 0.2 * rng.normal(size=60) > 0).astype(int)
+
+
+def bare(folder):
+    """The files of a folder without digests."""
+    return SimpleNamespace(folder=folder, read=lambda name: (folder / name).read_bytes())
 
 
 class Mine(LogisticRegression):
@@ -45,7 +58,7 @@ class Mine(LogisticRegression):
 def test_models_come_back_bit_for_bit(model, tmp_path):
     model.fit(X, y)
     write_models(tmp_path, {"given": None, "fitted": model})
-    back = read_models(tmp_path, [])
+    back = read_models(bare(tmp_path), [])
     assert set(back) == {"given", "fitted"}
     assert back["given"] is None
     assert type(back["fitted"]) is type(model)
@@ -64,7 +77,7 @@ def test_models_come_back_bit_for_bit(model, tmp_path):
 def test_classes_of_others_and_functions_are_refused(bad, tmp_path):
     write_models(tmp_path, {"fitted": bad})
     with pytest.raises(FormatError, match="not trusted; name them in classes="):
-        read_models(tmp_path, [])
+        read_models(bare(tmp_path), [])
 
 
 def test_a_class_that_scikit_learn_only_imports_is_not_its_own():
@@ -76,19 +89,97 @@ def test_a_class_that_scikit_learn_only_imports_is_not_its_own():
 
 def test_classes_that_are_named_are_taken(tmp_path):
     write_models(tmp_path, {"fitted": Mine(C=0.5)})
-    assert read_models(tmp_path, [Mine])["fitted"].C == 0.5
+    assert read_models(bare(tmp_path), [Mine])["fitted"].C == 0.5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecisionTreeClassifier, HistGradientBoostingClassifier])
 def test_trees_that_lead_nowhere_are_refused(kind, tmp_path):
     write_models(tmp_path, {"fitted": kind().fit(X, y)})
-    read_models(tmp_path, [])
+    read_models(bare(tmp_path), [])
     narrow = kind().fit(X, y)
     narrow.n_features_in_ = 1
     write_models(tmp_path, {"fitted": narrow})
     with pytest.raises(FormatError, match="a tree has an invalid node"):
-        read_models(tmp_path, [])
+        read_models(bare(tmp_path), [])
+
+
+def rewritten(raw, change):
+    """Yield a skops file again and again, each time with another of its nodes changed."""
+    with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(parts["schema.json"])
+
+    def nodes(part):
+        if isinstance(part, dict):
+            if "__class__" in part and "__loader__" in part:
+                yield part
+            for each in part.values():
+                yield from nodes(each)
+        elif isinstance(part, list):
+            for each in part:
+                yield from nodes(each)
+
+    first = {node.get("__id__", -at): node for at, node in reversed(list(enumerate(nodes(schema))))}
+    for node in first.values():  # skops reads each object once
+        before = dict(node)
+        node.update(change)
+        with io.BytesIO() as file:
+            with zipfile.ZipFile(file, "w") as archive:
+                for name, content in (parts | {"schema.json": json.dumps(schema)}).items():
+                    archive.writestr(name, content)
+            yield file.getvalue()
+        node.clear()
+        node.update(before)
+
+
+@pytest.mark.slow
+def test_foreign_classes_in_any_node_are_neither_imported_nor_called(tmp_path, monkeypatch):
+    """Whatever node of a file names them, and by whatever loader of skops."""
+    evil = "import os\nos.mkdir(os.environ['CRATER'])\ndef Evil(*a, **k): os.mkdir(a[0])\n"
+    (tmp_path / "evil_module.py").write_text(evil)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("CRATER", str(tmp_path / "crater"))
+    write_models(tmp_path, {"fitted": Ridge().fit(X, y)})
+    whole, tried, quiet, called = (tmp_path / "estimators.skops").read_bytes(), 0, 0, []
+    monkeypatch.setattr(os, "mkdir", called.append)
+    loaders = sorted({name for name, _ in skops.io._audit.NODE_TYPE_MAPPING})
+    for module, kind in (("evil_module", "Evil"), ("os", "mkdir")):
+        for loader in (None, *loaders):
+            named = {"__module__": module, "__class__": kind}
+            change = named | ({} if loader is None else {"__loader__": loader})
+            change |= {"content": {**named, "__loader__": loader or "TypeNode"}}
+            for raw in rewritten(whole, change):
+                (tmp_path / "estimators.skops").write_bytes(raw)
+                tried += 1
+                with suppress(FormatError):  # else skops used neither the name nor the loader
+                    read_models(bare(tmp_path), [])
+                    quiet += 1
+    assert tried > 300
+    assert quiet < 0.1 * tried
+    assert called == []
+    assert not (tmp_path / "crater").exists()
+    assert "evil_module" not in sys.modules
+    assert importlib.util.find_spec("evil_module")  # it would have been found
+
+
+def test_damaged_files_are_refused_by_name(tmp_path):
+    write_models(tmp_path, {"fitted": Ridge().fit(X, y)})
+    path = tmp_path / "estimators.skops"
+    whole = path.read_bytes()
+    deep = zipfile.ZipFile(io.BytesIO(), "w")
+    with deep.fp as file:
+        deep.writestr("schema.json", '{"content": ' * 5000 + "1" + "}" * 5000)
+        deep.close()
+        texts = [whole[: len(whole) // 2], b"", b"no zip", file.getvalue()]
+    with io.BytesIO() as file:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("schema.json", b" " * 10**7)
+        texts.append(file.getvalue())
+    for text in texts:
+        path.write_bytes(text)
+        with pytest.raises(FormatError, match=r"estimators\.skops' is damaged"):
+            read_models(bare(tmp_path), [])
 
 
 def test_the_error_names_the_extra(tmp_path, monkeypatch):

@@ -105,6 +105,8 @@ def test_several_rerankers_follow_in_order(write):
     ("text", "said"),
     [
         ("[data\n", "must be TOML: "),
+        ("a = " + "[" * 100_000, "must be TOML: it is nested too deeply"),
+        ("a = " + "9" * 5000, "must be TOML: "),
         (MODEL, "data: is missing; it must be a table"),
         (DATA, "models: is missing; it must be an array"),
         ("data = 3\n" + MODEL, "data: must be a table, got 3"),

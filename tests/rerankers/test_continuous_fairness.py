@@ -103,6 +103,12 @@ def test_groups_left_out_of_a_mapping_stay():
     assert result.score.tolist() == [4.0, 3.0]
 
 
+def test_rows_not_shown_stay_so_beside_scores_of_any_size():
+    data = as_ranking_data(score=[-1e300, 1e300, 3, -1e300], sensitive_features=list("abab"))
+    hidden = Ranking.from_positions(data, [0, 1, 2, 3])
+    assert ContinuousFairness(0.0, k=3)(hidden).position.tolist() == [0, 1, 2, 3]
+
+
 def test_rows_not_shown_stay_so_and_count_in_no_quantile():
     data = as_ranking_data(None, score=[9, 4, 2, 100], sensitive_features=list("aabb"))
     hidden = Ranking.from_positions(data, [1, 2, 3, 0])

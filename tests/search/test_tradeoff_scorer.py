@@ -27,7 +27,7 @@ def test_the_scorer_works_in_a_halving_search():
     with config_context(enable_metadata_routing=True):
         search = HalvingGridSearchCV(
             RANKER,
-            {"gamma": [0.0, 0.5, 1.0]},
+            {"gamma": [0.1, 0.5, 1.0]},
             scoring=TradeoffScorer("NDCG", "RND(step=4)"),
             cv=QueryKFold(2),
             resource="n_epochs",

@@ -53,7 +53,7 @@ def test_an_ensemble_has_margin_vc_and_training_rows():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40_000, 2))
     y = (X[:, 0] + rng.normal(size=40_000) > 0).astype(float)
-    model = Stump().fit(X, y)
+    model = Stump().fit(X, y, qid=0)
     table = model.generalization_bounds(X, y, delta=0.1)
     assert table["bound"].tolist() == ["margin", "vc", "training"]
     assert not np.isnan(table["value"]).any()

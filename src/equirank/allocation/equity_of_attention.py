@@ -1,8 +1,9 @@
 """EquityOfAttention: a stream of rankings with exposure in proportion to relevance over time."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
@@ -13,9 +14,9 @@ from ..core.declared import Declared
 from ..core.errors import DataError
 from ..core.metric import DISCOUNT
 from ..core.params import Choice, Integer, Label, Number, Optional, check_params
-from ..core.persistence import save
+from ..core.persistence import identity, is_saved, load, save
 from ..core.ranking import Ranking
-from ..kernels.discounts import discounts
+from ..kernels.discounts import discounts, gains
 
 __all__ = ["EquityOfAttention"]
 
@@ -25,12 +26,14 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
 
     Each ranking minimises ``sum_i |A_i + a_pos(i) - (R_i + r_i)|``: A and R are the accumulated
     exposure and relevance of items, a and r those of this list, each scaled to sum 1. NDCG@k of the
-    ranking is at least ``theta``. It is solved as an assignment of preselected candidates with a
-    price on quality, found by bisection, followed by exchanges; or exactly as an integer program.
-    Ties keep input order. A list without relevance is ranked by accumulated deficit.
+    ranking, as `equirank.metrics.ndcg` computes it, is at least ``theta`` (up to 1e-9). It is
+    solved as an assignment of preselected candidates with a price on quality, found by bisection,
+    followed by exchanges; or exactly as an integer program. Ties keep input order. A list without
+    relevance is ranked by accumulated deficit.
 
     The state (``ids_``, ``attention_``, ``relevance_``) grows with the stream; `save` writes it
-    atomically, and `equirank.load` resumes it. With ``store`` it is saved after every list.
+    atomically, and `equirank.load` resumes it. With ``store`` it is saved before a ranking is
+    returned, so a ranking that was returned is never lost from the account.
 
     Parameters
     ----------
@@ -45,8 +48,14 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
         Number of candidates for the k positions: the most relevant, then the largest deficits.
     method : {"assignment", "milp"}
         Fast, or exact (short lists).
+    gain : {"exp2", "scaled"}
+        Gain in NDCG: ``2**relevance - 1``, as in `equirank.metrics.ndcg`. With ``"scaled"`` the
+        relevance is divided by the largest of the list first, so ``theta`` bounds the NDCG of
+        ``relevance / max(relevance)``; by ``ndcg`` of graded relevance it may be lower.
     store : str, optional
-        A folder to which the state is saved after every list.
+        A folder to which the state is saved after every list. An account that it contains is
+        continued. If the folder changes otherwise, `rank_next` raises `DataError`: two objects
+        cannot keep one account.
 
     References
     ----------
@@ -68,6 +77,9 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
     relevance_: np.ndarray
     n_rankings_: int
     _where: dict[Any, int]
+    _stored: tuple[Any, ...]
+    #: Files of format 1 were written before the parameter existed.
+    former_params: ClassVar[dict[int, dict[str, Any]]] = {1: {"gain": "scaled"}}
 
     positional = ("theta", "k")
     theta: Annotated[float, Number(0.0, 1.0)] = 0.8
@@ -75,6 +87,7 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
     discount: Annotated[str | Sequence[float], DISCOUNT] = "log2"
     n_candidates: Annotated[int, Integer(1)] = 100
     method: Annotated[Literal["assignment", "milp"], Choice("assignment", "milp")] = "assignment"
+    gain: Annotated[Literal["exp2", "scaled"], Choice("exp2", "scaled")] = "exp2"
     store: Annotated[str | None, Optional(Label())] = None
 
     def rank_next(self, relevance: Any, ids: Any = None) -> list[Any]:
@@ -91,6 +104,11 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
         -------
         list
             The ids, best first.
+
+        Raises
+        ------
+        DataError
+            If the input is invalid, or ``store`` contains another account.
         """
         check_params("EquityOfAttention", self.get_params(), self.params)
         values, names = _checked(relevance, ids)
@@ -103,13 +121,16 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
         order = self._order(values, owed, attention)
         drawn = np.empty(len(values))
         drawn[order] = attention
+        before = self.attention_, self.relevance_, self.n_rankings_
         attended, earned = self.attention_.copy(), self.relevance_.copy()
         attended[at] += drawn
         earned[at] += share
-        self.attention_, self.relevance_ = attended, earned
-        self.n_rankings_ += 1
-        if self.store is not None:
-            self.save(self.store)
+        self.attention_, self.relevance_, self.n_rankings_ = attended, earned, before[2] + 1
+        try:
+            self._write()
+        except BaseException:  # a ranking that is not returned does not count
+            self.attention_, self.relevance_, self.n_rankings_ = before
+            raise
         return [names[row] for row in order]
 
     def __call__(self, ranking: Ranking) -> Ranking:
@@ -139,18 +160,57 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
         save(self, folder)
 
     def reset(self) -> Self:
-        """Delete the accumulated exposure and relevance."""
-        for name in ("ids_", "attention_", "relevance_", "n_rankings_"):
-            self.__dict__.pop(name, None)
-        self.__dict__.pop("_where", None)
+        """Delete the accumulated exposure and relevance, also in ``store``."""
+        self._empty()
+        self._write()
         return self
+
+    def _empty(self) -> None:
+        self.ids_, self.n_rankings_ = [], 0
+        self.attention_, self.relevance_ = np.zeros(0), np.zeros(0)
+        self.__dict__.pop("_where", None)
+
+    def _write(self) -> None:
+        """Save the state to ``store``, if there is one, and remember what was written."""
+        if self.store is not None:
+            save(self, self.store)
+            self._stored = (self.store, identity(self.store))
+
+    def _claim_store(self) -> None:
+        """Continue the account in ``store``; raise if it is not the one of this object."""
+        if self.store is None or not (is_saved(self.store) or os.path.lexists(self.store)):
+            return
+        seen = (self.store, identity(self.store))
+        if self.__dict__.get("_stored") == seen:
+            return
+        found = load(self.store)
+        if not isinstance(found, EquityOfAttention):
+            raise DataError(
+                "store of EquityOfAttention must be a new folder or that of an account, and "
+                f"{self.store!r} contains {type(found).__name__}"
+            )
+        if not hasattr(self, "ids_"):
+            for name in ("ids_", "attention_", "relevance_", "n_rankings_"):
+                setattr(self, name, getattr(found, name))
+        elif self._account() != found._account():
+            raise DataError(
+                f"store of EquityOfAttention must contain the account of this object, and "
+                f"{self.store!r} contains another one, of {found.n_rankings_} rankings; this one "
+                f"has {self.n_rankings_}: load the folder to continue it, or name another folder"
+            )
+        self._stored = seen
+
+    def _account(self) -> tuple[int, dict[Any, tuple[float, float]]]:
+        """Return the number of rankings, and exposure and relevance of each item that has any."""
+        pairs = zip(self.attention_.tolist(), self.relevance_.tolist(), strict=True)
+        known = dict(zip(self.ids_, pairs, strict=False))
+        return self.n_rankings_, {name: pair for name, pair in known.items() if any(pair)}
 
     def _indices_of(self, names: list[Any]) -> np.ndarray:
         """Return the indices of items in the state, adding new items."""
+        self._claim_store()
         if not hasattr(self, "ids_"):
-            self.ids_ = []
-            self.attention_, self.relevance_ = np.zeros(0), np.zeros(0)
-            self.n_rankings_ = 0
+            self._empty()
         where = self.__dict__.get("_where")
         if where is None:
             where = self._where = {name: at for at, name in enumerate(self.ids_)}
@@ -175,7 +235,7 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
             if chosen.sum() < k + spare:
                 chosen[row] = True
         rows = np.flatnonzero(chosen)
-        gain = np.exp2(values / max(values.max(), 1e-300)) - 1.0
+        gain = _gains(values, self.gain)
         value = gain[rows, None] * discounts(k, "log2")[None]
         least = self.theta * float(np.sort(gain)[::-1][:k] @ discounts(k, "log2"))
         # cost of a position minus the cost of having none
@@ -184,6 +244,17 @@ class EquityOfAttention(Declared, BaseEstimator):  # type: ignore[misc]
         first = rows[solve(cost, value, least)]
         rest = np.setdiff1d(np.arange(len(values)), first)
         return np.concatenate([first, rest[np.argsort(-values[rest], kind="stable")]])
+
+
+def _gains(values: np.ndarray, kind: str) -> np.ndarray:
+    """Return the gains up to a factor; the largest is 1, or all are 0."""
+    most = float(values.max())
+    if kind == "scaled":
+        return np.exp2(values / max(most, 1e-300)) - 1.0
+    if most > 1000.0:  # 2^relevance would overflow, and 1 is nothing beside it
+        return np.exp2(values - most)
+    gain = gains(values, "exp2")
+    return gain / gain.max() if gain.max() > 0.0 else gain
 
 
 def _assignment(cost: np.ndarray, value: np.ndarray, least: float) -> np.ndarray:
@@ -260,8 +331,10 @@ def _program(cost: np.ndarray, value: np.ndarray, least: float) -> np.ndarray:
         constraints=LinearConstraint(rows, low, high),
     )
     if found.x is None:
-        return np.argsort(-value[:, 0], kind="stable")[:positions]
-    return np.argmax(found.x.reshape(items, positions), axis=0)
+        return _assignment(cost, value, least)
+    chosen = np.argmax(found.x.reshape(items, positions), axis=0)
+    short = value[chosen, np.arange(positions)].sum() < least - 1e-12 * max(least, 1.0)
+    return _assignment(cost, value, least) if short else chosen  # the solver's tolerance is 1e-6
 
 
 def _checked(relevance: Any, ids: Any) -> tuple[np.ndarray, list[Any]]:

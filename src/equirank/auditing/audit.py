@@ -38,7 +38,9 @@ Ties = Literal["average", "stable"]
 MANY_GATES = 50
 
 
-def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
+def as_ranking(
+    data: Any, columns: Mapping[str, Any], ties: Ties, max_groups: int | None = None
+) -> Ranking:
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
@@ -61,6 +63,7 @@ def as_ranking(data: Any, columns: Mapping[str, Any], ties: Ties) -> Ranking:
         sensitive_features=found.get("sensitive"),
         ids=found.get("id"),
         missing_sensitive="category",
+        max_groups=max_groups,
     ).ranking(ties)
 
 
@@ -120,6 +123,7 @@ def audit(
     against_title: str = "the other ranking",
     created: str | None = None,
     gates: Sequence[str] = (),
+    max_groups: int | None = None,
 ) -> AuditResult:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
@@ -163,6 +167,8 @@ def audit(
     gates : sequence of str
         Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
         ``n_permutations`` as far as their p-values need.
+    max_groups : int, optional
+        Most groups of an attribute, as in `as_ranking_data`.
 
     Returns
     -------
@@ -191,10 +197,10 @@ def audit(
     columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
-    ranking = as_ranking(data, columns, ties)
+    ranking = as_ranking(data, columns, ties, max_groups)
     other = None
     if against is not None:
-        other = as_ranking(against, _columns_against(against, columns), ties)
+        other = as_ranking(against, _columns_against(against, columns), ties, max_groups)
     return audit_ranking(
         ranking,
         against=other,

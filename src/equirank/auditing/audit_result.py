@@ -142,13 +142,13 @@ class AuditResult:
         """
         name = "the text"
         text = path if isinstance(path, str) and path.lstrip().startswith("{") else None
-        if text is None:
-            name = os.fspath(path)
-            text = Path(path).read_text(encoding="utf-8")
         try:
+            if text is None:
+                name = os.fspath(path)
+                text = Path(path).read_text(encoding="utf-8")
             document = json.loads(text)
             version = document["schema_version"]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise FormatError(f"{name} must be JSON written by an audit") from None
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise FormatError(
@@ -164,7 +164,7 @@ class AuditResult:
             tables = {key: table_from_json(part) for key, part in document["tables"].items()}
             facts, notes = document["facts"], document["notes"]
             claims = [Claim.from_dict(each) for each in document["claims"]]
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             raise FormatError(f"{name} must be JSON of an audit, but parts are missing") from None
         return cls(facts, claims, tables, notes)
 

@@ -1,5 +1,6 @@
 """The command ``equirank`` with its subcommands, which import heavy packages only when run."""
 
+import signal
 from typing import Annotated
 
 import typer
@@ -7,7 +8,7 @@ import typer
 from .audit import audit
 from .compare import compare
 from .conformance import conformance
-from .console import JsonCommand
+from .console import Command
 from .datasets import datasets
 from .evaluate import evaluate
 from .explain import explain
@@ -52,21 +53,29 @@ def start(
         typer.echo(context.get_help())
 
 
-app.command(cls=JsonCommand, short_help="Audit the rankings in a file; write a report.")(audit)
-app.command(cls=JsonCommand, short_help="Measure the rankings in a file.")(evaluate)
-app.command(cls=JsonCommand, short_help="Re-rank a file with a guarantee.")(rerank)
-app.command(short_help="Write an example configuration.")(init)
-app.command(cls=JsonCommand, short_help="Train a model from a configuration.")(train)
-app.command(cls=JsonCommand, short_help="Rank a file with a trained model.")(predict)
-app.command(cls=JsonCommand, short_help="Explain why one item ranks above another.")(explain)
-app.command(cls=JsonCommand, short_help="Compare the models of a configuration.")(compare)
-app.command(cls=JsonCommand, short_help="List the metrics.")(metrics)
-app.command(cls=JsonCommand, short_help="Check the metrics against test vectors.")(conformance)
-app.command(cls=JsonCommand, short_help="List the data sets.")(datasets)
-app.command(cls=JsonCommand, short_help="Show which metric detects which property.")(properties)
-app.command(cls=JsonCommand, short_help="Run a published study again.")(reproduce)
+app.command(cls=Command, short_help="Audit the rankings in a file; write a report.")(audit)
+app.command(cls=Command, short_help="Measure the rankings in a file.")(evaluate)
+app.command(cls=Command, short_help="Re-rank a file with a guarantee.")(rerank)
+app.command(cls=Command, short_help="Write an example configuration.")(init)
+app.command(cls=Command, short_help="Train a model from a configuration.")(train)
+app.command(cls=Command, short_help="Rank a file with a trained model.")(predict)
+app.command(cls=Command, short_help="Explain why one item ranks above another.")(explain)
+app.command(cls=Command, short_help="Compare the models of a configuration.")(compare)
+app.command(cls=Command, short_help="List the metrics.")(metrics)
+app.command(cls=Command, short_help="Check the metrics against test vectors.")(conformance)
+app.command(cls=Command, short_help="List the data sets.")(datasets)
+app.command(cls=Command, short_help="Show which metric detects which property.")(properties)
+app.command(cls=Command, short_help="Run a published study again.")(reproduce)
 
 
 def main() -> None:
-    """Run the command line."""
-    app(prog_name="equirank")
+    """Run the command line; an interrupt after its end has no effect."""
+    try:
+        app(prog_name="equirank")
+    except SystemExit as end:
+        # Typer says nothing of an interrupt before the command runs.
+        if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
+            typer.echo("equirank: interrupted", err=True)
+        raise
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -13,6 +13,8 @@ from . import options
 from .console import (
     CommandError,
     JsonOption,
+    Read,
+    Written,
     errors_in_one_line,
     printable,
     require_report_extra,
@@ -50,7 +52,9 @@ def audit(
         ),
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="REPORT.html", help="Write the report to this file.")
+        str | None,
+        Written(),
+        typer.Option(metavar="REPORT.html", help="Write the report to this file."),
     ] = None,
     fail_on: Annotated[
         list[str] | None,
@@ -63,6 +67,7 @@ def audit(
     ] = None,
     against: Annotated[
         str | None,
+        Read(),
         typer.Option(metavar="FILE", help="Another ranking of the same lists, to compare with."),
     ] = None,
     metrics: Annotated[
@@ -76,6 +81,7 @@ def audit(
     ] = 0,
     ties: options.TiesOption = "average",
     missing_relevance: options.MissingRelevanceOption = "error",
+    max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -97,10 +103,12 @@ def audit(
 
         gates = [read_gate(rule).text for rule in fail_on or ()]
         cutoffs = _cutoffs(k)
-        _check_out(out, [file, *([against] if against else [])])
+        if out is not None:
+            require_report_extra()
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
+        columns["max_groups"] = max_groups
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
@@ -143,16 +151,6 @@ def _cutoffs(text: str | None) -> list[int] | None:
     if not all(part.isdecimal() and int(part) > 0 for part in parts):
         raise CommandError(f"--k must be positive whole numbers, as in 10,50, got {text!r}")
     return [int(part) for part in parts]
-
-
-def _check_out(out: str | None, inputs: list[str]) -> None:
-    """Raise if the report cannot be written or would replace the data."""
-    if out is None:
-        return
-    from ..io.files import check_writable
-
-    check_writable(out, inputs)
-    require_report_extra()
 
 
 def _show(result: "AuditResult", out: str | None) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import console
-from .options import ConfigArgument, LevelOption
+from .options import ConfigArgument, FormulasOption, LevelOption
 
 if TYPE_CHECKING:
     from ..comparison.comparison import Comparison
@@ -29,13 +29,23 @@ FOLDS = 5
 CELLS = "cells"
 
 
+def _files(folder: str, _: Any) -> list[str]:
+    """Return the files of a folder of results."""
+    from ..comparison.comparison import FILES
+
+    return [os.path.join(folder, name) for name in FILES]
+
+
 def compare(
     config: ConfigArgument,
     out: Annotated[
-        str | None, typer.Option(metavar="FOLDER", help="Folder for report.html, results.csv etc.")
+        str | None,
+        console.Written(_files, folder=True),
+        typer.Option(metavar="FOLDER", help="Folder for report.html, results.csv etc."),
     ] = None,
     store: Annotated[
         str | None,
+        console.Written(lambda *_: (), folder=True),
         typer.Option(
             metavar="FOLDER",
             help="Keep finished cells there, so that an interrupted run continues; "
@@ -54,6 +64,7 @@ def compare(
     ] = None,
     n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
     level: LevelOption = 0.95,
+    keep_formulas: FormulasOption = False,
     json: console.JsonOption = None,
 ) -> None:
     """Compare the models of a configuration on the same folds, with paired tests.
@@ -70,16 +81,16 @@ def compare(
 
         settings = read_config(config)
         name = settings.model(baseline).name
-        _check_out(out)
-        if store is None and out is not None:
-            store = os.path.join(out, CELLS)
+        if out is not None:
+            console.require_report_extra()
+            store = os.path.join(out, CELLS) if store is None else store
         data, columns = settings.read_data()
         if json != "-":
             _announce(settings, data, columns.notes)
         result = _compare(settings, data, n_jobs, store, fresh, n_draws, level)
         if out is not None:
             with console.writing(out):
-                result.save(out, baseline=name)
+                result.save(out, baseline=name, keep_formulas=keep_formulas)
         if json is not None:
             console.write_json(json, _document(settings, data, result, name))
         if json != "-":
@@ -87,20 +98,12 @@ def compare(
         failed = len(result.first_errors()) == len(result.methods)
         for method, error in result.first_errors().items():
             typer.echo(
-                f"equirank: {console.printable(method)} failed: {console.printable(error)}",
+                f"equirank: {console.printable(method)} failed: "
+                f"{console.printable(console.in_options(error))}",
                 err=True,
             )
     if failed:
         raise typer.Exit(1)
-
-
-def _check_out(out: str | None) -> None:
-    """Raise if the results cannot be written."""
-    if out is None:
-        return
-    if os.path.exists(out) and not os.path.isdir(out):
-        raise console.CommandError(f"--out must be a folder, got the file {out}")
-    console.require_report_extra()
 
 
 def _compare(

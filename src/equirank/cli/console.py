@@ -1,10 +1,17 @@
 """Console output: errors, JSON, tables and wrapped text."""
 
+import inspect
+import os
+import re
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -15,11 +22,16 @@ if TYPE_CHECKING:
     from ..core.table import Table
 
 __all__ = [
+    "Command",
     "CommandError",
-    "JsonCommand",
     "JsonOption",
+    "Read",
+    "Written",
     "counted",
     "errors_in_one_line",
+    "in_options",
+    "marked",
+    "name_of",
     "printable",
     "require_report_extra",
     "show_summary",
@@ -67,7 +79,7 @@ def errors_in_one_line() -> Iterator[None]:
         except (
             DataError, InfeasibleError, FormatError, MissingExtraError, CommandError
         ) as error:  # fmt: skip
-            _fail(str(error))
+            _fail(in_options(str(error)))
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -79,11 +91,103 @@ def errors_in_one_line() -> Iterator[None]:
             raise typer.Exit(130) from None
     for warning in caught:
         if issubclass(warning.category, EquirankWarning):
-            typer.echo(f"equirank: warning: {printable(warning.message)}", err=True)
+            typer.echo(f"equirank: warning: {printable(in_options(warning.message))}", err=True)
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+
+
+#: The command that runs.
+_RUNNING: ContextVar[Any] = ContextVar("running", default=None)
+#: Arguments of functions that are set by an option of another name.
+_OTHER_NAMES = {"y": "relevance", "sensitive_features": "sensitive", "qid": "query"}
+_OTHER_NAMES |= {"item": "explain", "path": "out", "expression": "fail_on"}
+#: Arguments that are keys of a configuration.
+_DATA_KEYS = ("query", "relevance", "sensitive", "cost")
+_ARGUMENTS = re.compile(
+    r"""
+    (?<!\w)sensitive_features\[(?P<column>'[^']*'|"[^"]*")\]
+    | ;\ \w+=False\ for\ none
+    | (?P<hint>;\ )?\b(?P<set>[a-z_]+)=(?P<mark>['"])(?P<value>\w+)(?P=mark)(?P<effect>[^;]*)
+    | (?<!\w)'(?:[^'\\]|\\.)*' | (?<!\w)"(?:[^"\\]|\\.)*"
+    | (?<![\w.\-])(?P<param>[a-z_]+)\ of\ (?P<owner>\w+)(?=\ must)
+    | (?<![\w.\-])(?P<name>
+        (?:^|(?<=:\ )|(?<=;\ )|(?<=,\ )|(?<=\ or\ ))
+          [a-z_]+(?=\ must|\ needs|\ \('|\ of\ '|\ or\ [a-z_]+\ must)
+        | (?<=\()[a-z_]+(?=\))
+        | expression(?=\ ['"])
+        | [a-z]+_[a-z_]+
+        | (?<=lower\ )p | (?<=or\ )alpha | (?<=smaller\ )k
+      )\b
+    """,
+    re.VERBOSE,
+)
+
+
+def in_options(message: object) -> str:
+    """Return a message of the library with the options of the running command as arguments.
+
+    Quoted text stays as it is, and hints to arguments without an option are left out.
+    """
+    command = _RUNNING.get()
+    if command is None:
+        return str(message)
+    options = {param.name: _option(param) for param in command.params}
+    from_file = "config" in options
+
+    def option(name: str) -> str | None:
+        name = _OTHER_NAMES.get(name, name)
+        if name in options:
+            return options[name]
+        return f"[data] {name}" if from_file and name in _DATA_KEYS else None
+
+    def replaced(match: re.Match[str]) -> str:
+        found = match.groupdict()
+        if found["column"]:
+            return f"{option('sensitive') or 'attribute'} ({found['column']})"
+        if match[0].endswith("=False for none"):
+            return ""
+        if found["set"]:
+            flag = option(found["set"])
+            if flag is None:
+                return match[0] if from_file else "" if found["hint"] else match[0]
+            return f"{found['hint'] or ''}{flag} {found['value']}{found['effect']}"
+        if found["param"]:
+            flag = option(found["param"]) or ("--set " * ("setting" in options) + found["param"])
+            return flag if found["owner"] == command.name else f"{flag} of {found['owner']}"
+        return (option(found["name"]) or match[0]) if found["name"] else match[0]
+
+    return _ARGUMENTS.sub(replaced, str(message))
+
+
+#: The interrupts of the running command. Code that catches every exception loses the first one.
+_INTERRUPTS: list[int] = []
+
+
+@contextmanager
+def _noting_interrupts() -> Iterator[None]:
+    """Note each interrupt before it raises, unless the caller handles interrupts."""
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+
+    def note(number: int, _: Any) -> None:
+        _INTERRUPTS.append(number)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        _INTERRUPTS.clear()
+
+
+def _stop_if_interrupted() -> None:
+    if _INTERRUPTS:
+        raise KeyboardInterrupt
 
 
 def _fail(message: str) -> None:
@@ -102,8 +206,33 @@ def _in_words(error: OSError) -> str:
     return text if error.filename is None else f"{error.filename}: {text}"
 
 
+@dataclass(frozen=True)
+class Read:
+    """Mark of a parameter that names an input: a file or a folder.
+
+    ``more`` returns further inputs, which the file names.
+    """
+
+    more: Callable[[str], Sequence[str]] = lambda _: ()
+
+
+@dataclass(frozen=True)
+class Written:
+    """Mark of a parameter that names an output: by default a file, ``-`` for standard output.
+
+    ``files`` returns the files that are written, from the value and all parameters. With
+    ``folder``, the value is a folder that is created if missing; with ``whole``, a folder whose
+    contents are replaced.
+    """
+
+    files: Callable[[str, Mapping[str, Any]], Sequence[str]] = lambda path, _: [path]
+    folder: bool = False
+    whole: bool = False
+
+
 JsonOption = Annotated[
     str | None,
+    Written(),
     typer.Option(
         "--json",
         metavar="[OUT.json]",
@@ -112,15 +241,17 @@ JsonOption = Annotated[
 ]
 
 
-class JsonCommand(TyperCommand):
-    """A command whose option ``--json`` has an optional value.
+class Command(TyperCommand):
+    """A command that checks its paths, and whose option ``--json`` has an optional value.
 
-    The next word is its value only if it is ``-`` or ends in ``.json``, so that ``--json data.csv``
-    never overwrites data; ``--json=NAME`` takes any name.
+    The word after ``--json`` is its value only if it is ``-`` or ends in ``.json``, so that
+    ``--json data.csv`` never overwrites data; ``--json=NAME`` takes any name.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the value ``-`` after each ``--json`` without one."""
+        if not any(param.name == "json" for param in self.params):
+            return list(super().parse_args(ctx, args))
         completed: list[str] = []
         end = args.index("--") if "--" in args else len(args)
         for at, word in enumerate(args):
@@ -132,6 +263,140 @@ class JsonCommand(TyperCommand):
             if word == "--json" and at < end and not named:
                 completed.append("-")
         return list(super().parse_args(ctx, completed))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command unless a path that it would write is an input or cannot be written."""
+        token = _RUNNING.set(self)
+        try:
+            with _noting_interrupts(), errors_in_one_line():
+                _check_paths(self, ctx.params)
+                result = super().invoke(ctx)
+                _stop_if_interrupted()
+                return result
+        finally:
+            _RUNNING.reset(token)
+
+
+def marked(command: Any) -> dict[str, Read | Written]:
+    """Return the mark of each parameter of a command that names a path."""
+    hints = get_type_hints(inspect.unwrap(command.callback), include_extras=True)
+    marks = {
+        name: [
+            each for each in getattr(hint, "__metadata__", ()) if isinstance(each, Read | Written)
+        ]
+        for name, hint in hints.items()
+    }
+    return {name: found[0] for name, found in marks.items() if found}
+
+
+def _check_paths(command: Any, values: Mapping[str, Any]) -> None:
+    """Raise if an output is an input or another output, or cannot be written."""
+    words = {param.name: _option(param) for param in command.params}
+    inputs: list[tuple[str, str]] = []
+    outputs: list[tuple[str, str, Written]] = []
+    for name, mark in marked(command).items():
+        value = values.get(name)
+        if value is None or value == "-":
+            continue
+        path = os.fspath(value)
+        if isinstance(mark, Read):
+            inputs += [(words[name], each) for each in (path, *mark.more(path))]
+        else:
+            outputs.append((words[name], path, mark))
+    folders = [path for _, path, mark in outputs if mark.folder]
+    written: list[tuple[str, str, bool]] = []
+    for option, path, mark in outputs:
+        if mark.folder or mark.whole:
+            _check_folder(option, path)
+        files = [path] if mark.whole else mark.files(path, values)
+        for target in files:
+            if not mark.whole:
+                _check_file(option, target, folders)
+            for other, given in inputs:
+                _refuse_input(option, target, mark.whole, other, given)
+            for other, earlier, whole in written:
+                if _same(target, earlier) or (whole and _within(target, earlier)):
+                    raise CommandError(
+                        f"{option} must be another file, got {target}, which {other} writes"
+                    )
+            written.append((option, target, mark.whole))
+
+
+def _option(param: Any) -> str:
+    """Return the name of a parameter on the command line."""
+    named = [word for word in param.opts if word.startswith("-")]
+    return str(named[0] if named else param.metavar or param.name.upper())
+
+
+def _refuse_input(option: str, target: str, whole: bool, other: str, given: str) -> None:
+    if _same(target, given):
+        raise CommandError(f"{option} must not be an input, got {target}, which {other} reads")
+    if os.path.isdir(given) and _within(target, given):
+        raise CommandError(
+            f"{option} must not be in a folder of inputs, got {target}, and {other} reads {given}"
+        )
+    if whole and _within(given, target):
+        raise CommandError(
+            f"{option} must not be a folder with inputs, got {target}, and {other} reads {given}"
+        )
+
+
+def _same(path: str, other: str) -> bool:
+    """Return whether two paths are one file, through links and any spelling."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
+    try:
+        return os.path.samefile(path, other)
+    except OSError:  # at least one does not exist
+        return False
+
+
+def _within(path: str, folder: str) -> bool:
+    """Return whether a path is below a folder."""
+    parents = [os.path.realpath(path)]
+    while os.path.dirname(parents[-1]) != parents[-1]:
+        parents.append(os.path.dirname(parents[-1]))
+    return any(_same(parent, folder) for parent in parents[1:])
+
+
+def _check_file(option: str, path: str, folders: Sequence[str]) -> None:
+    """Raise if a file cannot be written; it may be in a folder that will be created."""
+    from ..io.files import sweep
+
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise CommandError(f"{option} must be a file, got the folder {path}")
+    if os.path.exists(target):
+        if not os.path.isfile(target):
+            raise CommandError(f"{option} must be a file, got {path}, a device or pipe")
+        _check_not_protected(option, path)
+    folder = os.path.dirname(target)
+    if os.path.isdir(folder):
+        _check_not_protected(option, path, folder)
+        sweep(target)
+    elif not any(_same(folder, each) or _within(folder, each) for each in folders):
+        raise CommandError(f"{option} must be in an existing folder, got {path}")
+
+
+def _check_folder(option: str, path: str) -> None:
+    """Raise if a folder cannot be written or created."""
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isdir(target):
+        raise CommandError(f"{option} must be a folder, got the file {path}")
+    while not os.path.exists(target):
+        target = os.path.dirname(target)
+    if not os.path.isdir(target):
+        raise CommandError(f"{option} must be a folder, got {path}, and {target} is a file")
+    _check_not_protected(option, path, target)
+
+
+def _check_not_protected(option: str, path: str, place: str | None = None) -> None:
+    """Raise if a file, or the folder of a file, is read-only."""
+    place = path if place is None else place
+    # A file without permission to write is protected, also from root, who has all permissions.
+    if not os.access(place, os.W_OK) or not os.stat(place).st_mode & 0o222:
+        what = path if place == path else f"{path}: the folder {place}"
+        raise CommandError(f"{option} must be writable, got {what}, which is read-only")
 
 
 def write_json(target: str, text: str) -> None:
@@ -147,7 +412,8 @@ def write_json(target: str, text: str) -> None:
 
 @contextmanager
 def writing(path: str) -> Iterator[None]:
-    """Report a failure to write as an error of the path."""
+    """Report a failure to write as an error of the path; write nothing after an interrupt."""
+    _stop_if_interrupted()
     try:
         yield
     except OSError as error:
@@ -160,6 +426,11 @@ def require_report_extra() -> None:
 
     for package in ("altair", "jinja2", "vl_convert"):
         require(package, "report")
+
+
+def name_of(path: str) -> str:
+    """Return the last part of a path, for documents that others read."""
+    return os.path.basename(os.path.abspath(path))
 
 
 def counted(data: "RankingData") -> str:

@@ -16,6 +16,7 @@ from .console import (
     JsonOption,
     counted,
     errors_in_one_line,
+    name_of,
     printable,
     show_summary,
     show_table,
@@ -88,6 +89,7 @@ def evaluate(
         typer.Option(help="A missing group is an error, or a separate group."),
     ] = "error",
     missing_relevance: options.MissingRelevanceOption = "error",
+    max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -114,6 +116,7 @@ def evaluate(
             sensitive=attributes,
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
+            max_groups=max_groups,
         )
         result = measure(
             data.ranking(ties),
@@ -145,7 +148,12 @@ def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int,
         }
         for each in result.results
     ]
-    head = {"equirank": library_version(), "file": file, "rows": data.n_rows, "metrics": metrics}
+    head = {
+        "equirank": library_version(),
+        "file": name_of(file),
+        "rows": data.n_rows,
+        "metrics": metrics,
+    }
     head |= {"n_boot": n_boot, "seed": seed}
     return json.dumps(head | json.loads(result.to_json()), ensure_ascii=False, allow_nan=False)
 

@@ -1,6 +1,6 @@
 """``equirank explain``: explain why a trained model ranks one item above another.
 
-``--json`` writes one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
+``--json`` writes one object: ``equirank`` (the version), ``model`` (name of the folder), ``class``,
 ``file``, ``a``, ``b``, ``score_a``, ``score_b``, ``method``, ``n_draws``, ``features`` (the rows of
 the table: feature, value_a, value_b, contribution, standard_error, and what SHAP values add),
 ``sentences`` and ``reasons`` (of a re-ranker, about a and b).
@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import CommandError, JsonOption, errors_in_one_line, printable, write_json
+from .console import (
+    CommandError,
+    JsonOption,
+    Written,
+    errors_in_one_line,
+    name_of,
+    printable,
+    write_json,
+    writing,
+)
 from .options import FileArgument, FormatOption, ModelArgument, TrainedQueryOption
 
 if TYPE_CHECKING:
@@ -38,6 +47,7 @@ def explain(
     ] = None,
     out: Annotated[
         str | None,
+        Written(),
         typer.Option(
             metavar="CHART", help="Write the chart there: .png, .svg, .pdf, .html or .json."
         ),
@@ -57,11 +67,10 @@ def explain(
     with errors_in_one_line():
         from dataclasses import replace
 
-        from ..core.persistence import load
         from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import in_words, read_new_file, sees_groups, stored_columns
+        from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
 
-        columns, ranker = stored_columns(model), load(model)
+        ranker, columns = load_trained(model)
         read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
         check_features(read.data, ranker, file)
         ids, lists = _ids(read, columns), _lists(read.data)
@@ -74,7 +83,8 @@ def explain(
         if out is not None:
             from ..plots import pair_explanation, save_chart
 
-            save_chart(pair_explanation(found), out)
+            with writing(out):
+                save_chart(pair_explanation(found), out)
         if json is not None:
             write_json(json, _document(model, in_words(ranker), file, found))
         if json != "-":
@@ -134,8 +144,12 @@ def _document(model: str, words: str, file: str, found: "PairExplanation") -> st
 
     from ..core.environment import library_version
 
-    document: dict[str, Any] = {"equirank": library_version(), "model": model, "class": words}
-    document |= {"file": file, "a": found.a, "b": found.b, "score_a": found.score_a}
+    document: dict[str, Any] = {
+        "equirank": library_version(),
+        "model": name_of(model),
+        "class": words,
+    }
+    document |= {"file": name_of(file), "a": found.a, "b": found.b, "score_a": found.score_a}
     document |= {"score_b": found.score_b, "method": found.method, "n_draws": found.n_draws}
     document["features"] = json.loads(found.to_json())
     document["sentences"] = list(found.sentences)

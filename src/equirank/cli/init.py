@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import CommandError, errors_in_one_line, printable
+from .console import CommandError, Read, Written, errors_in_one_line, printable, writing
 
 if TYPE_CHECKING:
     from ..recipes.config_example import Guess
@@ -16,10 +16,13 @@ __all__ = ["init"]
 
 def init(
     config: Annotated[
-        str, typer.Argument(metavar="CONFIG.toml", help="The file to write, or its folder.")
+        str,
+        Written(lambda path, values: _files(path, values["data"])),
+        typer.Argument(metavar="CONFIG.toml", help="The file to write, or its folder."),
     ] = "config.toml",
     data: Annotated[
         str | None,
+        Read(),
         typer.Option(
             metavar="FILE",
             help="Your data, whose columns are guessed. By default the bundled hiring data, which "
@@ -38,26 +41,30 @@ def init(
         from ..io.files import replacing
         from ..recipes.config_example import example, guess_columns, hiring_guess
 
-        target = os.path.join(config, "config.toml") if os.path.isdir(config) else config
-        folder = os.path.dirname(os.path.abspath(target))
-        if not os.path.isdir(folder):
-            raise CommandError(f"{target}: cannot be written: folder {folder} not found")
+        target, *copies = _files(config, data)
         _refuse(target, force)
         copied = None
         if data is None:
+            copied = copies[0]
             guess, raw = hiring_guess(), hiring_path().read_bytes()
-            copied = os.path.join(os.path.dirname(target), "hiring.csv")
             if not _holds(copied, raw):
                 _refuse(copied, force)
-                with replacing(copied) as file:
+                with writing(copied), replacing(copied) as file:
                     file.write(raw)
             path = "hiring.csv"
         else:
             guess = guess_columns(data)
+            folder = os.path.dirname(os.path.abspath(target))
             path = os.path.relpath(data, folder).replace(os.sep, "/")
-        with replacing(target) as file:
+        with writing(target), replacing(target) as file:
             file.write(example(path, guess).encode("utf-8"))
         _show(target, copied, guess)
+
+
+def _files(config: str, data: str | None) -> list[str]:
+    """Return the configuration and, without data, the copy of the bundled data beside it."""
+    target = os.path.join(config, "config.toml") if os.path.isdir(config) else config
+    return [target] + [os.path.join(os.path.dirname(target), "hiring.csv")] * (data is None)
 
 
 def _holds(path: str, raw: bytes) -> bool:

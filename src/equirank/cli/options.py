@@ -1,8 +1,11 @@
 """Arguments and options that several commands share."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import typer
+
+from .console import Read
 
 __all__ = [
     "COLUMN",
@@ -11,7 +14,9 @@ __all__ = [
     "ConfigArgument",
     "FileArgument",
     "FormatOption",
+    "FormulasOption",
     "LevelOption",
+    "MaxGroupsOption",
     "MissingRelevanceOption",
     "ModelArgument",
     "PositionOption",
@@ -27,9 +32,26 @@ __all__ = [
 COLUMN = "COLUMN"
 FORMATS = "CSV, TSV, Parquet or LETOR, recognised by its extension; .gz may follow."
 
-FileArgument = Annotated[str, typer.Argument(metavar="FILE", help=FORMATS, show_default=False)]
+
+def _data_of(config: str) -> Sequence[str]:
+    """Return the data that a configuration names; none if it is invalid, which is said later."""
+    import tomllib
+
+    from ..recipes.config import data_path
+
+    try:
+        with open(config, "rb") as file:
+            return [data_path(config, tomllib.load(file)["data"]["path"])]
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return []
+
+
+FileArgument = Annotated[
+    str, Read(), typer.Argument(metavar="FILE", help=FORMATS, show_default=False)
+]
 ConfigArgument = Annotated[
     str,
+    Read(_data_of),
     typer.Argument(
         metavar="CONFIG.toml",
         help="Data, split, models and metrics; `equirank init` writes one.",
@@ -38,6 +60,7 @@ ConfigArgument = Annotated[
 ]
 ModelArgument = Annotated[
     str,
+    Read(),
     typer.Argument(metavar="FOLDER", help="The output of `equirank train`.", show_default=False),
 ]
 QueryOption = Annotated[
@@ -65,6 +88,13 @@ FormatOption = Annotated[
     Literal["csv", "tsv", "parquet", "letor"] | None,
     typer.Option("--format", help="The format, if the extension does not show it."),
 ]
+FormulasOption = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Write cells that a spreadsheet runs as a formula as they are, without a quote.",
+    ),
+]
 BootOption = Annotated[
     int, typer.Option(min=0, help="Bootstrap replicates of the confidence intervals; 0 for none.")
 ]
@@ -72,6 +102,14 @@ LevelOption = Annotated[float, typer.Option(help="Level of the confidence interv
 TiesOption = Annotated[
     Literal["average", "stable"],
     typer.Option(help="Tied items share the mean of their positions, or keep the file's order."),
+]
+MaxGroupsOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Most groups of a column; by default 100, or 20 if they are numbers or more than a "
+        "tenth of the rows.",
+    ),
 ]
 MissingRelevanceOption = Annotated[
     Literal["error", "irrelevant"],

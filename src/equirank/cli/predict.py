@@ -1,7 +1,7 @@
 """``equirank predict``: rank a file with a trained model.
 
-``--json`` writes one object: ``equirank`` (the version), ``model`` (the folder), ``class``,
-``file``, ``rows``, ``queries``, ``written`` (rows), ``out`` and ``notes``.
+``--json`` writes one object: ``equirank`` (the version), ``model``, ``class``, ``file``,
+``rows``, ``queries``, ``written`` (rows), ``out`` and ``notes``. Paths are names without folders.
 """
 
 import shlex
@@ -9,8 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import JsonOption, counted, errors_in_one_line, printable, write_json
-from .options import COLUMN, FileArgument, FormatOption, ModelArgument, TrainedQueryOption
+from .console import (
+    JsonOption,
+    Written,
+    counted,
+    errors_in_one_line,
+    name_of,
+    printable,
+    write_json,
+    writing,
+)
+from .options import (
+    COLUMN,
+    FileArgument,
+    FormatOption,
+    FormulasOption,
+    ModelArgument,
+    TrainedQueryOption,
+)
 
 if TYPE_CHECKING:
     from ..recipes.data_columns import DataColumns
@@ -24,6 +40,7 @@ def predict(
     file: FileArgument,
     out: Annotated[
         str,
+        Written(),
         typer.Option(
             metavar="SCORES.csv", help="Output file: CSV, TSV (.gz may follow), Parquet or JSON."
         ),
@@ -36,6 +53,7 @@ def predict(
         list[str] | None,
         typer.Option(metavar=COLUMN, help="Copy this column to the output; may be repeated."),
     ] = None,
+    keep_formulas: FormulasOption = False,
     file_format: FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -47,14 +65,12 @@ def predict(
     re-ranker, the score is that of the ranker and the position that of the re-ranker.
     """
     with errors_in_one_line():
-        from ..core.persistence import load
-        from ..io.write_table import check_target, write_table
+        from ..io.write_table import check_ending, write_table
         from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import read_new_file, scored, sees_groups, stored_columns
+        from ..recipes.new_file import load_trained, read_new_file, scored, sees_groups
 
-        check_target(out, [file])
-        columns = stored_columns(model)
-        ranker = load(model)
+        check_ending(out)
+        ranker, columns = load_trained(model)
         read = read_new_file(
             file,
             file_format,
@@ -69,7 +85,8 @@ def predict(
         if top is not None:
             shown = (position > 0) & (position <= top)
             table = {name: values[shown] for name, values in table.items()}
-        write_table(out, table)
+        with writing(out):
+            write_table(out, table, keep_formulas=keep_formulas)
         if json is not None:
             write_json(json, _document(model, ranker, file, read, table, out))
         if json != "-":
@@ -86,13 +103,13 @@ def _document(
 
     document = {
         "equirank": library_version(),
-        "model": model,
+        "model": name_of(model),
         "class": in_words(ranker),
-        "file": file,
+        "file": name_of(file),
         "rows": read.data.n_rows,
         "queries": read.data.n_queries,
         "written": len(table["score"]),
-        "out": out,
+        "out": name_of(out),
         "notes": read.notes,
     }
     return json.dumps(document, ensure_ascii=False)

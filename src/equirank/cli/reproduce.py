@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .console import CommandError, JsonOption, errors_in_one_line, show_table, write_json
+from .console import CommandError, JsonOption, Written, errors_in_one_line, show_table, write_json
 
 if TYPE_CHECKING:
     from ..core.table import Table
@@ -65,10 +65,13 @@ def reproduce(
     ] = None,
     n_jobs: Annotated[int | None, typer.Option(help="Number of threads.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="By default build/reproductions/NAME.")
+        Path | None,
+        Written(lambda *_: (), folder=True),
+        typer.Option(metavar="FOLDER", help="By default build/reproductions/NAME."),
     ] = None,
     draw: Annotated[
         Path | None,
+        Written(lambda *_: (), folder=True),
         typer.Option(metavar="FOLDER", help="Only redraw the charts of this folder of results."),
     ] = None,
     json: JsonOption = None,

@@ -15,16 +15,19 @@ from . import options
 from .console import (
     CommandError,
     JsonOption,
+    Read,
+    Written,
     counted,
     errors_in_one_line,
+    name_of,
     printable,
+    require_report_extra,
     show_table,
     write_json,
+    writing,
 )
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ..rerankers.reranking import Reranking
 
 __all__ = ["make_reranker", "method_names", "parse_value", "rerank"]
@@ -97,6 +100,8 @@ def parse_value(text: str) -> Any:
 
 
 PAIRS = "GROUP=NUMBER,..."
+#: The columns that the output adds to those of the file.
+POSITIONS = ("old_position", "new_position")
 
 
 def _complete_method(incomplete: str) -> list[str]:
@@ -111,6 +116,7 @@ def _pairs(text: str | None) -> Any:
 def rerank(
     file: Annotated[
         str | None,
+        Read(),
         typer.Argument(
             metavar="FILE",
             help=options.FORMATS,
@@ -139,11 +145,15 @@ def rerank(
         typer.Option(metavar=options.COLUMN, help="Column of relevance, for the loss in NDCG."),
     ] = None,
     sensitive: options.SensitiveOption = None,
-    item: Annotated[
+    ids: Annotated[
         str | None, typer.Option("--id", metavar=options.COLUMN, help="Column of the items' ids.")
     ] = None,
     out: Annotated[
-        str | None, typer.Option(metavar="OUT.csv", help="New order as CSV or TSV; .gz may follow.")
+        str | None,
+        Written(),
+        typer.Option(
+            metavar="OUT.csv", help="New order: CSV, TSV (.gz may follow), Parquet or JSON."
+        ),
     ] = None,
     k: Annotated[
         int | None, typer.Option("--k", min=1, help="Cutoff: only the top k are shown.")
@@ -181,9 +191,13 @@ def rerank(
         list[str] | None,
         typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
+    max_groups: options.MaxGroupsOption = None,
     report: Annotated[
-        str | None, typer.Option(metavar="OUT.html", help="Write an audit of before and after.")
+        str | None,
+        Written(),
+        typer.Option(metavar="OUT.html", help="Write an audit of before and after."),
     ] = None,
+    keep_formulas: options.FormulasOption = False,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -191,6 +205,9 @@ def rerank(
 
     Columns called qid or query, score, rank or position, relevance or label, and id are recognised;
     columns of people's groups must be named.
+
+    --out contains all columns of the file, then old_position and new_position (0 is not shown),
+    list by list in the new order.
     """
     with errors_in_one_line():
         if show_list:
@@ -199,13 +216,19 @@ def rerank(
         if file is None:
             raise CommandError("FILE must be given (or --list)")
         from ..io.table_file import read_file
-        from ..io.write_table import write_table
+        from ..io.write_table import check_ending, write_table
 
         names = protected[0] if protected and len(protected) == 1 else protected or None
         given = {"k": k, "p": _pairs(p), "alpha": alpha, "protected": names}
         given |= {"proportions": _pairs(proportions), "on_infeasible": on_infeasible}
         given["by"] = by[0] if by and len(by) == 1 else by or None
         reranker = make_reranker(method, given, setting or [])
+        columns = {}
+        if out is not None:
+            check_ending(out)
+            columns = _columns(file, file_format, out)
+        if report is not None:
+            require_report_extra()
         data = read_file(
             file,
             file_format,
@@ -217,16 +240,19 @@ def rerank(
             sensitive=list(dict.fromkeys(sensitive or [])),
             missing_sensitive="error",
             missing_relevance="error",
-            ids=item,
+            max_groups=max_groups,
+            ids=ids,
         )
         result = reranker(data.ranking())
         if result.n_draws > 1:
             raise CommandError(f"{method} must return one draw, got {result.n_draws}")
-        if out is not None:
-            write_table(out, _new_order(result))
-        if report is not None:
-            _write_report(report, file, result)
         explanations = [result.explain(_item(result, word)) for word in explain or []]
+        if out is not None:
+            with writing(out):
+                write_table(out, _new_order(result, columns), keep_formulas=keep_formulas)
+        if report is not None:
+            with writing(report):
+                _write_report(report, file, result)
         if json is not None:
             write_json(json, _document(file, result, explanations))
         if json != "-":
@@ -241,33 +267,37 @@ def _item(result: "Reranking", word: str) -> Any:
     return int(word) if ids.dtype.kind in "iu" and word.isdecimal() else word
 
 
-def _new_order(result: "Reranking") -> "dict[str, np.ndarray]":
-    """Return the columns of the new order, list by list.
+def _columns(file: str, file_format: str | None, out: str) -> dict[str, Any]:
+    """Return all columns of a file; raise if one has a name that the output adds."""
+    from ..io.table_file import TableFile, format_of, letor_cells
+
+    kind = file_format or format_of(file)
+    if kind == "letor":
+        return letor_cells(file)
+    text = not out.lower().endswith((".json", ".json.gz", ".parquet", ".pq"))
+    columns = TableFile(file, kind).cells(text=text)  # type: ignore[arg-type]
+    for name in POSITIONS:
+        if name in columns:
+            raise CommandError(
+                f"{file}: must have no column {name!r}, which --out adds; rename it first"
+            )
+    return columns
+
+
+def _new_order(result: "Reranking", columns: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns with the positions before and after, list by list in the new order.
 
     Rows that are not shown come last in their list, in the previous order.
     """
     import numpy as np
 
     data = result.data
-    query = data.query_of_rows()
     last = np.where(result.places > 0, result.places, data.n_rows + 1)
-    order = np.lexsort((result.places_before, last, query))
-    columns = {"query": data.qids[query], "row": np.arange(data.n_rows)}
-    if data.rows is not None:
-        columns["row"] = data.rows
-    if data.ids is not None:
-        columns["id"] = data.ids
-    for attribute, known in data.sensitive.items():
-        names = np.empty(len(known.categories), dtype=object)
-        names[:] = known.categories
-        columns[attribute] = names[known.codes]
-    if data.y is not None:
-        columns["relevance"] = data.y
-    score = None if result.before is None else result.before.data.score
-    if score is not None:
-        columns["score"] = score
-    columns |= {"from": result.places_before, "position": result.places}
-    return {name: values[order] for name, values in columns.items()}
+    order = np.lexsort((result.places_before, last, data.query_of_rows()))
+    rows = order if data.rows is None else data.rows[order]
+    positions = (result.places_before[order], result.places[order])
+    kept = {name: values.take(rows) for name, values in columns.items()}
+    return kept | dict(zip(POSITIONS, positions, strict=True))
 
 
 def _write_report(path: str, file: str, result: "Reranking") -> None:
@@ -304,7 +334,7 @@ def _document(file: str, result: "Reranking", explanations: list[Any]) -> str:
     options = {} if reranker is None else reranker.get_params(deep=False)
     document = {
         "equirank": library_version(),
-        "file": file,
+        "file": name_of(file),
         "rows": data.n_rows,
         "queries": data.n_queries,
         "method": type(reranker).__name__,

@@ -31,7 +31,9 @@ METRICS = "metrics.json"
 def train(
     config: ConfigArgument,
     out: Annotated[
-        str, typer.Option(metavar="FOLDER", help="Write the model, its metrics and its card there.")
+        str,
+        console.Written(whole=True),
+        typer.Option(metavar="FOLDER", help="Write the model, its metrics and its card there."),
     ],
     model: Annotated[
         str | None,
@@ -71,13 +73,11 @@ def train(
 
 def _check_out(out: str) -> None:
     """Raise if the folder exists and is not a model."""
-    if os.path.exists(out) and not os.path.isfile(os.path.join(out, "model.json")):
-        kind = "a folder without a model" if os.path.isdir(out) else "a file"
-        empty = os.path.isdir(out) and not os.listdir(out)
-        if not empty:
-            raise console.CommandError(
-                f"--out must be a new folder or that of a model, got {kind}: {out}"
-            )
+    model = os.path.isfile(os.path.join(out, "model.json"))
+    if os.path.isdir(out) and os.listdir(out) and not model:
+        raise console.CommandError(
+            f"--out must be a new folder or that of a model, got {out}, which has no model.json"
+        )
 
 
 def _save(
@@ -165,6 +165,8 @@ def _announce(
     others = [repr(console.printable(each.name)) for each in settings.models if each is not entry]
     if others and requested is None:
         typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
+    if len(settings.split.seeds) > 1:
+        typer.echo(f"note: the first seed, {settings.split.seed}, is used; compare uses all")
     for note in columns.notes:
         typer.echo(f"note: {console.printable(note)}")
 

@@ -1,7 +1,5 @@
 """Comparison: the result of `compare`, with tables, paired tests and a choice of method."""
 
-import csv
-import io
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -19,14 +17,17 @@ from ..core.metric import Metric
 from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
 from ..io.files import replacing
+from ..io.write_table import write_table
 from .cell import Cell
 from .comparison_claims import ComparisonClaim, make_claims
 from .folds import Fold
 from .paired import Sample, means_and_intervals, paired_tests, samples
 
-__all__ = ["Comparison", "Rule", "on_front", "read_rules"]
+__all__ = ["FILES", "Comparison", "Rule", "on_front", "read_rules"]
 
 
+#: The files that `Comparison.save` writes.
+FILES = ("results.csv", "summary.csv", "tests.csv", "report.html")
 FORM = '"NDCG@10 >= 0.99 * best" or "RND@50 <= 0.2"'
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 #: The word ``and`` outside quotes: an even number of quotes follows.
@@ -338,18 +339,27 @@ class Comparison:
         with replacing(path) as file:
             file.write(page.encode("utf-8"))
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
+    def to_csv(self, path: str | os.PathLike[str], *, keep_formulas: bool = False) -> None:
         """Write `table` as CSV: method, fold, seed, metric, value, seconds and error.
 
         Parameters
         ----------
         path : path
             The file is written under another name and renamed when complete. Undefined values are
-            empty. Text is not escaped for spreadsheets, unlike in the report's downloads.
+            empty.
+        keep_formulas : bool
+            Whether to write text that a spreadsheet runs as a formula as it is. By default a quote
+            goes before it, as in the report's downloads.
         """
-        _write_csv(path, self.table)
+        write_table(path, self.table.columns, kind=".csv", keep_formulas=keep_formulas)
 
-    def save(self, folder: str | os.PathLike[str], *, baseline: str | None = None) -> None:
+    def save(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        baseline: str | None = None,
+        keep_formulas: bool = False,
+    ) -> None:
         """Write ``results.csv``, ``summary.csv``, ``tests.csv`` and ``report.html`` into a folder.
 
         Parameters
@@ -358,13 +368,17 @@ class Comparison:
             Created if missing; existing files of these names are replaced.
         baseline : str, optional
             The method that paired tests compare with; by default the first.
+        keep_formulas : bool
+            As in `to_csv`.
         """
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        self.to_csv(target / "results.csv")
-        _write_csv(target / "summary.csv", self.summary())
-        _write_csv(target / "tests.csv", self.versus(baseline or self.methods[0]))
-        self.to_html(target / "report.html", baseline=baseline)
+        results, summary, tests, report = (target / name for name in FILES)
+        self.to_csv(results, keep_formulas=keep_formulas)
+        write_table(summary, self.summary().columns, keep_formulas=keep_formulas)
+        against = self.versus(baseline or self.methods[0])
+        write_table(tests, against.columns, keep_formulas=keep_formulas)
+        self.to_html(report, baseline=baseline)
 
     def metric(self, name: str | Metric) -> Metric:
         """Return one of the metrics by name."""
@@ -425,16 +439,6 @@ def _table(
 ) -> Table:
     keys = list(rows[0]) if names is None else names
     return Table({name: [row[name] for row in rows] for name in keys}, backend)
-
-
-def _write_csv(path: str | os.PathLike[str], table: Table) -> None:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    for row in table:
-        writer.writerow(["" if v is None or v != v else v for v in row.values()])
-    with replacing(path) as file:
-        file.write(text.getvalue().encode("utf-8"))
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Store:
                 cell["fit_seconds"],
                 cell["other_seconds"],
             )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
 
     def write(self, key: str, cell: Cell, about: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """RankingData, the validated input data, and `as_ranking_data`, which creates it."""
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,8 +11,8 @@ import numpy as np
 
 from ..kernels.segments import sort_within, tie_blocks
 from . import inputs
-from .errors import DataError, suggest
-from .labels import encode, group_rows, query_weights
+from .errors import DataError, OneListWarning, suggest
+from .labels import check_groups, encode, group_rows, query_weights
 
 if TYPE_CHECKING:
     from .ranking import Ranking
@@ -23,11 +24,14 @@ __all__ = [
     "as_ranking_data",
     "as_scored_data",
     "refuse_beside",
+    "warn_of_one_list",
 ]
 
 
 #: Rows worked on at once: few enough to stay in cache, many enough for NumPy to be fast.
 BLOCK = 1 << 18
+#: Rows above which one list is likely a forgotten ``qid``.
+MANY_ROWS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,6 +375,7 @@ def as_ranking_data(
     position: Any = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     """Validate data and sort it by query: the entry point for data.
 
@@ -381,11 +386,13 @@ def as_ranking_data(
         already grouped by query are not copied, and float32 and CSR are kept.
     y : array-like, optional
         Relevance, >= 0, higher is better.
-    qid : array-like, optional
-        Query of each row; None makes all rows one list. Rows of a query need not be adjacent.
+    qid : array-like or int, optional
+        Query of each row; rows of a query need not be adjacent. None makes all rows one list, and
+        so does an integer, such as 0, which states it: rankers then do not warn of many rows.
     sensitive_features : array-like, data frame or dict, optional
         One or several attributes of people: 1-D, 2-D, a frame with one column each, or a dict. A
-        numeric attribute with more than 20 values is an error that asks for bins.
+        numeric attribute with more than 20 values is an error that asks for bins; see
+        ``max_groups`` for others.
     cost : array-like, optional
         Cost of a mistake about the item, > 0.
     query_weight : array-like or dict, optional
@@ -398,6 +405,9 @@ def as_ranking_data(
         Treatment of a missing group: an error, or the category ``"(missing)"``.
     missing_relevance : {"error", "irrelevant"}
         Treatment of a missing relevance: an error, or 0.
+    max_groups : int, optional
+        Most groups of an attribute; more are an error, since a column of names or ids is rarely
+        one of groups. None: 100, or 20 if they are more than a tenth of the rows, or 20 numbers.
 
     Returns
     -------
@@ -430,13 +440,15 @@ def as_ranking_data(
     scores = inputs.numbers("score", score)
     places = inputs.positions(position)
     people = inputs.attributes(sensitive_features)
-    labels = inputs.vector("ids", ids)
-    queries = inputs.vector("qid", qid)
+    labels = inputs.label_column("ids", ids)
+    one_list = inputs.is_one_list(qid)
+    queries = None if one_list else inputs.label_column("qid", qid)
     given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
     given |= {"score": scores, "position": places}
     given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
     n_rows = inputs.same_length(given)
     order, offsets, qids = group_rows(queries, n_rows)
+    qids = np.array([qid]) if one_list else qids
 
     def sort(values: Any) -> Any:
         if values is None:
@@ -444,6 +456,8 @@ def as_ranking_data(
         return inputs.frozen(values if order is None else values[order])
 
     coded = {n: encode(n, v, missing_sensitive == "category") for n, v in people.items()}
+    for name, (_, groups) in coded.items():
+        check_groups(name, groups, n_rows, max_groups)
     return RankingData(
         X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
         y=sort(relevance),
@@ -483,6 +497,20 @@ def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
             raise DataError(f"{name} must be None beside a {what}, which brings its own")
 
 
+def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int = 3) -> None:
+    """Warn if more than 1,000 rows are one list only because ``qid`` was not given.
+
+    A `RankingData` states its lists. ``stacklevel`` is that of `warnings.warn` as seen from here.
+    """
+    if qid is None and n_rows > MANY_ROWS and not isinstance(X, RankingData):
+        warnings.warn(
+            f"qid was not given: {owner} takes all {n_rows:,} rows as one list; pass the list of "
+            "each row as qid, or qid=0 if they are one list",
+            OneListWarning,
+            stacklevel=stacklevel,
+        )
+
+
 def as_given_data(X: Any, y: Any = None, **given: Any) -> RankingData:
     """Return X if it is a RankingData, beside which nothing is given; else `as_ranking_data`."""
     if isinstance(X, RankingData):
@@ -503,7 +531,8 @@ def as_scored_data(
     score = inputs.numbers("y_score", y_score)
     truth = inputs.numbers("y_true", y_true)
     inputs.refuse("y_true", truth, truth is not None and ~(truth >= 0), "a relevance >= 0")
-    inputs.same_length({"y_score": score, "y_true": truth, "qid": inputs.vector("qid", qid)})
+    queries = None if inputs.is_one_list(qid) else inputs.vector("qid", qid)
+    inputs.same_length({"y_score": score, "y_true": truth, "qid": queries})
     return as_ranking_data(
         y=truth, qid=qid, sensitive_features=sensitive_features, score=score, **given
     )

@@ -1,13 +1,29 @@
 """Parameters of estimators as annotated fields: signature, default, constraint and description."""
 
 import inspect
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated, Any, ClassVar, get_args, get_origin
 
 from .docstrings import docstring_sections, join_sections, parameters
-from .params import Constraint
+from .errors import DataError, EquirankWarning
+from .params import Constraint, check_params
 
-__all__ = ["SHARED_PARAMETERS", "Declared", "complete_docstring"]
+__all__ = [
+    "GIVEN",
+    "SHARED_PARAMETERS",
+    "Declared",
+    "OnlyWith",
+    "check_fairness_weight",
+    "complete_docstring",
+    "zero_weights_are_meant",
+]
+
+#: In ``only_with``: any value but None and an empty sequence.
+GIVEN: tuple[Any, ...] = ()
+#: Per parameter: the other parameter, and its values with which this one has an effect.
+OnlyWith = Mapping[str, tuple[str, tuple[Any, ...]]]
 
 #: Descriptions of parameters that many classes share: what follows the colon, and the text.
 SHARED_PARAMETERS: dict[str, tuple[str, str]] = {
@@ -55,6 +71,10 @@ class Declared:
         Names of the parameters that may be passed by position, in this order.
     params : mapping of str to Constraint
         The constraints, made from the fields.
+    only_with : mapping of str to (str, tuple)
+        Parameters that have an effect only if another one has one of these values (`GIVEN`: any but
+        None and an empty sequence). Setting them otherwise is a warning. Subclasses inherit the
+        entries.
 
     Examples
     --------
@@ -69,6 +89,7 @@ class Declared:
 
     positional: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
+    only_with: ClassVar[OnlyWith] = {}
     __fields__: ClassVar[Mapping[str, inspect.Parameter]] = {}
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -85,16 +106,81 @@ class Declared:
             **cls.__dict__.get("params", {}),
             **{name: constraint for name, (_, constraint) in own.items() if constraint is not None},
         }
+        cls.only_with = {**_merged(cls, "only_with"), **cls.__dict__.get("only_with", {})}
         if fields and not _writes_constructor(cls):
             cls.__init__ = _constructor(cls, fields)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
+
+    def check_declared(self: Any, stacklevel: int = 3) -> None:
+        """Raise if a parameter violates its constraint; warn if one is set but has no effect.
+
+        ``stacklevel`` is that of `warnings.warn` as seen from here.
+        """
+        name = type(self).__name__
+        check_params(name, self.get_params(deep=False), self.params)
+        for parameter, (other, values) in self.only_with.items():
+            found = getattr(self, other)
+            empty = found is None or (isinstance(found, (tuple, list)) and not found)
+            used = any(found == value for value in values) if values else not empty
+            if not used and _is_set(self, parameter):
+                wanted = ", ".join(map(repr, values)) if values else "given"
+                warnings.warn(
+                    f"{parameter} of {name} has no effect: {other} must be {wanted}, got {found!r}",
+                    EquirankWarning,
+                    stacklevel=stacklevel,
+                )
+
+
+def _is_set(model: Any, parameter: str) -> bool:
+    """Return whether a parameter differs from its default."""
+    value, default = getattr(model, parameter), model.__fields__[parameter].default
+    return not (value is default or (type(value) is type(default) and bool(value == default)))
+
+
+def check_fairness_weight(
+    model: Any, term: str, weight: str, *, searched: bool = False, stacklevel: int = 3
+) -> None:
+    """Raise if a fairness weight is set without its term; warn of a term whose weight is 0.
+
+    Parameters
+    ----------
+    model : Declared
+        The ranker.
+    term, weight : str
+        Names of the two parameters; a term that is None is not added.
+    searched : bool
+        Whether `fit` increases the weight by itself.
+    stacklevel : int
+        That of `warnings.warn` as seen from here.
+    """
+    name, value = type(model).__name__, getattr(model, weight)
+    if getattr(model, term) is None:
+        if value != 0 and _is_set(model, weight):
+            raise DataError(
+                f"{term} of {name} must be given with {weight}={value!r}, which is its weight, "
+                "got None"
+            )
+    elif value == 0 and not searched:
+        warnings.warn(
+            f"{term} of {name} has no effect: its weight {weight} is 0",
+            EquirankWarning,
+            stacklevel=stacklevel,
+        )
+
+
+@contextmanager
+def zero_weights_are_meant() -> Iterator[None]:
+    """Ignore fairness terms of weight 0, which are one end of a trade-off."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* has no effect: its weight .* is 0", EquirankWarning)
+        yield
 
 
 def _own_fields(cls: type) -> dict[str, tuple[inspect.Parameter, Constraint | None]]:
     found: dict[str, tuple[inspect.Parameter, Constraint | None]] = {}
     for name, annotation in _annotations(cls).items():
         text = annotation if isinstance(annotation, str) else ""
-        is_class_variable = get_origin(annotation) is ClassVar or "ClassVar" in text
+        is_class_variable = ClassVar in (annotation, get_origin(annotation)) or "ClassVar" in text
         if is_class_variable or name.startswith("_") or name.endswith("_"):
             continue
         constraint = None

@@ -20,18 +20,24 @@ T = TypeVar("T")
 def cache_folder() -> "Path":
     """Return the folder for downloads and long computations.
 
-    It is ``EQUIRANK_CACHE``, or else the platform's folder for caches.
+    It is ``EQUIRANK_CACHE``, or else the platform's folder for caches; a user without a home has
+    one among the temporary files. Nothing depends on it: what cannot be stored is computed again.
     """
+    import tempfile
     from pathlib import Path
 
     given = os.environ.get("EQUIRANK_CACHE")
     if given:
         return Path(given)
+    try:
+        home = Path.home()
+    except RuntimeError:  # such as a container with any user id
+        home = Path(tempfile.gettempdir())
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "equirank"
+        return Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local") / "equirank"
     if sys.platform == "darwin":
-        return Path.home() / "Library/Caches/equirank"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "equirank"
+        return home / "Library/Caches/equirank"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "equirank"
 
 
 def require(module: str, extra: str) -> ModuleType:

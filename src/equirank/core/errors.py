@@ -10,6 +10,7 @@ __all__ = [
     "FormatError",
     "InfeasibleError",
     "MissingExtraError",
+    "OneListWarning",
     "logger",
     "suggest",
 ]
@@ -44,6 +45,10 @@ class MissingExtraError(ImportError):
 
 class EquirankWarning(UserWarning):
     """Something is legal but likely not what was meant."""
+
+
+class OneListWarning(EquirankWarning):
+    """Many rows count as one list since ``qid`` was not given; ``qid=0`` states one list."""
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 from .errors import DataError
 
 __all__ = [
+    "EXACT",
     "attributes",
     "backend_of",
     "choose",
@@ -15,12 +16,14 @@ __all__ = [
     "frozen",
     "frozen_matrix",
     "is_missing",
+    "label_column",
     "numbers",
     "positions",
     "refuse",
     "same_length",
     "shown",
     "vector",
+    "whole_number",
 ]
 
 
@@ -92,8 +95,12 @@ def _to_numpy(values: Any) -> np.ndarray:
         array = np.asarray(values)
     except ValueError:
         return _as_objects(values)
-    text = array.dtype.kind in "US" and not isinstance(values, np.ndarray) and array.ndim == 1
-    return _as_objects(values) if text and not all(isinstance(v, str) for v in values) else array
+    if array.dtype.kind not in "US" or isinstance(values, np.ndarray) or array.ndim == 0:
+        return array
+    objects = np.array(values, dtype=object)
+    words = objects.ravel().tolist()
+    kept = all(isinstance(word, str) and not word.endswith("\0") for word in words)
+    return array if kept else objects  # a fixed width drops trailing NULs and turns numbers to text
 
 
 def _as_objects(values: Any) -> np.ndarray:
@@ -114,6 +121,54 @@ def vector(name: str, values: Any) -> np.ndarray | None:
     return array
 
 
+def label_column(name: str, values: Any) -> np.ndarray | None:
+    """Return a 1-D array of labels, each a single value that no later step confuses with another.
+
+    NumPy drops NULs at the end of a text, so that two labels would become one.
+    """
+    array = vector(name, values)
+    if array is None:
+        return None
+    if array.dtype.kind == "V":
+        raise DataError(f"{name} must hold one label per row, got records with several fields")
+    if array.dtype.kind not in "OT":
+        return array
+    cells = array.tolist()
+    try:
+        seen = set(cells)
+    except TypeError:
+        row = next(row for row, cell in enumerate(cells) if not _is_hashable(cell))
+        got = cells[row].tolist() if isinstance(cells[row], np.ndarray) else cells[row]
+        raise DataError(
+            f"{name} must hold one label per row, got a {type(got).__name__} in row {row}: "
+            f"{got!r:.60}"
+        ) from None
+    padded = {cell for cell in seen if isinstance(cell, str | bytes) and cell[-1:] in _NUL}
+    if padded:
+        row = next(row for row, cell in enumerate(cells) if cell in padded)
+        raise DataError(
+            f"{name} must hold labels without a NUL character at the end, got {cells[row]!r} in "
+            f"row {row}; strip it first"
+        )
+    return array
+
+
+_NUL = ("\0", b"\0")
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def is_one_list(qid: Any) -> bool:
+    """Return whether ``qid`` is a single integer, the label of one list of all rows."""
+    return isinstance(qid, (int, np.integer)) and not isinstance(qid, bool)
+
+
 def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | None:
     """Return a 1-D array of finite floats; float32 stays float32."""
     array = vector(name, values)
@@ -124,7 +179,8 @@ def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | Non
     if array.dtype.kind == "c":
         raise DataError(f"{name} must be real numbers: Complex data not supported")
     if array.dtype not in (np.float32, np.float64):
-        array = _parse(name, array)
+        exact, array = array, _parse(name, array)
+        _refuse_merged(name, exact, array)
     bad = np.isnan(array)
     if not np.isnan(missing) and bad.any():
         array = np.where(bad, missing, array)
@@ -137,6 +193,8 @@ def _holds_text(array: np.ndarray) -> bool:
 
 
 def _parse(name: str, array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind in "mM":
+        return np.where(np.isnat(array), np.nan, array.astype(np.float64))
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
@@ -148,6 +206,39 @@ def _parse(name: str, array: np.ndarray) -> np.ndarray:
         except (TypeError, ValueError):
             raise DataError(f"{name} must be a number, got {shown(value)} in row {row}") from None
     return result
+
+
+#: Whole numbers up to this one are exact in a float of 64 bits.
+EXACT = 2.0**53
+
+
+def _refuse_merged(name: str, exact: np.ndarray, floats: np.ndarray) -> None:
+    """Raise if two different whole numbers become the same float."""
+    rows = np.flatnonzero(np.abs(floats) >= EXACT)
+    if len(rows) < 2:
+        return
+    rows = rows[np.argsort(floats[rows], kind="stable")]
+    large = exact[rows]
+    if large.dtype.kind == "O":
+        large = _as_objects([whole_number(value) for value in large])
+    merged = (np.diff(floats[rows]) == 0) & (large[1:] != large[:-1])
+    if merged.any():
+        at = int(merged.argmax())
+        first, second = sorted(rows[at : at + 2].tolist())
+        raise DataError(
+            f"{name} must differ as floats of 64 bits, got {shown(exact[first])} in row {first} "
+            f"and {shown(exact[second])} in row {second}, which would become equal; subtract a "
+            "constant first or use ranks"
+        )
+
+
+def whole_number(value: Any) -> Any:
+    """Return a text as a whole number if it is one, else as a float; other values unchanged."""
+    if not isinstance(value, str):
+        return value
+    word = value.strip()
+    digits = word[1:] if word[:1] in ("+", "-") else word
+    return int(word) if digits.isdecimal() else float(word)
 
 
 def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> None:
@@ -246,20 +337,28 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
         return {}
     if isinstance(values, Mapping):
         named = {
-            str(name): vector(f"sensitive_features[{name!r}]", v) for name, v in values.items()
+            str(name): label_column(f"sensitive_features[{name!r}]", v)
+            for name, v in values.items()
         }
     elif _is_frame(values):
         import narwhals as nw
 
         table = nw.from_native(values, eager_only=True)
-        named = {str(name): _to_numpy(table[name]) for name in table.columns}
+        named = {
+            str(name): label_column(f"sensitive_features[{name!r}]", table[name])
+            for name in table.columns
+        }
     else:
         array = _to_numpy(values)
         if array.ndim == 2 and array.shape[1] > 1:
-            named = {f"sensitive_{j}": array[:, j] for j in range(array.shape[1])}
+            named = {
+                f"sensitive_{j}": label_column(f"sensitive_features[:, {j}]", array[:, j])
+                for j in range(array.shape[1])
+            }
         else:
             name = getattr(values, "name", None)
-            named = {str(name) if name else "sensitive": vector("sensitive_features", array)}
+            argument = f"sensitive_features[{name!r}]" if name else "sensitive_features"
+            named = {str(name) if name else "sensitive": label_column(argument, array)}
     if not named:
         raise DataError("sensitive_features must hold at least one attribute, got none")
     return {name: column for name, column in named.items() if column is not None}

@@ -1,6 +1,6 @@
 """Encoding of query labels and groups as integer codes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from numbers import Real
 from typing import Any
 
@@ -9,11 +9,20 @@ import numpy as np
 from .errors import DataError
 from .inputs import frozen, is_missing, numbers, refuse, same_length, shown
 
-__all__ = ["encode", "group_rows", "query_weights"]
+__all__ = [
+    "MAX_GROUPS",
+    "MISSING",
+    "check_groups",
+    "encode",
+    "group_rows",
+    "query_weights",
+]
 
 
 MISSING = "(missing)"
 MAX_NUMERIC_GROUPS = 20
+#: Most groups of an attribute, and most of them that may be more than a tenth of the rows.
+MAX_GROUPS, MAX_GROUPS_OF_FEW_ROWS = 100, 20
 
 
 def group_rows(
@@ -38,7 +47,9 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return codes in order of first appearance."""
     if values.dtype.kind == "O":
         seen: dict[Any, int] = {}
-        codes = np.array([seen.setdefault(value, len(seen)) for value in values.tolist()])
+        codes = np.array(
+            [seen.setdefault(value, len(seen)) for value in values.tolist()], dtype=np.int64
+        )
         labels = np.empty(len(seen), dtype=object)
         labels[:] = list(seen)
         return codes, labels
@@ -59,21 +70,51 @@ def encode(
             f"sensitive_features[{name!r}] must name a group, got {shown(values[row])} in row "
             f'{row}; missing_sensitive="category" keeps such rows as a group of their own'
         )
-    present = values[~bad] if bad.any() else values
-    codes, seen = _categories(present)
-    numeric = present.dtype.kind in "iuf" or all(
-        isinstance(v, (int, float)) and not isinstance(v, bool) for v in seen
-    )
-    if numeric and len(seen) > MAX_NUMERIC_GROUPS:
-        raise DataError(
-            f"sensitive_features[{name!r}] must be a category, got a number with {len(seen)} "
-            f"values (more than {MAX_NUMERIC_GROUPS}); cut it into bins first"
-        )
+    codes, seen = _categories(values[~bad] if bad.any() else values)
     if not bad.any():
         return codes, seen
     full = np.full(len(values), len(seen), dtype=np.int32)
     full[~bad] = codes
     return full, (*seen, MISSING)
+
+
+def check_groups(
+    name: str, groups: Sequence[Any], n_rows: int, max_groups: int | None = None
+) -> None:
+    """Raise if an attribute has no group at all, or too many to be compared.
+
+    ``max_groups`` replaces the limits: 20 numbers, or 100 other values, or 20 of them if they are
+    more than a tenth of the rows.
+    """
+    if max_groups is not None and (not isinstance(max_groups, int) or max_groups < 1):
+        raise DataError(f"max_groups must be None or a whole number >= 1, got {max_groups!r}")
+    known = [group for group in groups if group != MISSING]
+    count, attribute = len(known), f"sensitive_features[{name!r}]"
+    if count == 0:
+        raise DataError(f"{attribute} must name a group in at least one row, and all are missing")
+    numeric = all(
+        isinstance(group, (int, float)) and not isinstance(group, bool) for group in known
+    )
+    hint = (
+        f"max_groups={count} of as_ranking_data, audit or the reader allows them "
+        f"(--max-groups {count} on the command line)"
+    )
+    if numeric and count > (max_groups or MAX_NUMERIC_GROUPS):
+        raise DataError(
+            f"{attribute} must be a category, got a number with {count} "
+            f"values (more than {max_groups or MAX_NUMERIC_GROUPS}); cut it into bins first, or "
+            f"{hint}"
+        )
+    few = count * 10 > n_rows
+    limit = max_groups or (MAX_GROUPS_OF_FEW_ROWS if few else MAX_GROUPS)
+    if count > limit:
+        rule = (
+            " for groups that are more than a tenth of the rows" if few and not max_groups else ""
+        )
+        raise DataError(
+            f"{attribute} must be a category, got {count} different values in {n_rows} rows (the "
+            f"limit is {limit}{rule}); name a column of groups, or {hint}"
+        )
 
 
 def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
@@ -84,7 +125,8 @@ def _categories(values: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
     signs = values
     if values.dtype.kind == "U" and values.dtype.itemsize in (4, 8) and values.flags.c_contiguous:
         signs = values.view(f"u{values.dtype.itemsize}")  # short words compare faster as numbers
-    while len(values) and len(seen) < 64:
+    few = len(values) > 0 and values.dtype.kind != "O"  # == of objects may compare their parts
+    while few and len(seen) < 64:
         codes[signs == signs[row]] = len(seen)
         seen.append(values[row].item() if isinstance(values[row], np.generic) else values[row])
         rest = codes[row:] < 0

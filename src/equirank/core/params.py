@@ -49,6 +49,7 @@ class Integer:
             return False
         number = int(value)
         above = self.low is None or number >= self.low
+        above = above and -(2**63) <= number < 2**63  # what arrays and compiled loops hold
         return above and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:

@@ -1,11 +1,19 @@
 """Saving and loading: a folder with ``model.json`` and plain arrays, without pickle."""
 
+import glob
+import hashlib
+import io
 import json
 import os
+import secrets
 import shutil
-import tempfile
+import stat
+import struct
+import time
+import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
@@ -21,23 +29,197 @@ from .metric import Metric
 from .pair_cost import PairCost
 from .registry import parse_metric, public_class
 
-__all__ = ["FORMAT_VERSION", "load", "save", "saved_extra"]
+__all__ = [
+    "FORMAT_VERSION",
+    "SavedFiles",
+    "check_zip",
+    "identity",
+    "is_saved",
+    "load",
+    "load_with_extra",
+    "parse_json",
+    "save",
+    "seal",
+]
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
-FORMAT_VERSION = 1
+#: Format 2 added the digests of all files; format 1 has none.
+FORMAT_VERSION = 2
+MANIFEST = "model.json"
+#: Largest size of a JSON file, in bytes.
+MAX_JSON = 1 << 28
+#: Most readings of a folder that another process replaces at the same time.
+ATTEMPTS = 100
+#: Seconds after which an unfinished folder is removed where the system has no locks.
+OLD = 3600.0
 
 
 class OwnFiles(Protocol):
     """A model with files of its own format.
 
     Parameters named in ``file_params`` are loaded as None unless these files restore them. With
-    ``files_hold_classes`` the files are loaded by ``_load_files(folder, classes)``, where the
+    ``files_hold_classes`` the files are loaded by ``_load_files(files, classes)``, where the
     classes are those passed to `load`.
     """
 
     def _save_files(self, folder: Path) -> None: ...
 
-    def _load_files(self, folder: Path) -> None: ...
+    def _load_files(self, files: "SavedFiles") -> None: ...
+
+
+class SavedFiles:
+    """The files of a saved model; each is compared with its digest before it is returned.
+
+    Folders of format 1 have no digests, so only the structure of their files can be checked.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    expected : dict, optional
+        Size and digest of its model.json, if it is part of another model.
+    """
+
+    def __init__(self, folder: Path, expected: dict[str, Any] | None = None) -> None:
+        self.folder = folder
+        self._listed: dict[str, Any] | None = None if expected is None else {MANIFEST: expected}
+        #: What identifies the model.json that was read; None if there is none.
+        self.identity = identity(folder)
+        self.document = self._document()
+        self._listed = self.document.get("files") if self.checked else None
+
+    @property
+    def checked(self) -> bool:
+        """Whether the folder has digests."""
+        return "files" in self.document
+
+    def has(self, name: str) -> bool:
+        """Return whether the folder has a file or a part of this name."""
+        if self._listed is None:
+            return (self.folder / name).exists()
+        return name in self._listed or f"{name}/{MANIFEST}" in self._listed
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """Return the contents of a file.
+
+        Raises
+        ------
+        FormatError
+            If the file is missing, too large, or not the one that was saved.
+        """
+        path = self.folder / name
+        try:
+            found = os.stat(path)
+            if not stat.S_ISREG(found.st_mode):
+                raise FormatError(f"{str(path)!r} is damaged: it is not a file")
+            size = found.st_size
+            listed = None if self._listed is None else self._listed.get(name)
+            if self._listed is not None and not _is_entry(listed):
+                raise FormatError(f"{str(path)!r} is damaged: {MANIFEST} has no digest of it")
+            if listed is not None and size != listed["size"]:
+                raise FormatError(
+                    f"{str(path)!r} is damaged: it must have {listed['size']} bytes, got {size}"
+                )
+            if limit is not None and size > limit:
+                raise FormatError(f"{str(path)!r} must have at most {limit} bytes, got {size}")
+            raw = path.read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            raise FormatError(f"{str(self.folder)!r} is damaged: {name} is missing") from None
+        except (OSError, MemoryError) as error:
+            raise FormatError(f"{str(path)!r} cannot be read: {error}") from None
+        if listed is not None and hashlib.sha256(raw).hexdigest() != listed["sha256"]:
+            raise FormatError(
+                f"{str(path)!r} is damaged: its contents differ from those that were saved"
+            )
+        return raw
+
+    def read_json(self, name: str) -> Any:
+        """Return the value of a JSON file."""
+        return parse_json(self.read(name, MAX_JSON), repr(str(self.folder / name)))
+
+    def load(self, name: str, classes: Iterable[type] = ()) -> Any:
+        """Return the model in a subfolder."""
+        expected = None
+        if self._listed is not None:
+            expected = self._listed.get(f"{name}/{MANIFEST}")
+            if not _is_entry(expected):
+                raise FormatError(f"{str(self.folder)!r} is damaged: it has no part {name!r}")
+        return _load(SavedFiles(self.folder / name, expected), list(classes))
+
+    def _document(self) -> dict[str, Any]:
+        """Read model.json and check its digest and its format version."""
+        if self.identity is None:
+            raise FormatError(f"{str(self.folder)!r} is not a saved model: it has no {MANIFEST}")
+        name = repr(str(self.folder / MANIFEST))
+        raw = self.read(MANIFEST, MAX_JSON)
+        sealed = raw[: len(SEAL)] == SEAL
+        if sealed and raw != _sealed(b"{" + raw[len(SEAL) + 66 :]):
+            raise FormatError(f"{name} is damaged: its contents differ from those that were saved")
+        document = parse_json(raw, name)
+        version = document.get("format_version") if isinstance(document, dict) else None
+        if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+            raise FormatError(f"{name} is not a saved model: it names no format_version")
+        if version > FORMAT_VERSION:
+            raise FormatError(
+                f"{str(self.folder)!r} was saved by a newer equirank ({document.get('equirank')}, "
+                f"format {version}); this one ({library_version()}) reads formats up to "
+                f"{FORMAT_VERSION}: upgrade it"
+            )
+        if version > 1 and not (sealed and isinstance(document.get("files"), dict)):
+            raise FormatError(f"{name} is damaged: it has no digests")
+        return dict(document)
+
+
+def parse_json(text: str | bytes, name: str) -> Any:
+    """Return the value of a JSON text; ``name`` names it in the message of `FormatError`.
+
+    Examples
+    --------
+    >>> parse_json('{"a": 1}', "the text")
+    {'a': 1}
+    >>> parse_json("[" * 100_000, "the text")
+    Traceback (most recent call last):
+    ...
+    equirank.core.errors.FormatError: the text is damaged: it is nested too deeply
+    """
+    try:
+        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+    except RecursionError:
+        raise FormatError(f"{name} is damaged: it is nested too deeply") from None
+    except ValueError as error:
+        raise FormatError(f"{name} is damaged: {error}") from None
+
+
+def check_zip(raw: bytes, name: str) -> None:
+    """Raise `FormatError` if an archive is damaged or would unpack to more than its own size."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+    except (BadZipFile, ValueError, OSError, NotImplementedError, struct.error) as error:
+        raise FormatError(f"{name} is damaged: {error}") from None
+    if size > len(raw):
+        raise FormatError(
+            f"{name} is damaged: it must not be compressed, and {len(raw)} bytes unpack to {size}"
+        )
+
+
+SEAL = b'{\n "digest": "'
+
+
+def _sealed(plain: bytes) -> bytes:
+    """Return the text of a JSON object with its digest as the first entry."""
+    return SEAL + hashlib.sha256(plain).hexdigest().encode() + b'",' + plain[1:]
+
+
+def seal(document: Mapping[str, Any]) -> bytes:
+    """Return the text of model.json: the document, and first the digest of its other lines."""
+    plain = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(plain, indent=1, sort_keys=True, allow_nan=True)
+    return _sealed(text.encode() + b"\n")
 
 
 def save(
@@ -49,8 +231,10 @@ def save(
 ) -> None:
     """Write a model's parameters and learned attributes into a folder.
 
-    Files are written to a temporary folder, which is renamed at the end. An interrupted save leaves
-    an existing folder as it was.
+    Files are written to a temporary folder beside the target. At the end it is renamed, or
+    exchanged with an existing model in one step where the system can do this (Linux). Elsewhere
+    `load` restores the earlier model if the process ends between the two renames. Temporary folders
+    of processes that were killed are removed.
 
     Parameters
     ----------
@@ -61,12 +245,13 @@ def save(
     folder : path
         Target folder. An existing model folder is replaced; any other existing folder is an error.
     extra : dict, optional
-        Additional JSON values; `saved_extra` returns them.
+        Additional JSON values; `load_with_extra` returns them.
     files : mapping of str to str, optional
         Additional text files by name, such as a model card.
     """
-    target = Path(folder)
-    if target.exists() and not (target / "model.json").is_file():
+    target = _target(folder)
+    _present(target)
+    if target.exists() and not (target / MANIFEST).is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
     attributes, arrays, parts = {}, {}, {}
     for name, value in vars(model).items():
@@ -93,12 +278,10 @@ def save(
         "arrays": sorted(arrays),
         "extra": extra or {},
     }
-    text = json.dumps(document, indent=1, sort_keys=True, allow_nan=True)
     target.parent.mkdir(parents=True, exist_ok=True)
-    work = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    _sweep(target)
+    work, lock = _work_folder(target)
     try:
-        work.chmod(0o777 & ~_umask())
-        (work / "model.json").write_text(text + "\n", encoding="utf-8")
         if arrays:
             with open(work / "arrays.npz", "wb") as file:
                 write: Any = np.savez  # its type takes the arrays for its options
@@ -109,14 +292,31 @@ def save(
             model._save_files(work)
         for name, content in (files or {}).items():
             (work / name).write_text(content, encoding="utf-8")
-        _replace_folder(work, target)
-    except BaseException:
+        text = seal(document | {"files": _digests(work)})
+        if len(text) > MAX_JSON:
+            raise DataError(
+                f"the JSON values of {type(model).__name__} must have at most {MAX_JSON} bytes to "
+                f"be saved, got {len(text)}"
+            )
+        with open(work / MANIFEST, "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _put_in_place(work, target)
+    finally:
+        _present(target)
         shutil.rmtree(work, ignore_errors=True)
-        raise
+        if (target / MANIFEST).is_file():
+            shutil.rmtree(work.with_suffix(".old"), ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
 
 
 def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     """Load a saved ranker, re-ranker or policy.
+
+    Every file is compared with the digest that was saved with it before it is parsed. A folder that
+    another process replaces at the same time is read anew, so a model never mixes two folders.
 
     Parameters
     ----------
@@ -131,6 +331,11 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     FormatError
         If the folder is not a model, is damaged, or was written by a newer version.
 
+    Notes
+    -----
+    Folders of format 1 have no digests: a file that was cut short is found, but not a number that
+    was changed.
+
     Examples
     --------
     >>> import equirank
@@ -139,44 +344,75 @@ def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:
     ...
     equirank.core.errors.FormatError: 'no such folder' is not a saved model: it has no model.json
     """
-    document = _document(Path(folder))
-    classes = list(classes)
-    try:
-        own = {kind.__name__: kind for kind in classes}
-        kind = _model_class(str(document["class"]), own)
-        params = {key: _lively(value, own) for key, value in document["params"].items()}
-        model = kind(**params)
-        for key, value in document["attributes"].items():
-            part = "model" in value
-            setattr(model, key, _part(folder, key, classes) if part else _attribute(value, own))
-        for key, value in _arrays(Path(folder), document["arrays"]).items():
-            setattr(model, key, value)
-        if hasattr(model, "_load_files"):
-            more = [classes] if getattr(kind, "files_hold_classes", False) else []
-            model._load_files(Path(folder), *more)
-    except FormatError:
-        raise  # of a part, which says where
-    except DataError as error:
-        raise FormatError(f"{str(folder)!r} cannot be read: {error}") from None
-    except (
-        KeyError, TypeError, AttributeError, ValueError, OSError, EOFError, BadZipFile, zlib.error,
-    ) as error:  # fmt: skip
-        raise FormatError(f"{str(folder)!r} is damaged: {error!r}") from error
-    return model
+    return load_with_extra(folder, classes=classes)[0]
 
 
-def saved_extra(folder: str | Path) -> dict[str, Any]:
-    """Return the additional values that were saved with a model.
+def load_with_extra(
+    folder: str | Path, *, classes: Iterable[type] = ()
+) -> tuple[Any, dict[str, Any]]:
+    """Load a saved model and the additional values that were saved with it.
 
     Raises
     ------
     FormatError
-        If the folder is not a model, or was written by a newer version.
+        As `load`.
     """
-    extra = _document(Path(folder)).get("extra")
-    if not isinstance(extra, dict):
-        raise FormatError(f"{str(folder)!r} is damaged: model.json has no table 'extra'")
-    return extra
+    classes, target = list(classes), _target(folder)
+    for attempt in range(ATTEMPTS):
+        before = identity(_present(target))
+        try:
+            files = SavedFiles(_present(target))
+            model = _load(files, classes)
+            if files.checked or before == identity(_present(target)):
+                return model, files.document.get("extra", {})
+        except FormatError:
+            if attempt == ATTEMPTS - 1 or before == identity(_present(target)):
+                raise
+        time.sleep(0.001 * attempt)
+    raise FormatError(f"{str(folder)!r} cannot be read: it is replaced all the time")
+
+
+def is_saved(folder: str | Path) -> bool:
+    """Return whether a folder contains a saved model."""
+    return (_present(_target(folder)) / MANIFEST).is_file()
+
+
+def _load(files: SavedFiles, classes: list[type]) -> Any:
+    """Load the model of one reading of a folder."""
+    folder, document = files.folder, files.document
+    try:
+        own = {kind.__name__: kind for kind in classes}
+        kind = _model_class(str(document["class"]), own)
+        params = {key: _lively(value, own) for key, value in document["params"].items()}
+        former = getattr(kind, "former_params", {}).get(document["format_version"], {})
+        model = kind(**{**former, **params})
+        for key, value in document["attributes"].items():
+            _check_name(key)
+            part = "model" in value
+            setattr(
+                model, key, files.load(f"models/{key}", classes) if part else _attribute(value, own)
+            )
+        for key, value in _arrays(files, document["arrays"]).items():
+            setattr(model, key, value)
+        if hasattr(model, "_load_files"):
+            more = [classes] if getattr(kind, "files_hold_classes", False) else []
+            model._load_files(files, *more)
+        if not isinstance(document.get("extra", {}), dict):
+            raise DataError(f"{MANIFEST} has no table 'extra'")
+    except FormatError:
+        raise  # it names the file
+    except DataError as error:
+        raise FormatError(f"{str(folder)!r} cannot be read: {error}") from None
+    except RecursionError:
+        raise FormatError(
+            f"{str(folder / MANIFEST)!r} is damaged: it is nested too deeply"
+        ) from None
+    except (
+        KeyError, IndexError, TypeError, AttributeError, ValueError, OSError, EOFError, BadZipFile,
+        zlib.error, OverflowError, MemoryError,
+    ) as error:  # fmt: skip
+        raise FormatError(f"{str(folder)!r} is damaged: {error!r}") from error
+    return model
 
 
 def _is_model(value: Any) -> bool:
@@ -184,43 +420,25 @@ def _is_model(value: Any) -> bool:
     return hasattr(value, "get_params") and hasattr(value, "save") and not isinstance(value, type)
 
 
-def _part(folder: str | Path, name: str, classes: Iterable[type]) -> Any:
-    """Load a nested model, saved under the name of the parameter or attribute."""
-    if not name.isidentifier():
-        raise DataError(f"{name!r} is not the name of a part")
-    return load(Path(folder) / "models" / name, classes=classes)
+def _check_name(name: Any) -> None:
+    """Raise if a name is not that of a learned attribute, such as ``coef_``."""
+    if not (isinstance(name, str) and name.isidentifier() and name.endswith("_")) or name[0] == "_":
+        raise DataError(f"{name!r} is not the name of a learned attribute")
 
 
-def _document(folder: Path) -> dict[str, Any]:
-    """Read model.json and check its format version."""
-    path = folder / "model.json"
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise FormatError(f"{str(folder)!r} is not a saved model: it has no model.json") from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise FormatError(f"{str(path)!r} is damaged: {error}") from None
-    version = document.get("format_version") if isinstance(document, dict) else None
-    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise FormatError(f"{str(path)!r} is not a saved model: it names no format_version")
-    if version > FORMAT_VERSION:
-        raise FormatError(
-            f"{str(folder)!r} was saved by a newer equirank ({document.get('equirank')}, format "
-            f"{version}); this one ({library_version()}) reads formats up to "
-            f"{FORMAT_VERSION}: upgrade it"
-        )
-    return dict(document)
-
-
-def _arrays(folder: Path, names: list[str]) -> dict[str, np.ndarray]:
+def _arrays(files: SavedFiles, names: list[str]) -> dict[str, np.ndarray]:
     """Read the arrays that model.json names, all of which must exist."""
     if not names:
         return {}
-    with (
-        open(folder / "arrays.npz", "rb") as file,
-        np.load(file, allow_pickle=False) as stored,
-    ):
-        return {name: stored[name] for name in names}
+    for name in names:
+        _check_name(name)
+    raw, path = files.read("arrays.npz"), str(files.folder / "arrays.npz")
+    check_zip(raw, repr(path))
+    try:
+        with np.load(io.BytesIO(raw), allow_pickle=False) as stored:
+            return {name: stored[name] for name in names}
+    except Exception as error:  # whatever NumPy makes of a damaged file
+        raise FormatError(f"{path!r} is damaged: {error!r}") from error
 
 
 def _attribute(value: dict[str, Any], own: dict[str, type]) -> Any:
@@ -300,23 +518,131 @@ def _model_class(name: str, own: dict[str, type]) -> Any:
     return kind
 
 
-def _replace_folder(work: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(work, target)
-        return
-    old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, dict) and {"sha256", "size"} <= set(value)
+
+
+def _digests(folder: Path) -> dict[str, dict[str, Any]]:
+    """Write files to disk and return their sizes and digests; of a part only of its model.json."""
+    found: dict[str, dict[str, Any]] = {}
+    for place, folders, names in os.walk(folder):
+        if MANIFEST in names:
+            folders.clear()
+            names = [MANIFEST]
+        for path in (Path(place) / name for name in names):
+            with open(path, "rb+") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+                os.fsync(file.fileno())
+            found[path.relative_to(folder).as_posix()] = {"sha256": digest, "size": size}
+    return found
+
+
+def _target(folder: str | Path) -> Path:
+    """Return the path of a folder; a link and a relative name such as ``.`` are resolved."""
+    path = Path(folder)
+    return Path(os.path.realpath(path)) if path.is_symlink() or path.name in ("", "..") else path
+
+
+def identity(folder: str | Path) -> tuple[int, ...] | None:
+    """Return what tells a saved model from one that replaces it; None if there is none."""
     try:
-        os.rename(target, old / "model")
+        found = os.stat(Path(folder) / MANIFEST)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size)
+
+
+def _leftovers(target: Path, ending: str) -> list[Path]:
+    """Return the temporary folders of a target, the latest last."""
+    found = {}
+    for path in target.parent.glob(f".{glob.escape(target.name)}.*.{ending}"):
+        with suppress(OSError):  # another process was faster
+            found[path] = path.stat().st_mtime
+    return sorted(found, key=found.__getitem__)
+
+
+def _present(target: Path) -> Path:
+    """Return the folder of a model; restore one whose replacement was cut off."""
+    if not os.path.lexists(target):
+        for old in reversed(_leftovers(target, "old")):
+            if (old / MANIFEST).is_file():
+                try:
+                    os.rename(old, target)
+                except OSError:  # read-only, or the other process was faster
+                    return target if target.exists() else old
+                break
+    return target
+
+
+def _work_folder(target: Path) -> tuple[Path, int | None]:
+    """Make a temporary folder beside a target, and lock it as long as this process uses it."""
+    while True:
+        work = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+        work.mkdir()
+        lock = _locked(work)
+        if work.exists():  # else it was swept before it was locked
+            return work, lock
+
+
+def _locked(folder: Path) -> int | None:
+    """Lock a folder; return None where the system has no locks.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process has locked it.
+    """
+    if fcntl is None:
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _sweep(target: Path) -> None:
+    """Remove the temporary folders that killed processes left beside a target."""
+    for left in _leftovers(target, "partial") + _leftovers(target, "old"):
+        if left.suffix == ".old" and not (target / MANIFEST).is_file():
+            continue
+        with suppress(OSError):
+            lock = _locked(left)
+            if lock is not None or time.time() - left.stat().st_mtime > OLD:
+                shutil.rmtree(left, ignore_errors=True)
+            if lock is not None:
+                os.close(lock)
+
+
+def _put_in_place(work: Path, target: Path) -> None:
+    """Move a complete folder to its path; at every moment `load` finds one of the two models."""
+    for _ in range(ATTEMPTS):
         try:
             os.rename(work, target)
-        except BaseException:
-            os.rename(old / "model", target)
-            raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+            return
+        except OSError:  # a folder with files is not overwritten
+            if not (target / MANIFEST).is_file():
+                raise
+        if _exchange(work, target):
+            return
+        with suppress(FileNotFoundError):
+            os.rename(target, work.with_suffix(".old"))  # which `load` would restore
+    raise OSError(f"{str(target)!r} cannot be replaced: other processes write it all the time")
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders in one step; return False where the system cannot."""
+    import ctypes
+
+    try:
+        renameat2 = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)

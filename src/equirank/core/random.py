@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .errors import DataError
+
 __all__ = ["RandomState", "as_seed", "generator", "label_keys"]
 
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -34,9 +36,9 @@ def as_seed(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state < 0:
-            raise ValueError(f"random_state must be an integer >= 0, got {random_state}")
+            raise DataError(f"random_state must be an integer >= 0, got {random_state}")
         return int(random_state)
-    raise ValueError(
+    raise DataError(
         "random_state must be an integer, a numpy Generator, a RandomState or None, "
         f"got {random_state!r}"
     )

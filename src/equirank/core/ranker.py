@@ -10,10 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import inputs
-from .data import RankingData, as_ranking_data, refuse_beside
+from .data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
 from .declared import Declared
 from .errors import DataError
 from .explain_pair import Parts, Scored, explain_pair
+from .labels import MAX_GROUPS
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
 from .params import Integer, check_params
@@ -102,7 +103,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         y : array-like
             Relevance, >= 0.
         qid, sensitive_features, cost, query_weight : array-like, optional
-            As in `as_ranking_data`.
+            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
+            if there are more than 1,000; ``qid=0`` states one list.
         """
         self._fit(self._begin(X, y, qid, sensitive_features, cost, query_weight))
         self.is_fitted_ = True
@@ -111,6 +113,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
         """Return one score per row, in input order; higher scores rank first."""
         data = self._prediction_data(X, None, qid, sensitive_features)
+        self._warn_of_one_list(X, qid, data, "predict")
         return data.to_original(np.asarray(self._scores(self.visible(data)), dtype=np.float64))
 
     def rank(
@@ -130,13 +133,15 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         X : array-like, sparse array, data frame or RankingData
             Features. The other inputs are stored in ``ranking.data`` for evaluation.
         y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`; the ranker uses only what its class declares.
+            As in `as_ranking_data`; the ranker uses only what its class declares. Without
+            ``qid`` all rows are one list, with a `OneListWarning` as in `fit`.
         n_draws : int, optional
             Number of draws of a stochastic ranker.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
         """
         data = self._prediction_data(X, y, qid, sensitive_features)
+        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
         if n_draws is not None:
             if not hasattr(self, "_draw"):
                 name = type(self).__name__
@@ -163,9 +168,12 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the mean NDCG@10 over queries.
 
+        Without ``qid`` all rows are one list, with a `OneListWarning` as in `fit`.
         ``sample_weight`` is ignored; scikit-learn's Pipeline passes it if routing is enabled.
         """
-        ranking = self.rank(X, y, qid=qid, sensitive_features=sensitive_features)
+        data = self._prediction_data(X, y, qid, sensitive_features)
+        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.score")
+        ranking = self.rank(data)
         metric = parse_metric("NDCG@10")
         return float(metric.summarize(metric.per_query(ranking))[0])
 
@@ -206,6 +214,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             A table of contributions, with sentences; `equirank.plots.pair_explanation` draws it.
         """
         data = self._prediction_data(X, None, qid, sensitive_features)
+        self._warn_of_one_list(X, qid, data, "explain_pair")
         names = self._feature_names(data)
         shown = self._shown_values
         model = Scored(
@@ -251,8 +260,10 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
         """Check parameters and data, store their properties, and return the training data."""
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared(stacklevel=4)
         data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        if "qid" in self.current_needs():
+            warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.fit", stacklevel=4)
         for need, there in _present(data).items():
             if need in self.current_needs() and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
@@ -351,7 +362,18 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if tags.input_tags.allow_nan else True,
         )
-        return as_ranking_data(checked, y, qid=qid, sensitive_features=sensitive_features)
+        return as_ranking_data(
+            checked,
+            y,
+            qid=qid,
+            sensitive_features=sensitive_features,
+            max_groups=max([MAX_GROUPS, *map(len, self.groups_.values())]),  # as many as in fit
+        )
+
+    def _warn_of_one_list(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
+        """Warn in a method whose result depends on the lists for some rankers only."""
+        if "qid" in self.predict_needs:
+            warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.{method}", stacklevel=4)
 
     def _check_finite(self, data: RankingData) -> None:
         """Raise if features are infinite, or missing and not allowed."""

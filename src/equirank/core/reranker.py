@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from .data import as_scored_data
 from .declared import Declared
 from .errors import DataError
-from .params import check_params
 from .persistence import save
 from .ranking import Ranking
 
@@ -46,7 +45,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
     def __call__(self, ranking: Ranking) -> Ranking:
         """Re-rank a ranking."""
         name = type(self).__name__
-        check_params(name, self.get_params(deep=False), self.params)
+        self.check_declared()
         if not isinstance(ranking, Ranking):
             raise DataError(f"ranking of {name} must be a Ranking, got {type(ranking).__name__}")
         data = ranking.data

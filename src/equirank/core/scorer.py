@@ -37,18 +37,23 @@ class MetricScorer:
         cost: Any = None,
     ) -> float:
         """Score the estimator's predictions on X."""
-        from .data import as_ranking_data
+        from .data import as_ranking_data, warn_of_one_list
+        from .labels import MAX_GROUPS
         from .ranking import Ranking
 
         given = {"qid": qid, "sensitive_features": sensitive_features}
+        passed = _to_predict(estimator, given)
         data = as_ranking_data(
             None,
             y,
             qid=qid,
             sensitive_features=sensitive_features if "sensitive" in self.metric.needs else None,
             cost=cost,
-            score=estimator.predict(X, **_to_predict(estimator, given)),
+            score=estimator.predict(X, **passed),
+            max_groups=MAX_GROUPS,  # a fold may be short
         )
+        if "qid" not in passed:  # otherwise predict warns
+            warn_of_one_list(X, qid, data.n_rows, repr(self))
         values = self.metric.per_query(Ranking.from_scores(data))
         value = float(self.metric.summarize(values)[0])
         return value if self.metric.direction == "higher" else -value

@@ -3,8 +3,9 @@
 import html
 import importlib.util
 import json
+import operator
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Table:
     RND      0.1250
     >>> table.to_dict()
     {'metric': ['NDCG@10', 'RND'], 'value': [0.75, 0.125]}
+    >>> table["value"], table[0]
+    (array([0.75 , 0.125]), {'metric': 'NDCG@10', 'value': 0.75})
     """
 
     def __init__(self, columns: Mapping[str, Any], backend: str | None = None) -> None:
@@ -51,8 +54,22 @@ class Table:
         """Return the number of rows."""
         return len(next(iter(self.columns.values()))) if self.columns else 0
 
-    def __getitem__(self, name: str) -> np.ndarray:
-        """Return one column."""
+    @overload
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    @overload
+    def __getitem__(self, name: int) -> dict[str, Any]: ...
+
+    def __getitem__(self, name: str | int) -> np.ndarray | dict[str, Any]:
+        """Return a column by its name, or a row by its number, as a dict."""
+        if not isinstance(name, str):
+            row = operator.index(name)
+            if not -len(self) <= row < len(self):
+                raise IndexError(f"no row {row}; there are {len(self)}")
+            return {
+                key: _plain(values[row : row + 1 or None])[0]
+                for key, values in self.columns.items()
+            }
         if name not in self.columns:
             raise KeyError(f"no column {name!r}; there are {', '.join(self.columns)}")
         return self.columns[name]

@@ -121,7 +121,7 @@ def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
     made = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _bar(file) as bar:
+        with _bar(file, partial) as bar:
             fetch = pooch.HTTPDownloader(progressbar=bar, chunk_size=_CHUNK, timeout=_TIMEOUT)
             fetch(file.url, str(partial), None)
         _check(partial, file, f" from {file.url}; the download was deleted", name=file.name)
@@ -141,33 +141,40 @@ def _download(entry: DataSet, file: DataFile, target: Path) -> Path:
 
 
 class _Bar:
-    """A progress bar of rich with the interface of pooch."""
+    """A limit of the size with the interface of pooch for progress bars, and a bar of rich."""
 
-    def __init__(self, drawing: Any, description: str, total: int) -> None:
-        self.total = total
-        self._drawing, self._task = drawing, drawing.add_task(description, total=total)
+    def __init__(self, file: DataFile, partial: Path, drawing: Any = None) -> None:
+        self.total, self._most, self._partial = file.n_bytes, 2 * file.n_bytes + _CHUNK, partial
+        self._drawing = drawing
+        self._task = drawing and drawing.add_task(file.name, total=file.n_bytes)
 
     def update(self, n_bytes: int) -> None:
-        """Add received bytes."""
-        self._drawing.update(self._task, advance=n_bytes)
+        """Add received bytes; raise if the file is much larger than it should be."""
+        if self._partial.stat().st_size > self._most:
+            raise OSError(
+                f"it must have {self._most - _CHUNK >> 1} bytes, got more than twice that"
+            )
+        if self._drawing is not None:
+            self._drawing.update(self._task, advance=n_bytes)
 
     def reset(self) -> None:
         """Start again; pooch calls this at the end."""
-        self._drawing.update(self._task, completed=0, total=self.total)
+        if self._drawing is not None:
+            self._drawing.update(self._task, completed=0, total=self.total)
 
     def close(self) -> None:
         """Do nothing: the context manager stops the drawing."""
 
 
 @contextmanager
-def _bar(file: DataFile) -> Iterator[Any]:
-    """Show a progress bar on a terminal, unless ``EQUIRANK_PROGRESS=0``."""
+def _bar(file: DataFile, partial: Path) -> Iterator[_Bar]:
+    """Limit the size, and show a progress bar on a terminal unless ``EQUIRANK_PROGRESS=0``."""
     if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
-        yield False
+        yield _Bar(file, partial)
         return
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as drawing:
-        yield _Bar(drawing, file.name, file.n_bytes)
+        yield _Bar(file, partial, drawing)

@@ -38,6 +38,7 @@ def dask_audit(
     title: str = "ranking",
     against_title: str = "the other ranking",
     created: str | None = None,
+    max_groups: int | None = None,
     client: Any = None,
 ) -> AuditResult:
     """Audit a ranking in the partitions of a Dask frame, with the same result as `audit`.
@@ -58,6 +59,8 @@ def dask_audit(
     against : dask.dataframe.DataFrame or path, optional
         A second ranking of the same lists, with the same columns.
     title, against_title, created : str, optional
+        As in `audit`.
+    max_groups : int, optional
         As in `audit`.
     client : distributed.Client, optional
         Where to compute; by default Dask's current scheduler, such as the current client.
@@ -80,11 +83,12 @@ def dask_audit(
     wanted = parse_wanted(metrics)
     columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
-    blocks = _blocks(data, columns, wanted, cross, ties, client)
+    blocks = _blocks(data, columns, wanted, cross, ties, max_groups, client)
     ranking = blocks.gather().ranking(ties)
     other = None
     if against is not None:
-        other = _blocks(against, columns, wanted, cross, ties, client).gather().ranking(ties)
+        second = _blocks(against, columns, wanted, cross, ties, max_groups, client)
+        other = second.gather().ranking(ties)
 
     def measure(_: Ranking, chosen: Any, **options: Any) -> Evaluation:
         return blocks.evaluate(chosen, **options)
@@ -108,7 +112,13 @@ def dask_audit(
 
 
 def _blocks(
-    data: Any, columns: dict[str, Any], wanted: list[Any], cross: bool, ties: Ties, client: Any
+    data: Any,
+    columns: dict[str, Any],
+    wanted: list[Any],
+    cross: bool,
+    ties: Ties,
+    max_groups: int | None,
+    client: Any,
 ) -> Blocks:
     frame = open_frame(data)
     roles = roles_of(frame, cost=False, **columns)
@@ -117,7 +127,7 @@ def _blocks(
     if not roles.sensitive:
         raise DataError("sensitive must name at least one attribute of people, got none")
     pairs = list(combinations(roles.sensitive, 2)) if cross else []
-    lists = Lists(roles, missing_sensitive="category")
+    lists = Lists(roles, missing_sensitive="category", max_groups=max_groups)
     parts = parts_of(frame, lists.columns)
     seen = survey(parts, lists, client, cross=[*pairs, *crossed_by(wanted)])
     return Blocks(parts, seen, client, ties)

@@ -43,6 +43,7 @@ def dask_evaluate(
     n_permutations: int = 1000,
     level: float = 0.95,
     random_state: Any = 0,
+    max_groups: int | None = None,
     client: Any = None,
 ) -> Evaluation:
     """Evaluate a ranking in the partitions of a Dask frame, with the same result as `evaluate`.
@@ -64,6 +65,8 @@ def dask_evaluate(
         The sensitive attributes, and features for metrics that need them.
     by, control, n_boot, n_permutations, level, random_state
         As in `evaluate`.
+    max_groups : int, optional
+        Most groups of an attribute, as in `as_ranking_data`.
     client : distributed.Client, optional
         Where to compute; by default Dask's current scheduler, such as the current client.
 
@@ -101,7 +104,7 @@ def dask_evaluate(
     )
     if "score" not in roles.single and "position" not in roles.single:
         raise DataError("score or position must be given to know the order, got neither")
-    lists = Lists(roles)
+    lists = Lists(roles, max_groups=max_groups)
     parts = parts_of(frame, lists.columns)
     seen = survey(parts, lists, client, cross=crossed_by(chosen, by, control))
     return Blocks(parts, seen, client).evaluate(

@@ -11,7 +11,7 @@ import numpy as np
 from ..core.data import Attribute, RankingData, as_ranking_data
 from ..core.environment import require
 from ..core.errors import DataError
-from ..core.inputs import vector
+from ..core.inputs import label_column
 from ..core.labels import encode
 from ..io.column_roles import Roles, assign
 from ..rankers.lambdamart.lightgbm_params import encode_frame
@@ -48,6 +48,8 @@ class Lists:
         The column of the query weights.
     missing_sensitive : str
         As in `as_ranking_data`.
+    max_groups : int or None
+        As in `as_ranking_data`.
     categories : mapping of str to tuple
         The groups of each attribute in the whole data.
     crossings : mapping of tuple to tuple
@@ -61,6 +63,7 @@ class Lists:
     roles: Roles
     weight: str | None = None
     missing_sensitive: str = "error"
+    max_groups: int | None = None
     categories: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     crossings: Mapping[tuple[str, ...], tuple[Any, ...]] = field(default_factory=dict)
     text: Mapping[str, list[str]] = field(default_factory=dict)
@@ -74,13 +77,13 @@ class Lists:
     def queries(self, frame: Any) -> Any:
         """Return the query of each row, or None if all rows are one list."""
         name = self.roles.single.get("query")
-        return None if name is None else vector("query", frame[name])
+        return None if name is None else label_column("query", frame[name])
 
     def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
         """Return codes and labels of the groups of each attribute in this frame."""
         missing = self.missing_sensitive == "category"
         return {
-            name: encode(name, np.asarray(vector(name, frame[name])), missing)
+            name: encode(name, np.asarray(label_column(name, frame[name])), missing)
             for name in self.roles.sensitive
         }
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..core.data import RankingData, as_ranking_data
 from ..core.environment import require
 from ..core.errors import DataError
-from ..core.labels import MISSING, group_rows
+from ..core.labels import MISSING, check_groups, group_rows
 from ..rankers.lambdamart.lightgbm_params import find_categories
 from .partitions import Lists, compute, in_partition
 
@@ -172,10 +172,12 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
     """Return the lists with the groups of the whole data, and one row per combination of groups."""
     rows = list(dict.fromkeys(row for part in parts for row in part.combinations))
     columns: dict[str, np.ndarray] = {}
+    n_rows = sum(part.n_rows for part in parts)
     for at, name in enumerate(lists.roles.sensitive):
         column = np.empty(len(rows), dtype=object)
         column[:] = [None if row[at] == MISSING else row[at] for row in rows]
         columns[name] = column
+        check_groups(name, list({row[at] for row in rows}), n_rows, lists.max_groups)
     grade = max(part.max_grade for part in parts)
     single = lists.roles.single
     n = len(rows)
@@ -190,6 +192,7 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
         qid=np.zeros(n, dtype=int),
         sensitive_features=columns or None,
         missing_sensitive="category",
+        max_groups=n,  # checked above, with the number of rows
         **given,
     )
     crossings = {}

@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError, EquirankWarning, suggest
+from ..core.inputs import EXACT, whole_number
 from .files import shorten
 from .growing_arrays import GrowingArray
 
@@ -25,8 +26,10 @@ __all__ = [
     "assign",
     "codes_of",
     "existing_column",
+    "expected",
     "listed",
     "numbers_of",
+    "out_of_range",
     "recognised_columns",
     "typed",
 ]
@@ -111,6 +114,35 @@ def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
     return list(labels)
 
 
+#: What the numbers of each role must be, in words and as a test.
+_RANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
+    "relevance": ("a finite number >= 0", lambda v: np.isfinite(v) & (v >= 0)),
+    "score": ("a finite number", np.isfinite),
+    "position": (
+        "a whole number >= 1 (or 0: not shown)",
+        lambda v: (v >= 0) & (v <= np.iinfo(np.int32).max) & (v == np.floor(v)),
+    ),
+    "cost": ("a finite number > 0", lambda v: np.isfinite(v) & (v > 0)),
+}
+
+
+def out_of_range(role: str, values: np.ndarray) -> int | None:
+    """Return the first row whose number is present but not one of the role.
+
+    Examples
+    --------
+    >>> out_of_range("relevance", np.array([1.0, np.nan, -1.0]))
+    2
+    """
+    bad = ~(_RANGES[role][1](values) | np.isnan(values))
+    return int(bad.argmax()) if bad.any() else None
+
+
+def expected(role: str, got: float) -> str:
+    """Return what a number of the role must be, and what it is."""
+    return f"must be {_RANGES[role][0]}, got {got:g}"
+
+
 #: A column: its name, None to recognise it, False for none.
 Name = str | Literal[False] | None
 Names = str | Sequence[str] | None
@@ -155,19 +187,20 @@ def assign(
     **single: Name,
 ) -> Roles:
     """Return the column of each role: the given one, or else the one recognised by its name."""
-    twice = [name for name in names if name and names.count(name) > 1]
-    if twice:
-        raise DataError(f"{path}: each column name must occur once, got {twice[0]!r} twice")
+    twice = _repeated(name for name in names if name)
+    if twice is not None:
+        raise DataError(f"{path}: each column name must occur once, got {twice!r} twice")
+    known = dict.fromkeys(names)
     groups = _listed_names("sensitive", sensitive) or ()
     wanted = _listed_names("features", features)
     found: dict[str, str] = {}
     for role, name in single.items():
         if name is not None and name is not False:
-            found[role] = existing_column(path, names, role, name)
+            found[role] = existing_column(path, known, role, name)
     for name in groups:
-        existing_column(path, names, "sensitive", name)
+        existing_column(path, known, "sensitive", name)
     for name in wanted or ():
-        existing_column(path, names, "features", name)
+        existing_column(path, known, "features", name)
     taken = {*found.values(), *groups, *(wanted or ())}
     if "score" in found or "position" in found:
         # a recognised position would override a given score
@@ -183,12 +216,22 @@ def assign(
                     f"be it; {role}=False for none"
                 )
             found |= {role: matches[0]} if matches else {}
-    used = list(found.values()) + list(groups)
-    doubled = [name for name in used if used.count(name) > 1]
-    if doubled:
-        raise DataError(f"{path}: column {doubled[0]!r} must have one role, got several")
+    doubled = _repeated([*found.values(), *groups])
+    if doubled is not None:
+        raise DataError(f"{path}: column {doubled!r} must have one role, got several")
+    used = {*found.values(), *groups}
     rest = tuple(name for name in names if name and name not in used)
     return Roles(found, groups, rest if wanted is None else wanted, wanted is None)
+
+
+def _repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that occurs again, or None."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def _listed_names(argument: str, names: Names) -> tuple[str, ...] | None:
@@ -198,17 +241,18 @@ def _listed_names(argument: str, names: Names) -> tuple[str, ...] | None:
     for name in columns:
         if not isinstance(name, str):
             raise DataError(f"{argument} must name columns, got {name!r}")
-        if columns.count(name) > 1:
-            raise DataError(f"{argument} must name each column once, got {name!r} twice")
+    twice = _repeated(columns)
+    if twice is not None:
+        raise DataError(f"{argument} must name each column once, got {twice!r} twice")
     return columns
 
 
-def existing_column(path: str, names: Sequence[str], role: str, name: Any) -> str:
+def existing_column(path: str, names: Collection[str], role: str, name: Any) -> str:
     """Return the name if the table has such a column; else raise with the nearest name."""
     if not isinstance(name, str) or name not in names:
         hint = suggest(str(name), list(names))
         raise DataError(
-            f"{path}: {role} must be one of the columns {listed(names)}, got {name!r}{hint}"
+            f"{path}: {role} must be one of the columns {listed(list(names))}, got {name!r}{hint}"
         )
     return name
 
@@ -273,16 +317,22 @@ class Gatherer:
         dtype: Any = np.float64,
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        max_groups: int | None = None,
         left_out: Sequence[str] = (),
     ) -> None:
         self.path, self.roles, self.n_rows = path, roles, 0
+        self.max_groups = max_groups
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
         self._labels = {name: _Labels() for name in roles.labels}
+        self._label_role = dict.fromkeys(roles.sensitive, "sensitive") | {
+            roles.single[role]: role for role in ("query", "ids") if role in roles.single
+        }
         self._numbers = {
             role: GrowingArray(np.float64) for role in roles.single if role not in ("query", "ids")
         }
-        self._features = [name for name in roles.features if name not in left_out]
-        self._left_out = list(left_out)
+        self._left_out = set(left_out)
+        self._features = [name for name in roles.features if name not in self._left_out]
+        self._large: dict[tuple[str, float], Any] = {}  # whole numbers that a float may round
         self._matrix = GrowingArray(dtype)
 
     def add(self, chunk: Chunk) -> None:
@@ -292,12 +342,16 @@ class Gatherer:
             values = self._read(chunk, role, roles.single[role])
             if role != "relevance" or self.missing[role] == "error":
                 self._check_present(chunk, role, roles.single[role], np.isnan(values))
+            bad = out_of_range(role, values)
+            if bad is not None:
+                where, name = chunk.location(bad), roles.single[role]
+                raise DataError(f"{where}: {role} ({name!r}) {expected(role, values[bad])}")
+            self._check_distinct(chunk, role, roles.single[role], values)
             array.append(values)
         for name, column in self._labels.items():
             codes, labels = chunk.labels(name)
-            if name not in roles.sensitive or self.missing["sensitive"] == "error":
-                role = "sensitive" if name in roles.sensitive else "query"
-                role = "ids" if roles.single.get("ids") == name else role
+            role = self._label_role[name]
+            if role != "sensitive" or self.missing["sensitive"] == "error":
                 self._check_present(chunk, role, name, codes < 0)
             column.append(codes, labels)
         self._add_features(chunk)
@@ -319,34 +373,53 @@ class Gatherer:
             }.get(role, "")
             raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
 
-    def _add_features(self, chunk: Chunk) -> None:
-        columns = []
-        for name in list(self._features):
-            if self.roles.others:
-                try:
-                    columns.append(chunk.numbers(name))
-                except CellError:
-                    self._leave_out(name)
-            else:
-                columns.append(self._read(chunk, "features", name))
-        block = self._matrix.extend(chunk.n_rows * len(columns)).reshape(chunk.n_rows, -1)
-        for j, column in enumerate(columns):
-            block[:, j] = column
+    def _check_distinct(self, chunk: Chunk, role: str, name: str, values: np.ndarray) -> None:
+        """Raise if two different whole numbers become the same float."""
+        rows = np.flatnonzero(np.abs(values) >= EXACT)
+        if len(rows) == 0:
+            return
+        codes, labels = chunk.labels(name)
+        for row, value in zip(rows.tolist(), values[rows].tolist(), strict=True):
+            exact = whole_number(labels[codes[row]])
+            other = self._large.setdefault((role, value), exact)
+            if other != exact:
+                raise DataError(
+                    f"{chunk.location(row)}: {role} ({name!r}) must differ as a float of 64 bits "
+                    f"from {other} before, got {exact}, which would become equal; subtract a "
+                    "constant first or use ranks"
+                )
 
-    def _leave_out(self, name: str) -> None:
-        """Remove a feature that contains text."""
-        at = self._features.index(name)
-        if self.n_rows:
-            wide = self._matrix.finish().reshape(self.n_rows, len(self._features))
-            self._matrix = GrowingArray(wide.dtype)
-            self._matrix.append(np.delete(wide, at, axis=1).ravel())
-        self._left_out.append(name)
-        del self._features[at]
+    def _add_features(self, chunk: Chunk) -> None:
+        """Add the features of a chunk; a column that contains text is left out from then on."""
+        columns: dict[str, np.ndarray] = {}
+        for name in self._features:
+            if not self.roles.others:
+                columns[name] = self._read(chunk, "features", name)
+            elif name not in self._left_out:
+                try:
+                    columns[name] = chunk.numbers(name)
+                except CellError:
+                    self._left_out.add(name)
+        if self.n_rows == 0:
+            self._features = list(columns)
+        width = len(self._features)
+        block = self._matrix.extend(chunk.n_rows * width).reshape(chunk.n_rows, width)
+        for j, name in enumerate(self._features):
+            if name in columns:
+                block[:, j] = columns[name]
+
+    def _numeric(self) -> np.ndarray | None:
+        """Return the matrix of the features without text, None if there are none."""
+        numeric = [name not in self._left_out for name in self._features]
+        X = self._matrix.finish().reshape(self.n_rows, len(self._features))
+        X = X if all(numeric) else X[:, np.array(numeric)]
+        self._features = [name for name in self._features if name not in self._left_out]
+        return X if self._features else None
 
     @property
     def left_out(self) -> list[str]:
         """The features that contain text, in the order of the file."""
-        return sorted(self._left_out, key=self.roles.features.index)
+        return [name for name in self.roles.features if name in self._left_out]
 
     def labels(self, *, text: bool) -> dict[str, np.ndarray]:
         """Return only the columns of labels, in the order of the file; None if missing."""
@@ -366,11 +439,11 @@ class Gatherer:
                 EquirankWarning,
                 stacklevel=3,
             )
-        X = self._matrix.finish().reshape(self.n_rows, -1) if self._features else None
+        X = self._numeric()
         numbers = {role: array.finish() for role, array in self._numbers.items()}
         single = self.roles.single
         labels = {
-            name: column.finish(text, decimals=name in self.roles.sensitive)
+            name: column.finish(text, decimals=self._label_role[name] == "sensitive")
             for name, column in self._labels.items()
         }
         try:
@@ -385,6 +458,7 @@ class Gatherer:
                 position=numbers.get("position"),
                 missing_sensitive=self.missing["sensitive"],  # type: ignore[arg-type]
                 missing_relevance=self.missing["relevance"],  # type: ignore[arg-type]
+                max_groups=self.max_groups,
             )
         except DataError as error:
             raise DataError(f"{self.path}: {error}") from None

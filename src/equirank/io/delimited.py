@@ -3,6 +3,7 @@
 import csv
 import io
 import os
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
@@ -20,6 +21,7 @@ from .files import open_bytes, shorten
 __all__ = [
     "PlainBytes",
     "check_delimiter",
+    "csv_cells",
     "csv_columns",
     "csv_records",
     "gather_csv",
@@ -27,7 +29,8 @@ __all__ = [
 ]
 
 
-_ROWS = 8192  # rows of a chunk of the standard library
+_ROWS, _CELLS = 8192, 1 << 20  # most rows and cells of a chunk of the standard library
+_COLUMNS = 4096  # pyarrow handles a short chunk of more columns slowly
 _SMALL = 1 << 21  # bytes; importing pyarrow takes longer than reading a smaller file
 _BYTES = 1 << 20  # bytes of a chunk of pyarrow, which reads several ahead
 
@@ -46,6 +49,7 @@ def read_csv(
     delimiter: str = ",",
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     r"""Read a CSV file with a header line (UTF-8; gzip or plain).
 
@@ -80,6 +84,8 @@ def read_csv(
         One character.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
+    max_groups : int, optional
+        Most groups of a sensitive column, as in `as_ranking_data`.
 
     Returns
     -------
@@ -126,6 +132,7 @@ def read_csv(
         delimiter,
         missing_sensitive=missing_sensitive,
         missing_relevance=missing_relevance,
+        max_groups=max_groups,
     )
     return rows.finish(text=True, left_out=[column for column in header if not column])
 
@@ -142,17 +149,34 @@ def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]
         return records.header()
 
 
+def csv_cells(path: str | os.PathLike[str], delimiter: str = ",") -> dict[str, list[str]]:
+    """Return all columns as the text in the file."""
+    with csv_records(path, delimiter) as records:
+        header = records.header()
+        if len(set(header)) < len(header):
+            twice = next(name for name in header if header.count(name) > 1)
+            raise DataError(
+                f"{os.fspath(path)}: each column name must occur once, got {twice!r} twice"
+            )
+        columns: dict[str, list[str]] = {name: [] for name in header}
+        for chunk in records.chunks(header, Roles({}, (), tuple(header), False)):
+            for name, cells in columns.items():
+                cells += chunk.cells(name)
+        return columns
+
+
 def gather_csv(
-    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **missing: str
+    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **options: Any
 ) -> Gatherer:
     """Read the columns with a role: large files by pyarrow, if it is installed."""
     with csv_records(path, delimiter) as records:
         header = records.header()
         one_line = records.line == 1
-    rows = Gatherer(os.fspath(path), roles, **missing)
+    rows = Gatherer(os.fspath(path), roles, **options)
     fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
+    fast = fast and len(header) <= _COLUMNS
     if not (fast and _gather_fast(path, header, delimiter, rows)):
-        rows = Gatherer(os.fspath(path), roles, **missing)
+        rows = Gatherer(os.fspath(path), roles, **options)
         with csv_records(path, delimiter) as records:
             records.header()
             for chunk in records.chunks(header, roles):
@@ -160,11 +184,20 @@ def gather_csv(
     return rows
 
 
+def _indices(header: list[str], roles: Roles) -> dict[str, int]:
+    """Return the index of each needed column."""
+    first = {name: at for at, name in reversed(list(enumerate(header)))}
+    return {name: first[name] for name in roles.needed}
+
+
 class _TextChunk:
     """Rows of text cells."""
 
     def __init__(self, path: str, columns: dict[str, Sequence[str]], lines: list[int]) -> None:
         self._path, self._columns, self._lines, self.n_rows = path, columns, lines, len(lines)
+
+    def cells(self, name: str) -> Sequence[str]:
+        return self._columns[name]
 
     def numbers(self, name: str) -> np.ndarray:
         return numbers_of(self._columns[name])
@@ -209,7 +242,7 @@ class _Records:
 
     def chunks(self, header: list[str], roles: Roles) -> Iterator[_TextChunk]:
         """Yield the rows, some thousands at a time."""
-        indices = {name: header.index(name) for name in roles.needed}
+        indices, most = _indices(header, roles), max(1, min(_ROWS, _CELLS // len(header)))
         rows, lines = list[list[str]](), list[int]()
         for cells in self._cells():
             if len(cells) != len(header):
@@ -220,7 +253,7 @@ class _Records:
                 )
             rows.append(cells)
             lines.append(self.begin)
-            if len(rows) == _ROWS:
+            if len(rows) == most:
                 yield self._chunk(indices, rows, lines)
                 rows, lines = [], []
         if rows:
@@ -279,7 +312,10 @@ class PlainBytes(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Read and check at most ``size`` bytes; return none after a problem."""
-        block = b"" if self.problem else self._stream.read(size)
+        try:
+            block = b"" if self.problem else self._stream.read(size)
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            self.problem, block = str(error) or "it cannot be read", b""
         self.problem = self.problem or self._check(block)
         return b"" if self.problem else block
 
@@ -310,11 +346,11 @@ class PlainBytes(io.RawIOBase):
 class _ArrowChunk:
     """Rows of text cells in columns of pyarrow."""
 
-    def __init__(self, batch: Any, indices: dict[str, int]) -> None:
-        self._batch, self._indices, self.n_rows = batch, indices, batch.num_rows
+    def __init__(self, batch: Any, places: dict[str, int]) -> None:
+        self._batch, self._places, self.n_rows = batch, places, batch.num_rows
 
     def _column(self, name: str) -> Any:
-        return self._batch.column(str(self._indices[name]))
+        return self._batch.column(self._places[name])
 
     def numbers(self, name: str) -> np.ndarray:
         """Cast a column by pyarrow if all cells are plain numbers, else cell by cell."""
@@ -353,10 +389,11 @@ def _gather_fast(
     arrow = _arrow()
     if arrow is None:
         return False
-    indices = {name: header.index(name) for name in rows.roles.needed}
+    indices = _indices(header, rows.roles)
     if not indices:
         return False
     wanted = [str(index) for index in indices.values()]
+    places = {name: place for place, name in enumerate(indices)}
     string = require("pyarrow", "data").string()
     try:
         with open_bytes(path) as stream:
@@ -379,7 +416,7 @@ def _gather_fast(
                 ),
             )
             for batch in batches:
-                rows.add(_ArrowChunk(batch, indices))
+                rows.add(_ArrowChunk(batch, places))
             return not checked.problem
     except ValueError:
         return False

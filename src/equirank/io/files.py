@@ -1,17 +1,59 @@
 """Opening files: gzip recognised by content, output renamed into place when complete."""
 
+import glob
 import gzip
+import io
 import os
 import secrets
+import time
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from ..core.errors import DataError
 
-__all__ = ["as_text", "check_writable", "open_bytes", "replacing", "shorten"]
+try:
+    import fcntl
+except ImportError:  # not on this system
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["as_text", "open_bytes", "replacing", "shorten", "sweep"]
+
+
+#: Seconds without writing after which an unfinished file is removed: if no process has locked it,
+#: and in any case.
+IDLE, OLD = 10.0, 3600.0
+
+
+_BUFFER = 1 << 17
+#: Gzip may unpack to this many times the size of its file (20 is usual), or to so many bytes.
+_TIMES, _LEAST = 200, 1 << 30
+
+
+class _Unpacked(io.RawIOBase):
+    """The content of a gzip file, which is refused if it is far larger than the file."""
+
+    def __init__(self, packed: gzip.GzipFile, path: str, size: int) -> None:
+        super().__init__()
+        self._packed, self._path, self._n_bytes = packed, path, 0
+        self._most = max(_LEAST, _TIMES * size)
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer and return the number of bytes."""
+        count = self._packed.readinto(buffer)
+        self._n_bytes += count
+        if self._n_bytes > self._most:
+            raise DataError(
+                f"{self._path}: must not unpack to more than {_TIMES} times its size, got over "
+                f"{self._most} bytes; unpack it first if you trust it"
+            )
+        return count
 
 
 @contextmanager
@@ -21,24 +63,15 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if file.peek(2)[:2] != b"\x1f\x8b":
             yield file
             return
-        with gzip.GzipFile(fileobj=file) as unpacked:
+        size = os.path.getsize(path)
+        with gzip.GzipFile(fileobj=file) as packed:
             try:
-                yield unpacked  # type: ignore[misc]
+                with io.BufferedReader(_Unpacked(packed, os.fspath(path), size), _BUFFER) as stream:
+                    yield stream
             except (gzip.BadGzipFile, EOFError, zlib.error) as error:
                 raise DataError(
                     f"{os.fspath(path)}: must be a complete gzip file: {error}"
                 ) from None
-
-
-def check_writable(path: str, inputs: Iterable[str] = ()) -> None:
-    """Raise if a file cannot be written or is one of the inputs."""
-    folder = os.path.dirname(os.path.abspath(path))
-    if not os.path.isdir(folder):
-        raise DataError(f"{path}: cannot be written: there is no folder {folder}")
-    if os.path.isdir(path):
-        raise DataError(f"{path}: cannot be written: it is a folder")
-    if any(os.path.realpath(path) == os.path.realpath(each) for each in inputs):
-        raise DataError(f"{path}: cannot be written: it is an input file")
 
 
 @contextmanager
@@ -48,14 +81,45 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         with open(partial, "xb") as file:
+            _lock(file)
             if target.name.endswith(".gz"):
                 with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed:
                     yield packed  # type: ignore[misc]
             else:
                 yield file
         os.replace(partial, target)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, os.fspath(partial)):
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sweep(path: str | os.PathLike[str]) -> None:
+    """Remove the unfinished files that killed processes left beside a file."""
+    target = Path(os.path.realpath(path))
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.partial"):
+        with suppress(OSError):
+            idle = time.time() - left.stat().st_mtime
+            if idle > OLD or (idle > IDLE and _is_abandoned(left)):
+                left.unlink()
+
+
+def _lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed; return False if another process has, or no one can."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_abandoned(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return _lock(file)
 
 
 def shorten(text: Any, width: int = 60) -> str:

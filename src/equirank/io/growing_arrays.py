@@ -55,7 +55,7 @@ class DenseRows:
     """Rows of a dense matrix, which is widened in place for a larger feature id."""
 
     def __init__(self, dtype: np.dtype[Any], n_features: int | None) -> None:
-        self.n_features = n_features
+        self.n_features, self.itemsize = n_features, dtype.itemsize
         self._flat, self._rows, self._width, self._used = GrowingArray(dtype), 0, n_features or 0, 0
 
     def append(self, ends: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
@@ -78,6 +78,11 @@ class DenseRows:
             ) from None
         scatter(ends, columns, values, block)
         self._rows += len(ends)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the matrix."""
+        return self._flat.view().dtype
 
     def finish(self) -> np.ndarray | None:
         """Return the matrix, None if no line has a feature."""
@@ -108,6 +113,11 @@ class SparseRows:
         self._values.append(values)
         if len(columns):
             self._used = max(self._used, int(columns.max()) + 1)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the matrix."""
+        return self._values.view().dtype
 
     def finish(self) -> Any:
         """Return the matrix, None if no line has a feature."""

@@ -49,7 +49,8 @@ def read_letor(
         The file. Gzip is recognised by its content.
     n_features : int, optional
         The number of features, if the file may lack the last ones (a test set). A larger id in
-        the file is an error. None: the largest id that occurs.
+        the file is an error. None: the largest id that occurs, which is an error if it makes a
+        dense X more than 100 times as large as the file.
     zero_based : bool, default=False
         Whether the first feature has id 0. It is never guessed, since the guesses for a training
         and a test file could differ; an id of 0 is an error unless this is True.
@@ -78,7 +79,8 @@ def read_letor(
     DataError
         With file, line and text: a label that is not a number >= 0, a qid that is not an integer
         or that only some lines have, a feature that is not ``id:value`` or occurs twice in a line,
-        an empty file, a file that is not text.
+        an id that makes a dense X more than 100 times as large as the file, an empty file, a file
+        that is not text.
 
     See Also
     --------
@@ -107,7 +109,7 @@ def read_letor(
     matrix = SparseRows(kind, n_features) if sparse else DenseRows(kind, n_features)
     reader = SVMlightReader(os.fspath(path), 0 if zero_based else 1, matrix, ids_from_comments)
     with open_bytes(path) as stream:
-        for block in blocks(stream):
+        for block in blocks(stream, reader.path):
             reader.read(*block)
     labels = reader.labels.finish()
     if len(labels) == 0:

@@ -13,7 +13,7 @@ from .column_roles import CellError, Chunk, Roles, existing_column, listed, reco
 from .delimited import check_delimiter, csv_records
 from .files import shorten
 from .growing_arrays import GrowingArray
-from .parquet import BatchChunk, open_parquet, parquet_files
+from .parquet import BatchChunk, open_parquet, parquet_files, read_batches
 
 __all__ = ["Pairs", "read_pairs"]
 
@@ -24,7 +24,6 @@ RECOGNISED = {
     "preference": ("preference",),
     "weight": ("weight",),
 }
-_ROWS = 1 << 16  # rows of a chunk of Parquet
 
 
 class Pairs(NamedTuple):
@@ -143,7 +142,7 @@ def _chunks(
         for one in parquet_files(path):
             file = open_parquet(parquet, one, ())
             columns, begin = _columns(os.fspath(one), file.schema_arrow.names, given), 0
-            for batch in file.iter_batches(_ROWS, columns=list(columns.values())):
+            for batch in read_batches(file, one, list(columns.values())):
                 yield BatchChunk(os.fspath(one), batch, begin), columns
                 begin += batch.num_rows
         return

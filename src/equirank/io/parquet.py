@@ -1,7 +1,8 @@
 """`read_parquet`: Parquet files to RankingData (needs pyarrow)."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -18,13 +19,19 @@ __all__ = [
     "BatchChunk",
     "gather_parquet",
     "open_parquet",
+    "parquet_cells",
     "parquet_columns",
     "parquet_files",
+    "read_batches",
     "read_parquet",
 ]
 
 
 _ROWS = 1 << 16  # rows of a chunk
+_TIMES, _LEAST = (
+    1000,
+    1 << 32,
+)  # the content may have this many times the bytes of the file, or so many
 
 
 def read_parquet(
@@ -40,6 +47,7 @@ def read_parquet(
     features: Names = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
+    max_groups: int | None = None,
 ) -> RankingData:
     """Read a Parquet file, or a folder of them in the order of their names.
 
@@ -55,6 +63,8 @@ def read_parquet(
         column of numbers or booleans; a warning names the omitted columns.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
+    max_groups : int, optional
+        Most groups of a sensitive column, as in `as_ranking_data`.
 
     Returns
     -------
@@ -87,7 +97,11 @@ def read_parquet(
         position=position, cost=cost, ids=ids, sensitive=sensitive, features=features,
     )  # fmt: skip
     rows = gather_parquet(
-        path, roles, missing_sensitive=missing_sensitive, missing_relevance=missing_relevance
+        path,
+        roles,
+        missing_sensitive=missing_sensitive,
+        missing_relevance=missing_relevance,
+        max_groups=max_groups,
     )
     return rows.finish(text=False)
 
@@ -98,29 +112,43 @@ def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
 
 
-def gather_parquet(path: str | os.PathLike[str], roles: Roles, **missing: str) -> Gatherer:
+def parquet_cells(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return all columns as arrays of pyarrow."""
+    parquet = require("pyarrow.parquet", "data")
+    tables = []
+    for one in parquet_files(path):
+        with _damage(one):
+            tables.append(open_parquet(parquet, one, ()).read())
+    table = require("pyarrow", "data").concat_tables(tables, promote_options="default")
+    return {name: table.column(name).combine_chunks() for name in table.column_names}
+
+
+def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -> Gatherer:
     """Read the columns with a role, some thousand rows at a time."""
     parquet = require("pyarrow.parquet", "data")
     name, paths = os.fspath(path), parquet_files(path)
     schema = open_parquet(parquet, paths[0], ()).schema_arrow
     kinds = {field.name: _kind(field.type) for field in schema}
     left_out = [n for n in roles.features if roles.others and kinds[n] not in _NUMBERS]
-    kept = tuple(n for n in roles.features if n not in left_out)
+    kept = tuple(n for n in roles.features if not roles.others or kinds[n] in _NUMBERS)
     single = bool(kept) and all(kinds[n] == "single" for n in kept)
     rows = Gatherer(
         name,
         roles,
         dtype=np.float32 if single else np.float64,
         left_out=left_out,
-        **missing,
+        **options,
     )
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
+    size, n_rows = sum(os.path.getsize(one) for one in paths), 0
     for one in paths:
         file = open_parquet(parquet, one, texts)
-        _same_columns(name, one, schema, file.schema_arrow, wanted)
+        n_rows += file.metadata.num_rows
+        _check_size(name, size, n_rows, len(wanted))
+        _same_columns(name, one, kinds, file.schema_arrow, wanted)
         begin = 0
-        for batch in file.iter_batches(_ROWS, columns=wanted):
+        for batch in read_batches(file, one, wanted):
             rows.add(BatchChunk(os.fspath(one), batch, begin))
             begin += batch.num_rows
     return rows
@@ -139,10 +167,27 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
 
 def open_parquet(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
     """Open a Parquet file; the columns in ``texts`` are read as dictionaries."""
-    try:
+    with _damage(path):
         return parquet.ParquetFile(path, read_dictionary=list(texts))
-    except ValueError as error:
-        raise DataError(f"{os.fspath(path)}: must be a Parquet file: {error}") from None
+
+
+def read_batches(file: Any, path: Path, columns: Sequence[str]) -> Iterator[Any]:
+    """Yield the rows of an open Parquet file, some thousand at a time."""
+    with _damage(path):
+        yield from file.iter_batches(_ROWS, columns=list(columns))
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Raise what pyarrow finds wrong within a file as an error that names the file."""
+    arrow = require("pyarrow", "data")
+    try:
+        yield
+    except (arrow.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # not found, not readable: no damage
+        words = " ".join(str(error).split())
+        raise DataError(f"{os.fspath(path)}: must be a Parquet file: {words}") from None
 
 
 _NUMBERS = ("number", "single", "truth")
@@ -166,14 +211,25 @@ def _kind(arrow_type: Any) -> str:
     return "text" if types.is_string(arrow_type) or types.is_large_string(arrow_type) else "other"
 
 
-def _same_columns(name: str, path: Path, first: Any, other: Any, wanted: Sequence[str]) -> None:
+def _check_size(name: str, size: int, n_rows: int, n_columns: int) -> None:
+    """Raise if the content is far larger than the files, as repeated values can make it."""
+    if 8 * n_rows * n_columns > max(_LEAST, _TIMES * size):
+        raise DataError(
+            f"{name}: must not hold more than {_TIMES} times its size, got {n_rows} rows of "
+            f"{n_columns} columns in {size} bytes"
+        )
+
+
+def _same_columns(
+    name: str, path: Path, first: dict[str, str], other: Any, wanted: Sequence[str]
+) -> None:
+    kinds = {field.name: _kind(field.type) for field in other}
     for column in wanted:
-        kind = _kind(other.field(column).type) if column in other.names else "no such column"
-        expected = _kind(first.field(column).type)
-        if kind != expected:
+        kind = kinds.get(column, "no such column")
+        if kind != first[column]:
             raise DataError(
                 f"{os.fspath(path)}: column {column!r} must have one type in all files of {name} "
-                f"({expected}), got {kind}"
+                f"({first[column]}), got {kind}"
             )
 
 
@@ -181,11 +237,12 @@ class BatchChunk:
     """Rows of a Parquet file."""
 
     def __init__(self, path: str, batch: Any, begin: int) -> None:
-        self._path, self._batch, self._begin, self.n_rows = path, batch, begin, batch.num_rows
+        self._path, self._begin, self.n_rows = path, begin, batch.num_rows
+        self._columns = dict(zip(batch.schema.names, batch.columns, strict=True))
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as floats, NaN if missing."""
-        column = self._batch.column(name)
+        column = self._columns[name]
         kind = _kind(column.type)
         if kind not in _NUMBERS:
             raise CellError(0, f"a column of type {column.type}")
@@ -197,7 +254,12 @@ class BatchChunk:
 
     def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
         """Return a column as codes, -1 if missing, and their labels."""
-        column = self._batch.column(name)
+        column = self._columns[name]
+        if require("pyarrow.types", "data").is_nested(column.type):
+            raise DataError(
+                f"{self._path}: column {name!r} must hold one label per row, got the type "
+                f"{column.type}; unnest it first"
+            )
         coded = column if hasattr(column, "indices") else column.dictionary_encode()
         labels = coded.dictionary.to_pylist()
         codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)

@@ -86,7 +86,7 @@ class Sheet:
     def integers(self, name: str) -> np.ndarray:
         """Return a column as integers; any other or missing cell is an error."""
         values = self.numbers(name)
-        bad = ~(values == np.floor(values))
+        bad = ~((values == np.floor(values)) & (np.abs(values) < 2.0**63))
         if bad.any():
             row = int(bad.argmax())
             got = shorten(self.column(name)[row])

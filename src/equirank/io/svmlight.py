@@ -1,5 +1,6 @@
 """Parsing and formatting of SVMlight text in blocks."""
 
+import os
 import re
 from collections.abc import Iterator
 from typing import IO, Any, NoReturn
@@ -23,6 +24,11 @@ __all__ = [
 
 
 _BLOCK = 4 << 20  # bytes of text parsed at a time
+_TIMES, _LEAST = (
+    100,
+    1 << 20,
+)  # a dense matrix may have this many times the file's bytes, or so many
+_LINE = 1 << 28  # most bytes of a line
 _PAD = 8  # bytes past the end that the parser may read
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
 _EXPECTED = {
@@ -37,12 +43,13 @@ _EXPECTED = {
     "QID_UNEXPECTED": "no line may have a qid if the lines before have none",
     "QID_LATE": "qid must follow the label",
     "TWICE": "a feature must occur once in a line, and {number} occurs again",
+    "TOO_LARGE": "a feature must be within the range of dtype float32",
     "NO_COMMENT": "each line must have a comment for ids_from_comments",
 }
 _NAMES_TOKEN = {"BAD_LABEL", "BAD_QID", "BAD_FEATURE", "BAD_VALUE", "FEATURE_LOW", "FEATURE_HIGH"}
 
 
-def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
+def blocks(stream: IO[bytes], path: str) -> Iterator[tuple[bytearray, int, int]]:
     """Read whole lines into a buffer: (buffer, size, number of the first line)."""
     buffer, held, line, start = bytearray(_BLOCK + _PAD), 0, 1, True
     while True:
@@ -66,6 +73,8 @@ def blocks(stream: IO[bytes]) -> Iterator[tuple[bytearray, int, int]]:
             held = end - cut
         else:
             held = end
+            if held >= _LINE:
+                raise DataError(f"{path}, line {line}: must have less than {_LINE} bytes, got more")
             if held == capacity:  # a line longer than the buffer
                 buffer = buffer[:held] + bytearray(held + _PAD)
 
@@ -81,6 +90,8 @@ class SVMlightReader:
         self.ids: list[str] | None = [] if with_comments else None
         self.with_qid = -1
         self._capacity = -1
+        self._n_bytes, self._size = 0, os.path.getsize(path)
+        self._widest = 0, 0  # the number of columns, and the line that makes it
 
     def _allocate(self, capacity: int) -> None:
         """Allocate the arrays that a block is parsed into; unused parts are never touched."""
@@ -110,20 +121,43 @@ class SVMlightReader:
             if number is None or not good:
                 begin -= 0 if target < 0 else len(bytes(buffer[:begin]).split()[-1])
                 self._fail(buffer, begin, line, "BAD_LABEL" if target < 0 else "BAD_VALUE")
+            # The line of an error is not among the rows, and its numbers are not among the values.
             if target >= 0:
-                values[target] = number
+                self._entries[1][target] = number
             else:
-                labels[-1 - target] = number
+                self._rows[0][-1 - target] = number
+        self._check_range(buffer, line, ends, values)
         if not ordered:
             columns, values = self._sort(buffer, line, ends, columns, values)
         if code:
             self._fail(buffer, where, line, _name(code))
         self.labels.append(labels)
+        self._n_bytes += size
+        if isinstance(self.matrix, DenseRows) and width is None:
+            self._check_width(self.matrix, buffer, line, ends, columns)
         if self.with_qid:
             self.qids.append(qids)
         if self.ids is not None:
             self._keep_comments(buffer, line, rows)
         self.matrix.append(ends, columns, values)
+
+    def _check_width(
+        self, matrix: DenseRows, buffer: bytearray, line: int, ends: np.ndarray, columns: np.ndarray
+    ) -> None:
+        """Raise if a large feature id makes the matrix much larger than the file."""
+        if len(columns) and columns.max() >= self._widest[0]:
+            entry = int(columns.argmax())
+            start = _start_of_row(buffer, int(np.searchsorted(ends, entry, side="right")))
+            self._widest = int(columns[entry]) + 1, line + buffer.count(b"\n", 0, start)
+        width, found_in = self._widest
+        needed = self.labels.size * width * matrix.itemsize
+        if needed > max(_LEAST, _TIMES * max(self._size, self._n_bytes)):
+            raise DataError(
+                f"{self.path}, line {found_in}: a feature id must not make X more than {_TIMES} "
+                f"times as large as the file, got {width - 1 + self.base}, with which "
+                f"{self.labels.size} rows need {needed / 1e6:,.0f} MB; read it with sparse=True, "
+                f"or allow it with n_features={width}"
+            )
 
     def _keep_comments(self, buffer: bytearray, line: int, rows: int) -> None:
         for row, (begin, end) in enumerate(self._comments[:rows].tolist()):
@@ -133,6 +167,18 @@ class SVMlightReader:
                 self._fail(buffer, _start_of_row(buffer, row), line, "NO_COMMENT")
             if self.ids is not None:
                 self.ids.append(found if isinstance(found, str) else found[1])
+
+    def _check_range(
+        self, buffer: bytearray, line: int, ends: np.ndarray, values: np.ndarray
+    ) -> None:
+        """Raise if a finite value would be infinite in the type of the matrix."""
+        kind = self.matrix.dtype
+        if kind == np.float64 or not len(values):
+            return
+        bad = np.isfinite(values) & (np.abs(values) > np.finfo(kind).max)
+        if bad.any():
+            row = int(np.searchsorted(ends, int(bad.argmax()), side="right"))
+            self._fail(buffer, _start_of_row(buffer, row), line, "TOO_LARGE")
 
     def _sort(
         self,

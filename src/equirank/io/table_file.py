@@ -3,18 +3,20 @@
 import os
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
-from .column_roles import Gatherer, Roles, assign
-from .delimited import csv_columns, gather_csv, read_csv
+from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
+from .delimited import csv_cells, csv_columns, gather_csv, read_csv
+from .files import open_bytes
 from .letor import read_letor
-from .parquet import gather_parquet, parquet_columns, read_parquet
+from .parquet import gather_parquet, parquet_cells, parquet_columns, read_parquet
 
-__all__ = ["FORMATS", "TableFile", "format_of", "read_file"]
+__all__ = ["FORMATS", "TableFile", "format_of", "letor_cells", "read_file"]
 
 
 #: The endings of each format; ``.gz`` may follow.
@@ -33,16 +35,18 @@ def read_file(
     sensitive: list[str],
     missing_sensitive: Any,
     missing_relevance: Any,
+    max_groups: int | None = None,
     ids: Any = False,
     **columns: str | None,
 ) -> RankingData:
     """Read a file in the given format, or else by the ending of its name."""
     chosen = file_format or format_of(path)
     if chosen == "letor":
-        return _read_letor(path, sensitive=sensitive, **columns)
+        return _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
     names: dict[str, Any] = dict(columns)
     names |= {"sensitive": sensitive, "ids": ids, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+    names["max_groups"] = max_groups
     if chosen == "parquet":
         return read_parquet(path, **names)
     return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
@@ -63,12 +67,14 @@ def format_of(path: str) -> str:
     )
 
 
-def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> RankingData:
+def _read_letor(
+    path: str, *, sensitive: list[str], max_groups: int | None, **columns: str | None
+) -> RankingData:
     """Read SVMlight with query ids, where columns are feature numbers."""
     for role in ("query", "relevance"):
         if columns[role] is not None:
             raise DataError(f"--{role} must be omitted for LETOR, whose lines begin with it")
-    data = read_letor(path)
+    data = read_letor(path, sparse=True)  # of which a few columns are used
 
     def feature(option: str, number: str | None) -> Any:
         if number is None:
@@ -78,16 +84,44 @@ def _read_letor(path: str, *, sensitive: list[str], **columns: str | None) -> Ra
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
-        return data.to_original(data.X[:, int(number) - 1])
+        values = data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
+        if option != "sensitive":
+            missing = np.isnan(values)
+            bad = int(missing.argmax()) if missing.any() else out_of_range(option, values)
+            if bad is not None:
+                where = f"{path}, line {_line_of(path, bad)}"
+                raise DataError(f"{where}: {option} ({number!r}) {expected(option, values[bad])}")
+        return values
 
-    return as_ranking_data(
-        y=data.to_original(data.y) if data.y is not None else None,
-        qid=data.to_original(data.qids[data.query_of_rows()]),
-        sensitive_features={name: feature("sensitive", name) for name in sensitive} or None,
-        cost=feature("cost", columns["cost"]),
-        score=feature("score", columns["score"]),
-        position=feature("position", columns["position"]),
-    )
+    given = {role: feature(role, columns[role]) for role in ("cost", "score", "position")}
+    given["sensitive_features"] = {name: feature("sensitive", name) for name in sensitive} or None
+    try:
+        return as_ranking_data(
+            y=data.to_original(data.y) if data.y is not None else None,
+            qid=data.to_original(data.qids[data.query_of_rows()]),
+            max_groups=max_groups,
+            **given,
+        )
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def _line_of(path: str, row: int) -> int:
+    """Return the line of a row of a LETOR file, which may have lines without a row."""
+    with open_bytes(path) as stream:
+        rows = (at for at, line in enumerate(stream, start=1) if line.partition(b"#")[0].strip())
+        return next(islice(rows, row, None))
+
+
+def letor_cells(path: str) -> dict[str, np.ndarray]:
+    """Return relevance, query, id (if each line has a comment) and features of a LETOR file."""
+    try:
+        data = read_letor(path, ids_from_comments=True)
+    except DataError:
+        data = read_letor(path)
+    columns = {"relevance": data.y, "qid": data.qids[data.query_of_rows()], "id": data.ids}
+    columns |= {str(number + 1): data.X[:, number] for number in range(data.n_features)}
+    return {name: data.to_original(cells) for name, cells in columns.items() if cells is not None}
 
 
 class TableFile:
@@ -129,6 +163,14 @@ class TableFile:
             return parquet_columns(self.path)
         return csv_columns(self.path, self._delimiter)
 
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a column with this name."""
+        return name in self._known
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.columns)
+
     def read(
         self,
         features: list[str],
@@ -136,6 +178,7 @@ class TableFile:
         sensitive: tuple[str, ...] = (),
         missing_sensitive: str = "error",
         missing_relevance: str = "error",
+        max_groups: int | None = None,
         **single: Any,
     ) -> tuple[RankingData, list[str]]:
         """Return the data with its numeric features, and the names of the other features.
@@ -149,8 +192,20 @@ class TableFile:
             replace(roles, others=True),
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
+            max_groups=max_groups,
         )
         return rows.finish(text=self._text, quiet=True), rows.left_out
+
+    def cells(self, *, text: bool) -> dict[str, Any]:
+        """Return all columns as arrays of NumPy or pyarrow, in the order of the file.
+
+        Cells of CSV and TSV are text as in the file. Without ``text``, columns of numbers become
+        numbers, and missing cells None.
+        """
+        if self.kind == "parquet":
+            return parquet_cells(self.path)
+        columns = csv_cells(self.path, self._delimiter)
+        return {name: _array(cells if text else _values(cells)) for name, cells in columns.items()}
 
     def labels(self, names: list[str]) -> dict[str, np.ndarray]:
         """Return columns of labels in the order of the file; None if missing."""
@@ -167,7 +222,20 @@ class TableFile:
     def _text(self) -> bool:
         return self.kind != "parquet"
 
-    def _gather(self, roles: Roles, **missing: str) -> Gatherer:
+    def _gather(self, roles: Roles, **options: Any) -> Gatherer:
         if self.kind == "parquet":
-            return gather_parquet(self.path, roles, **missing)
-        return gather_csv(self.path, roles, self._delimiter, **missing)
+            return gather_parquet(self.path, roles, **options)
+        return gather_csv(self.path, roles, self._delimiter, **options)
+
+
+def _values(cells: list[str]) -> list[Any]:
+    """Return numbers if all cells are written as such, else text; None if missing."""
+    present = [cell for cell in cells if cell not in MISSING]
+    values = iter(typed(present, decimals=True))
+    return [None if cell in MISSING else next(values) for cell in cells]
+
+
+def _array(cells: list[Any]) -> np.ndarray:
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

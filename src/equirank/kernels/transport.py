@@ -6,6 +6,8 @@ from .compiled import compiled
 
 __all__ = ["largest_gaps", "transported"]
 
+_LARGEST = np.finfo(np.float64).max
+
 
 @compiled
 def transported(
@@ -59,6 +61,7 @@ def transported(
                             2 * sizes[g],
                         )
                         target += sizes[h] / (end - begin) * inside
+                target = min(max(target, -_LARGEST), _LARGEST)  # a rounding error beyond it
                 for r in range(low, high):
                     result[items[first[g] + r]] = (1.0 - theta[g]) * value + theta[g] * target
                 low = high
@@ -71,7 +74,8 @@ def _at_quantile(values: np.ndarray, above: int, below: int) -> float:
     at = above // below
     if above % below != 0:
         return values[at]
-    return 0.5 * (values[at - 1] + values[at])
+    both = values[at - 1] + values[at]
+    return 0.5 * both if np.isfinite(both) else 0.5 * values[at - 1] + 0.5 * values[at]
 
 
 @compiled

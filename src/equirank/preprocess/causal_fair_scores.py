@@ -223,7 +223,8 @@ class CausalFairScores(FairTransformer):
             for name, codes in people.codes.items()
         }
         return Ranking.from_scores(
-            as_ranking_data(None, score=score, sensitive_features=groups), score
+            as_ranking_data(None, score=score, sensitive_features=groups, max_groups=len(score)),
+            score,
         )
 
     def effects(

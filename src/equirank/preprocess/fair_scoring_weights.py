@@ -13,7 +13,7 @@ from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.environment import progress
 from ..core.errors import DataError, InfeasibleError
 from ..core.params import Check, Integer, Optional, Vector
-from ..core.persistence import save
+from ..core.persistence import SavedFiles, save
 from ..core.random import generator
 from ..core.ranking import Ranking
 from .fair_transformer import FairTransformer, check_varying, sensitive_labels
@@ -278,7 +278,7 @@ class FairScoringWeights(FairTransformer):
         plain.oracle = {"oracle": type(self.oracle).__name__, "parts": parts}
         save(plain, folder)
 
-    def _load_files(self, folder: Path) -> None:
+    def _load_files(self, files: SavedFiles) -> None:
         name = self.oracle["oracle"]
         if name not in ORACLES:
             raise DataError(f"oracle must be one of {', '.join(ORACLES)}, got {name!r}")

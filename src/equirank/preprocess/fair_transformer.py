@@ -12,7 +12,7 @@ from ..core import inputs
 from ..core.data import RankingData
 from ..core.declared import Declared
 from ..core.errors import DataError, suggest
-from ..core.params import Check, check_params
+from ..core.params import Check
 from ..core.persistence import save
 
 __all__ = [
@@ -45,7 +45,7 @@ class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignor
         save(self, folder)
 
     def _check_params(self) -> None:
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared(stacklevel=4)
 
     def _matrix(self, X: Any, *, fitting: bool) -> np.ndarray:
         """Return X as finite float64 numbers in input order, with the columns of fit."""

@@ -1,9 +1,10 @@
 """iFair: representations that keep the distances between people without protected columns."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from ..core.declared import GIVEN, OnlyWith
 from ..core.errors import DataError
 from ..core.params import AnyOf, Choice, Flag, Integer, Number, Optional
 from ..core.random import generator
@@ -138,6 +139,10 @@ class IFair(PrototypeTransformer):
     True
     """
 
+    only_with: ClassVar[OnlyWith] = {
+        "variant": ("protected", GIVEN),
+        "freeze_protected": ("protected", GIVEN),
+    }
     protected: Annotated[Any, Optional(COLUMNS)] = None
     variant: Annotated[Literal["b", "a"], Choice("a", "b")] = "b"
     freeze_protected: Annotated[bool, Flag()] = True

@@ -1,12 +1,13 @@
 """LFR: representations by prototypes with equal memberships in all groups."""
 
+import warnings
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
-from ..core.errors import DataError
+from ..core.errors import DataError, EquirankWarning
 from ..core.params import Choice, Number, Optional
 from ..kernels.soft_prototypes import representations, through_memberships
 from .fair_transformer import COLUMNS, check_groups, check_varying, sensitive_labels
@@ -83,7 +84,7 @@ class LearnedFairRepresentation(PrototypeTransformer):
     ----------
     protected : column names or positions, optional
         The protected columns of X, if it has them. Their values are the groups (several are
-        crossed) unless ``sensitive_features`` are passed to `fit`.
+        crossed) unless ``sensitive_features`` are passed to `fit`, which is a warning.
     parity : float, default=10.0
         A_z, the weight of equal memberships.
     reconstruction : float, default=0.1
@@ -192,6 +193,12 @@ class LearnedFairRepresentation(PrototypeTransformer):
                 )
             names = self._names_in()
             sensitive_features = {names[at]: matrix[:, at] for at in self._protected()}
+        elif self.protected is not None:
+            warnings.warn(
+                f"protected of {type(self).__name__} has no effect: sensitive_features are given",
+                EquirankWarning,
+                stacklevel=3,
+            )
         data = as_ranking_data(
             None, qid=np.zeros(len(matrix), dtype=int), sensitive_features=sensitive_features
         )

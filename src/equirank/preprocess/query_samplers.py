@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..core import inputs
 from ..core.data import RankingData, as_ranking_data, refuse_beside
-from ..core.declared import Declared
+from ..core.declared import Declared, OnlyWith
 from ..core.errors import DataError
 from ..core.params import (
     AnyOf,
@@ -19,7 +19,6 @@ from ..core.params import (
     Integer,
     Number,
     Optional,
-    check_params,
 )
 from ..core.random import generator
 
@@ -113,7 +112,7 @@ class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
             queries with ``query_weight`` set.
         """
         owner = type(self).__name__
-        check_params(owner, self.get_params(deep=False), self.params)
+        self.check_declared()
         if isinstance(X, RankingData):
             refuse_beside({"y": y, "qid": qid})
             data = X
@@ -121,6 +120,9 @@ class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
             data = as_ranking_data(X, y, qid=qid)
         if data.X is None:
             raise DataError(f"{owner} needs X, and the data lacks it")
+        if data.n_queries == 1:
+            how = "it was not given" if qid is None and data is not X else "there is one list"
+            raise DataError(f"qid must name at least two lists for {owner} to draw from: {how}")
         size = self._count(data.n_queries)
         indices, weights = self._draw(data, size)
         order = np.argsort(indices)
@@ -196,6 +198,7 @@ class VectorSampler(QuerySampler):
         AnyOf(Choice("mean", "top"), Instance(cast(type, Callable), "a function of the data")),
     ] = "mean"
     n_top: Annotated[int, Integer(1)] = 1
+    only_with: ClassVar[OnlyWith] = {"n_top": ("represent", ("top",))}
 
     def represented(self, data: RankingData) -> np.ndarray:
         """Return one vector per query: its mean row, its first rows, or those of a function."""

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from ..core import inputs
 from ..core.errors import DataError, suggest
-from ..core.labels import encode
+from ..core.labels import check_groups, encode
 from .dag import Dag
 
 __all__ = [
@@ -364,6 +364,7 @@ def people_of(
             continue
         code, found = encode(node, np.asarray(columns[node]), False)
         if categories is None:
+            check_groups(node, found, len(code))
             codes[node], labels[node] = code.astype(np.int64), found
             continue
         known = list(categories[node])

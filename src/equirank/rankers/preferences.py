@@ -9,7 +9,7 @@ from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.inputs import numbers
 from ..core.pair_cost import PairCost
-from ..core.params import Choice, Instance, Optional, check_params
+from ..core.params import Choice, Instance, Optional
 from ..core.ranker import Ranker
 
 __all__ = [
@@ -53,7 +53,7 @@ class PairRanker(Ranker):
         weight : array-like, optional
             Further weight per pair, >= 0: the cost of misordering it.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         if any(getattr(self, name) is not None for name in self.unused_with_pairs):
             unused = " and ".join(self.unused_with_pairs)
             raise DataError(f"{unused} must be None to fit explicit pairs")

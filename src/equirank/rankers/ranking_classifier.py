@@ -12,10 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import inputs
-from ..core.declared import Declared
+from ..core.declared import Declared, OnlyWith
 from ..core.errors import DataError
-from ..core.params import Choice, Instance, Integer, Optional, check_params
-from ..core.persistence import load, save
+from ..core.params import Choice, Instance, Integer, Optional
+from ..core.persistence import SavedFiles, save
 from ..core.random import as_seed
 from ..core.ranker import Ranker
 from .boosting.rank_boost import RankBoost
@@ -113,6 +113,10 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
 
     file_attributes: ClassVar[tuple[str, ...]] = ("rankers_",)
     positional: ClassVar[tuple[str, ...]] = ("ranker", "scheme")
+    only_with: ClassVar[OnlyWith] = {
+        "calibration": ("scheme", ("one_vs_rest", "one_vs_one")),
+        "calibration_folds": ("scheme", ("one_vs_rest", "one_vs_one")),
+    }
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True, "sensitive_features": True}
 
     ranker: Annotated[Ranker | None, Optional(Instance(Ranker, "a Ranker"))] = None
@@ -139,7 +143,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         cost, sensitive_features : array-like, optional
             Passed to the ranker.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         missing = "allow-nan" if self._base().__sklearn_tags__().input_tags.allow_nan else True
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], ensure_all_finite=missing)
         check_classification_targets(y)
@@ -156,9 +160,9 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         self.cuts_ = np.zeros(0)
         curves = []
         if self.scheme == "thresholds":
-            model = clone(self._base()).fit(X, codes.astype(np.float64), **rows)
+            model = clone(self._base()).fit(X, codes.astype(np.float64), qid=0, **rows)
             self.rankers_.append(model)
-            self.cuts_ = ordered_cuts(model.predict(X), codes, self.cost_matrix_)
+            self.cuts_ = ordered_cuts(model.predict(X, qid=0), codes, self.cost_matrix_)
         for inside, positive in self._problems(codes):
             part = {name: values[inside] for name, values in rows.items()}
             model, curve = self._binary(X[inside], positive, part)
@@ -171,7 +175,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         """Return the class of each row."""
         X = self._checked(X)
         if self.scheme == "thresholds":
-            at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X), side="left")
+            at = np.searchsorted(self.cuts_, self.rankers_[0].predict(X, qid=0), side="left")
             return self.classes_[at]
         probabilities = self._probabilities(X)
         if self.scheme == "one_vs_one":
@@ -238,8 +242,8 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         Rankers define an order only, so the scores of each fold are standardised over all rows.
         """
         y = positive.astype(np.float64)
-        model = clone(self._base()).fit(X, y, **given)
-        whole = model.predict(X)
+        model = clone(self._base()).fit(X, y, qid=0, **given)
+        whole = model.predict(X, qid=0)
         folds = min(self.calibration_folds or 0, int(positive.sum()), int((~positive).sum()))
         if folds < 2:
             return model, fit_calibration(whole, positive, self.calibration)
@@ -247,7 +251,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         seed = as_seed(self.random_state) % 2**32
         for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y):
             part = {name: values[train] for name, values in given.items()}
-            other = clone(self._base()).fit(X[train], y[train], **part).predict(X)
+            other = clone(self._base()).fit(X[train], y[train], qid=0, **part).predict(X, qid=0)
             score[test] = (other[test] - other.mean()) / (other.std() or 1.0)
         score = score * (whole.std() or 1.0) + whole.mean()
         return model, fit_calibration(score, positive, self.calibration)
@@ -258,7 +262,7 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         columns = []
         for model, begin, end in zip(self.rankers_, ends - self.curve_size_, ends, strict=True):
             curve = self.curve_x_[begin:end], self.curve_y_[begin:end]
-            columns.append(calibrated(model.predict(X), curve, self.calibration))
+            columns.append(calibrated(model.predict(X, qid=0), curve, self.calibration))
         return np.stack(columns, axis=1)
 
     def _shares(self, probabilities: np.ndarray) -> np.ndarray:
@@ -288,10 +292,10 @@ class RankingClassifier(Declared, ClassifierMixin, BaseEstimator):  # type: igno
         for at, model in enumerate(self.rankers_):
             model.save(folder / f"ranker_{at}")
 
-    def _load_files(self, folder: Path) -> None:
+    def _load_files(self, files: SavedFiles) -> None:
         own = () if self.ranker is None else (type(self.ranker),)
         count = max(1, len(self.curve_size_))
-        self.rankers_ = [load(folder / f"ranker_{at}", classes=own) for at in range(count)]
+        self.rankers_ = [files.load(f"ranker_{at}", own) for at in range(count)]
 
 
 def _packed(

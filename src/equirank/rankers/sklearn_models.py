@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ..core.environment import require
 from ..core.errors import FormatError
+from ..core.persistence import SavedFiles, check_zip
 
 __all__ = ["ScikitModel", "calibrated", "fit_calibration", "read_models", "write_models"]
 
@@ -93,7 +94,7 @@ def write_models(folder: Path, models: dict[str, Any]) -> None:
     require("skops.io", "save").dump(models, folder / NAME)
 
 
-def read_models(folder: Path, classes: Iterable[type]) -> dict[str, Any]:
+def read_models(files: SavedFiles, classes: Iterable[type]) -> dict[str, Any]:
     """Read what `write_models` wrote: parts of scikit-learn and NumPy, and ``classes``.
 
     Besides the types that skops trusts, classes of scikit-learn written in Python are accepted, and
@@ -102,18 +103,26 @@ def read_models(folder: Path, classes: Iterable[type]) -> dict[str, Any]:
     memory.
     """
     skops = require("skops.io", "save")
-    unknown = set(skops.get_untrusted_types(file=folder / NAME))
+    raw, path = files.read(NAME), str(files.folder / NAME)
+    check_zip(raw, repr(path))
+    try:
+        unknown = set(skops.get_untrusted_types(data=raw))
+    except Exception as error:  # whatever skops makes of a damaged file
+        raise FormatError(f"{path!r} is damaged: {error!r}") from error
     named = {f"{kind.__module__}.{kind.__qualname__}" for kind in classes} | TREES
     strange = sorted(name for name in unknown - named if not _in_python(name))
     if strange:
         raise FormatError(
-            f"{str(folder)!r} contains objects of {', '.join(strange)}, which are not trusted; "
+            f"{path!r} contains objects of {', '.join(strange)}, which are not trusted; "
             "name them in classes= if you trust them"
         )
-    models = dict(skops.load(folder / NAME, trusted=sorted(unknown)))
-    for tree, width in _trees(models):
-        if not _sound(tree, width):
-            raise FormatError(f"{str(folder)!r} is damaged: a tree has an invalid node")
+    try:
+        models = dict(skops.loads(raw, trusted=sorted(unknown)))
+        sound = all(_sound(tree, width) for tree, width in _trees(models))
+    except Exception as error:
+        raise FormatError(f"{path!r} is damaged: {error!r}") from error
+    if not sound:
+        raise FormatError(f"{path!r} is damaged: a tree has an invalid node")
     return models
 
 

@@ -24,6 +24,7 @@
 
 import os
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from ..core.metric import Metric
     from .data_columns import DataColumns
 
-__all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "read_config"]
+__all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "data_path", "read_config"]
 
 
 DATA: tuple[str, ...] = (
@@ -47,7 +48,7 @@ DATA: tuple[str, ...] = (
     "id",
     "features",
 )
-DATA += ("encoding", "missing_sensitive", "missing_relevance")
+DATA += ("encoding", "missing_sensitive", "missing_relevance", "max_groups")
 FORMATS = ("csv", "tsv", "parquet", "letor")
 
 
@@ -66,6 +67,7 @@ class DataTable:
     encoding: str
     missing_sensitive: str
     missing_relevance: str
+    max_groups: int | None
     location: Location
 
 
@@ -150,19 +152,26 @@ def read_config(path: str) -> Config:
         values = tomllib.loads(text)
     except UnicodeDecodeError:
         top.fail("must be text in UTF-8")
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         top.fail(f"must be TOML: {error}")
+    except RecursionError:
+        top.fail("must be TOML: it is nested too deeply")
     table = ConfigTable(values, top, ("metrics", "data", "split", "models"))
     data = _data(table.need("data", dict), Location(path, "[data]"))
     split = _split(table.get("split", dict, {}), Location(path, "[split]"))
     models = _models(table.need("models", list), path)
+    _warn_of_seeds(models, split)
     return Config(path, text, data, split, models, _metrics(table))
+
+
+def data_path(config: str, name: str) -> str:
+    """Return the path of the data that a configuration names, relative to its own folder."""
+    return os.path.normpath(os.path.join(os.path.dirname(config), os.path.expanduser(name)))
 
 
 def _data(values: dict[str, Any], location: Location) -> DataTable:
     table = ConfigTable(values, location, DATA)
-    name = table.need("path", str)
-    path = os.path.normpath(os.path.join(os.path.dirname(location.file), os.path.expanduser(name)))
+    path = data_path(location.file, table.need("path", str))
     if not os.path.exists(path):
         location.key("path").fail(f"file {path} not found")
     features = table.names("features")
@@ -180,8 +189,16 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
         missing_sensitive=table.choice("missing_sensitive", ("error", "category"), "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
+        max_groups=_max_groups(table),
         location=location,
     )
+
+
+def _max_groups(table: ConfigTable) -> int | None:
+    most = table.get("max_groups", int)
+    if most is not None and most < 1:
+        table.location.key("max_groups").fail(f"must be at least 1, got {shown(most)}")
+    return most
 
 
 def _split(values: dict[str, Any], location: Location) -> SplitTable:
@@ -227,6 +244,37 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
         rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
         found.append(ModelEntry(name, estimator, kind, params, rerank, location))
     return tuple(found)
+
+
+def _warn_of_seeds(models: tuple[ModelEntry, ...], split: SplitTable) -> None:
+    """Warn of each ``random_state`` in the models that the seed of the split replaces."""
+    import warnings
+
+    from ..core.errors import EquirankWarning
+
+    for model in models:
+        parts = {"params": model.params, "rerank": list(model.rerank)}
+        for where, value in _seeds(parts, Location(model.location.file, model.location.table)):
+            if (value,) != split.seeds:
+                warnings.warn(
+                    f"{where}: {shown(value)} has no effect: [split] seed is the seed of the data "
+                    "and of every model",
+                    EquirankWarning,
+                    stacklevel=3,
+                )
+
+
+def _seeds(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
+    """Yield the location and value of each ``random_state`` in nested tables and arrays."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            if name == "random_state":
+                yield location.key(name), part
+            else:
+                yield from _seeds(part, location.key(name))
+    elif isinstance(value, list):
+        for at, part in enumerate(value):
+            yield from _seeds(part, location if len(value) == 1 else location.item(at))
 
 
 def _metrics(table: ConfigTable) -> "tuple[Metric, ...]":

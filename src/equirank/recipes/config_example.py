@@ -72,7 +72,8 @@ def guess_columns(path: str) -> Guess:
         if near:
             found[role] = near[0]
     data, texts = file.read(names, query=False, relevance=False, cost=False, ids=False)
-    labels = file.labels([name for name in names if name in texts or _sensitive_name(name)])
+    other = set(texts)
+    labels = file.labels([name for name in names if name in other or _sensitive_name(name)])
     n_rows, several = data.n_rows, {name: len(set(v.tolist())) for name, v in labels.items()}
     used = set(found.values())
     people = tuple(
@@ -85,12 +86,12 @@ def guess_columns(path: str) -> Guess:
         found["ids"] = unique[0]
         used.add(unique[0])
     most = min(MOST_CATEGORIES, n_rows // 2)  # a text that rarely repeats is not a category
-    plain = {name for name in names if name not in {*used, *people}}
-    features = tuple(
-        name
+    plain = set(names) - used - set(people)
+    features = {
+        name: None
         for name in names
-        if name in plain and (name not in texts or 2 <= several[name] <= most)
-    )
+        if name in plain and (name not in other or 2 <= several[name] <= most)
+    }
     query = found.get("query")
     lists = 1 if query is None else len(set(file.labels([query])[query].tolist()))
     return Guess(
@@ -99,7 +100,7 @@ def guess_columns(path: str) -> Guess:
         cost=found.get("cost"),
         id=found.get("ids"),
         sensitive=people,
-        features=features,
+        features=tuple(features),
         left=tuple(name for name in names if name in plain and name not in features),
         by="query" if lists > 1 else "item",
     )
@@ -199,7 +200,7 @@ path = {path}
 by = {by}
 # The held-out share. Alternatively folds = 5: every row is held out once.
 test = 0.25
-# The random seed of the split. compare also takes several: seed = [0, 1, 2]
+# The random seed of the split and of every model. compare also takes several: seed = [0, 1, 2]
 seed = 0
 
 # The models: classes of equirank, with params as in Python. An object in params is a table:

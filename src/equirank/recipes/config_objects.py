@@ -116,11 +116,13 @@ class ConfigTable:
         location = self.location.key(name)
         if not isinstance(listed, list):
             location.fail(f"must be a text or an array of texts, got {shown(value)}")
+        seen: set[str] = set()
         for at, each in enumerate(listed):
             if not isinstance(each, str) or not each:
                 location.item(at).fail(f"must be a text, got {shown(each)}")
-            if each in listed[:at]:
+            if each in seen:
                 location.item(at).fail(f"must be unique, got {shown(each)} again")
+            seen.add(each)
         return tuple(listed)
 
 

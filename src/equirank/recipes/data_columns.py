@@ -65,6 +65,13 @@ class DataColumns:
         return {*single, *self.sensitive, *self.features}  # type: ignore[arg-type]
 
     @property
+    def max_groups(self) -> int:
+        """The most groups of a new file, which may be shorter than that of training."""
+        from ..core.labels import MAX_GROUPS
+
+        return max([MAX_GROUPS, *map(len, self.groups.values())])
+
+    @property
     def feature_names(self) -> tuple[str, ...]:
         """The names of the columns of X."""
         names: list[str] = []
@@ -100,12 +107,12 @@ class DataColumns:
 
         if not self.categories:
             return data
-        known = list(data.feature_names or ())
+        known = {name: at for at, name in enumerate(data.feature_names or ())}
         kind = np.float64 if data.X is None else data.X.dtype
         parts: list[np.ndarray] = []
         for name in self.features:
             if name not in self.categories:
-                parts.append(data.X[:, known.index(name), None])
+                parts.append(data.X[:, known[name], None])
                 continue
             codes = self._codes(name, labels[name], path)
             codes = codes if data.rows is None else codes[data.rows]
@@ -169,10 +176,12 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         sensitive=table.sensitive,
         missing_sensitive=table.missing_sensitive,
         missing_relevance=table.missing_relevance,
+        max_groups=table.max_groups,
         **{role: found.get(role, False) for role in ("query", "relevance", "cost", "ids")},
     )
     labels = file.labels(texts) if table.features else {}
-    features = tuple(name for name in wanted if name in labels or name not in texts)
+    other = set(texts)
+    features = tuple(name for name in wanted if name in labels or name not in other)
     if not features:
         table.location.key("features").fail(
             f"is missing, and no other column of {table.path} contains numbers"
@@ -239,7 +248,7 @@ def plain_groups(data: "RankingData") -> dict[str, list[Any]]:
 
 
 def _check_column(location: Location, file: "TableFile", name: str | None) -> None:
-    if name is None or name in file.columns:
+    if name is None or name in file:
         return
     from ..core.errors import suggest
 
@@ -264,7 +273,8 @@ def _notes(
 ) -> list[str]:
     if table.features is not None:
         return []
-    rest = [name for name in left_over if name not in used]
+    named = set(used)
+    rest = [name for name in left_over if name not in named]
     return (
         [f"{file.path}: not used as features: {', '.join(rest)}; [data] features can name them"]
         if rest
@@ -292,7 +302,7 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
         features = table.features
         for name in features:
             _column(data, name, table.location.key("features"))
-    data = _with_columns(data, features, people, cost, table.missing_sensitive)
+    data = _with_columns(data, features, people, cost, table.missing_sensitive, table.max_groups)
     columns = DataColumns(
         format="letor",
         query=None,
@@ -320,7 +330,9 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
         data = read_letor(path, n_features=least)
     location = Location(path)
     people = {name: _column(data, name, location) for name in columns.sensitive if sensitive}
-    return _with_columns(data, columns.features, people, None, columns.missing_sensitive)
+    return _with_columns(
+        data, columns.features, people, None, columns.missing_sensitive, columns.max_groups
+    )
 
 
 def _column(data: "RankingData", number: str, location: Location) -> Any:
@@ -333,7 +345,12 @@ def _column(data: "RankingData", number: str, location: Location) -> Any:
 
 
 def _with_columns(
-    data: "RankingData", features: tuple[str, ...], people: Any, cost: Any, missing: Any
+    data: "RankingData",
+    features: tuple[str, ...],
+    people: Any,
+    cost: Any,
+    missing: Any,
+    most: int | None,
 ) -> "RankingData":
     """Return the data with the chosen features, groups and costs."""
     from ..core.data import as_ranking_data
@@ -345,6 +362,7 @@ def _with_columns(
             sensitive_features=people or None,
             cost=cost,
             missing_sensitive=missing,
+            max_groups=most,
         )
         data = replace(data, sensitive=more.sensitive, cost=more.cost)
     if features != tuple(str(number + 1) for number in range(data.n_features)):

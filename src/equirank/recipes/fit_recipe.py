@@ -43,7 +43,8 @@ def train_model(
     """Return a fitted and evaluated model.
 
     With a held-out share, the model returned is the evaluated one. With folds, each row is ranked
-    by a model not trained on it, and the model returned is fitted on all rows.
+    by a model not trained on it, and the model returned is fitted on all rows. The first seed of
+    the configuration splits the data and is every ``random_state`` of the model, as in `compare`.
     """
     check_features(data, entry.estimator, config.data.path)
     try:
@@ -54,10 +55,7 @@ def train_model(
     except ConfigError:
         raise
     except (DataError, InfeasibleError) as error:
-        keys = {"sensitive_features": "sensitive", "cost": "cost"}
-        hint = [f"; [data] {key} names it" for word, key in keys.items() if f"{word} must be" in
-                str(error)]  # fmt: skip
-        raise ConfigError(f"{entry.location}: {error}{hint[0] if hint else ''}") from None
+        raise ConfigError(f"{entry.location}: {error}") from None
     return _measured(config, model, ranking, fitted_on, how, n_boot)
 
 
@@ -83,8 +81,7 @@ def check_features(data: "RankingData", model: Any, path: str) -> None:
 def _hold_out(
     config: "Config", entry: "ModelEntry", data: "RankingData"
 ) -> "tuple[Any, Ranking, RankingData, str]":
-    from sklearn.base import clone
-
+    from ..comparison.cell import seeded_clone
     from ..core.splits import query_train_test_split
 
     by, share = config.split.by, config.split.test or TEST
@@ -94,7 +91,7 @@ def _hold_out(
         by=by,  # type: ignore[arg-type]
         random_state=config.split.seed,
     )
-    model = clone(entry.estimator).fit(train)
+    model = seeded_clone(entry.estimator, config.split.seed).fit(train)
     words = f"the lists ({test.n_queries} of {data.n_queries})"
     words = words if by == "query" else f"the items ({test.n_rows} of {data.n_rows})"
     return model, model.rank(test), train, f"{100 * share:g}% of {words}"
@@ -104,17 +101,17 @@ def _in_folds(
     config: "Config", entry: "ModelEntry", data: "RankingData"
 ) -> "tuple[Any, Ranking, RankingData, str]":
     import numpy as np
-    from sklearn.base import clone
 
+    from ..comparison.cell import seeded_clone
     from ..core.environment import progress
 
-    folds, by = int(config.split.folds or 2), config.split.by
+    folds, by, seed = int(config.split.folds or 2), config.split.by, config.split.seed
     position = np.zeros(data.n_rows, dtype=np.int32)
     score = np.zeros(data.n_rows)
     fold = np.zeros(data.n_rows, dtype=np.int64)
     parts = progress(_parts(config, data), f"{entry.name}: folds", folds)
     for number, (train, test, held) in enumerate(parts):
-        ranking = clone(entry.estimator).fit(train).rank(test)
+        ranking = seeded_clone(entry.estimator, seed).fit(train).rank(test)
         if ranking.n_draws > 1:
             raise ConfigError(
                 f"{entry.location}: must return one draw to be evaluated in folds, got "
@@ -123,7 +120,7 @@ def _in_folds(
         position[held], fold[held] = ranking.position, number
         if ranking.data.score is not None:
             score[held] = ranking.data.score
-    model = clone(entry.estimator).fit(data)
+    model = seeded_clone(entry.estimator, seed).fit(data)
     return model, _combined(data, position, score, fold, by), data, f"{folds} folds, by {by}"
 
 
@@ -176,6 +173,7 @@ def _combined(
         sensitive_features={n: labels_of(a) for n, a in data.sensitive.items()} or None,
         cost=data.cost,
         score=score,
+        max_groups=data.n_rows,
     )
     return Ranking.from_positions(lists, position)
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..io.table_file import TableFile
 
-__all__ = ["NewFile", "in_words", "read_new_file", "scored", "sees_groups", "stored_columns"]
+__all__ = ["NewFile", "in_words", "load_trained", "read_new_file", "scored", "sees_groups"]
 
 
 #: Most column names in a message.
@@ -33,18 +33,19 @@ class NewFile:
     notes: list[str]
 
 
-def stored_columns(folder: str) -> DataColumns:
-    """Return the training columns of a stored model."""
-    from ..core.persistence import saved_extra
+def load_trained(folder: str) -> tuple[Any, DataColumns]:
+    """Return a stored model and its training columns, both of the same reading of its folder."""
+    from ..core.persistence import load_with_extra
 
-    values = saved_extra(folder).get("columns")
+    model, extra = load_with_extra(folder)
+    values = extra.get("columns")
     if not isinstance(values, dict):
         raise ConfigError(
             f"{folder}: was not written by equirank train, so its columns are unknown; use "
             "equirank.load in Python"
         )
     try:
-        return DataColumns.from_dict(values)
+        return model, DataColumns.from_dict(values)
     except (KeyError, TypeError, AttributeError):
         raise ConfigError(f"{folder}: is damaged: model.json has no valid columns") from None
 
@@ -71,7 +72,7 @@ def read_new_file(
 
     file = TableFile(path, kind)  # type: ignore[arg-type]
     lists = query or columns.query
-    if lists is not None and lists not in file.columns:
+    if lists is not None and lists not in file:
         _missing(file, f"a column {lists!r} of lists", lists, "; --query names another")
     _need(file, columns.features, "the model was trained with")
     if sensitive:
@@ -82,6 +83,7 @@ def read_new_file(
         numbers,
         sensitive=columns.sensitive if sensitive else (),
         missing_sensitive=columns.missing_sensitive,
+        max_groups=columns.max_groups,
         query=lists or False,
         relevance=False,
         cost=False,
@@ -91,13 +93,14 @@ def read_new_file(
         _refuse_text(file, texts[0])
     labels = file.labels(list(columns.categories))
     near = [n for n in file.columns if n.strip().lower() in RECOGNISED["ids"]]
-    ids = columns.id if columns.id in file.columns else near[0] if len(near) == 1 else None
+    ids = columns.id if columns.id in file else near[0] if len(near) == 1 else None
     wanted = [name for name in dict.fromkeys((lists, ids, *keep)) if name is not None]
     for name in wanted:
         if name in ("score", "position"):
             raise ConfigError(f"{path}: --keep must not name {name!r}, which is written anew")
-    rest = [name for name in file.columns if name not in {*columns.named, *wanted}]
-    notes = _ignored(path, rest)
+    used = {*columns.named, *wanted}
+    rest = [name for name in file.columns if name not in used]
+    notes = _ignored(rest)
     data = columns.encode(_known_groups(path, data, columns), labels, path)
     return NewFile(data, file.labels(wanted), notes)
 
@@ -125,7 +128,7 @@ def _read_letor(
 
 
 def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
-    lacking = [name for name in names if name not in file.columns]
+    lacking = [name for name in names if name not in file]
     if lacking:
         words = ", ".join(map(repr, lacking[:NAMED])) + (", ..." if len(lacking) > NAMED else "")
         _missing(file, f"{'a column' if len(lacking) == 1 else 'columns'} {words}, which {why}",
@@ -178,11 +181,11 @@ def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "Rank
     return replace(data, sensitive=people)
 
 
-def _ignored(path: str, rest: list[str]) -> list[str]:
+def _ignored(rest: list[str]) -> list[str]:
     if not rest:
         return []
     words = ", ".join(rest[:NAMED]) + (f" and {len(rest) - NAMED} more" * (len(rest) > NAMED))
-    return [f"{path}: ignored columns, unknown to the model: {words}"]
+    return [f"ignored columns, unknown to the model: {words}"]
 
 
 def sees_groups(model: Any) -> bool:

@@ -140,7 +140,7 @@ class ContinuousFairness(Guaranteed):
             order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         moved = score.copy()
         moved[order] = transported(pool.groups.codes[order], score[order], offsets, theta)
-        key = np.where(hidden, moved.min() - 1.0, moved) if hidden.any() else moved
+        key = np.where(hidden, -np.inf, moved) if hidden.any() else moved
         after = Ranking.from_scores(replace(data, score=inputs.frozen(key)))
         limit = np.minimum(pool.limit, np.diff(offsets))
         position, last = _cut(after, hidden, limit)

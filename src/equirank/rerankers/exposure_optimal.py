@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from ..core import inputs
 from ..core.data import RankingData, as_ranking_data
+from ..core.declared import OnlyWith
 from ..core.environment import progress
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.metric import DISCOUNT
@@ -135,6 +136,7 @@ class ExposureOptimal(Reranker):
     """
 
     positional = ("constraint",)
+    only_with: ClassVar[OnlyWith] = {"slack": ("constraint", ("parity", "treatment", "impact"))}
     constraint: Annotated[str | None, Optional(Choice("parity", "treatment", "impact", "item"))] = (
         "parity"
     )

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..core.declared import OnlyWith
 from ..core.errors import EquirankWarning, InfeasibleError
 from ..core.params import Choice, Flag, Integer, Number
 from ..core.random import RandomState, label_keys
@@ -84,6 +85,10 @@ class OnlineSelection(Guaranteed):
     n_draws: Annotated[int, Integer(1)] = 1
     random_state: RandomState = None
 
+    only_with: ClassVar[OnlyWith] = {
+        "n_draws": ("arrival", ("random",)),
+        "random_state": ("arrival", ("random",)),
+    }
     test_params: ClassVar[Mapping[str, Any]] = {"k": 5, "lower": {"a": 1}, "random_state": 0}
     guarantee: ClassVar[str] = "exactly k selected, lower and upper bounds of groups always hold"
     needs_text: ClassVar[str] = "groups and their sizes; items one by one"

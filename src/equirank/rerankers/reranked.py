@@ -129,6 +129,7 @@ class Reranked(Ranker):
             As in `Ranker.explain_pair`.
         """
         data = self._prediction_data(X, None, qid, sensitive_features)
+        self._warn_of_one_list(X, qid, data, "explain_pair")
         stored = two_rows(data, a, b)
         drawn = {"n_draws": n_draws, "random_state": random_state}
         if isinstance(self.estimator_, Ranker):

@@ -57,7 +57,7 @@ class ShareReranker(Guaranteed):
             pool,
             first_missing(pool, shares),
             lambda query, prefix, group: int(np.floor(prefix * shares[query, group] + 1e-9)),
-            "lower its share, choose a smaller k",
+            "lower its share (proportions), choose a smaller k",
         )
         chosen = self._chosen(pool, shares)
         words = "prefix j holds at least floor(j p) of every group"

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
+from ..core.declared import zero_weights_are_meant
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.params import check_params
@@ -86,18 +87,22 @@ def fit_together(
     if len({id(ranker) for ranker in rankers}) < len(rankers):
         raise DataError("rankers must be different objects, got one of them twice")
     given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-    for error in fit_all(rankers, training_data(X, y, query_weight=query_weight, **given)):
+    for error in fit_all(
+        rankers, training_data(X, y, "fit_together", query_weight=query_weight, **given)
+    ):
         if error is not None:
             raise error
     return list(rankers)
 
 
-def training_data(X: Any, y: Any, **given: Any) -> RankingData:
+def training_data(X: Any, y: Any, owner: str, **given: Any) -> RankingData:
     """Return the data of these arguments; X may be a `RankingData`, then nothing else is given."""
     if isinstance(X, RankingData):
         refuse_beside(given | {"y": y})
         return X
-    return as_ranking_data(X, y, **given)
+    data = as_ranking_data(X, y, **given)
+    warn_of_one_list(X, given.get("qid"), data.n_rows, owner, stacklevel=4)
+    return data
 
 
 def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | None]:
@@ -107,7 +112,9 @@ def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | No
     errors: list[DataError | None] = [None] * len(rankers)
     for stack in stacks(rankers):
         neural = [r for r in (rankers[at] for at in stack) if isinstance(r, NeuralRanker)]
-        found = _fit_stack(neural, data) if len(stack) > 1 else [_fit_one(rankers[stack[0]], data)]
+        with zero_weights_are_meant():
+            alone = len(stack) == 1
+            found = [_fit_one(rankers[stack[0]], data)] if alone else _fit_stack(neural, data)
         for at, error in zip(stack, found, strict=True):
             errors[at] = error
     return errors

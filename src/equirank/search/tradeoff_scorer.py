@@ -4,8 +4,9 @@ from typing import Any
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData, as_ranking_data, warn_of_one_list
 from ..core.errors import DataError
+from ..core.labels import MAX_GROUPS
 from ..core.metric import Metric
 from ..core.params import Number, check_params
 from ..core.ranking import Ranking
@@ -51,7 +52,7 @@ class TradeoffScorer:
     >>> data = make_ranking(n_queries=20, n_items=20, feature_bias=1.0, random_state=0)
     >>> qid, group = data.query_of_rows(), data.attribute("group").codes
     >>> ranker = DirectRanker("adversarial", n_epochs=2, random_state=0)
-    >>> grid = {"gamma": [0.0, 1.0]}
+    >>> grid = {"gamma": [0.1, 1.0]}
     >>> with config_context(enable_metadata_routing=True):
     ...     search = GridSearchCV(ranker, grid, scoring=TradeoffScorer(), cv=QueryKFold(2))
     ...     _ = search.fit(data.X, data.y, qid=qid, sensitive_features=group)
@@ -96,7 +97,10 @@ class TradeoffScorer:
             needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
             given = {"qid": qid, "sensitive_features": sensitive_features}
             score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
-            ranking = Ranking.from_scores(as_ranking_data(None, y, **given), score)
+            data = as_ranking_data(None, y, max_groups=MAX_GROUPS, **given)  # a fold may be short
+            if "qid" not in needs:  # otherwise predict warns
+                warn_of_one_list(X, qid, data.n_rows, "TradeoffScorer")
+            ranking = Ranking.from_scores(data, score)
         return self.of_ranking(ranking)
 
     def of_ranking(self, ranking: Ranking) -> tuple[float, float]:

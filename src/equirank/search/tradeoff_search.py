@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..core.data import RankingData
-from ..core.declared import Declared
+from ..core.declared import Declared, zero_weights_are_meant
 from ..core.errors import DataError, EquirankWarning
 from ..core.params import Flag, Instance, Number, check_params
 from ..core.random import generator
@@ -132,10 +132,10 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
             As in `Ranker.fit`; X may be a `RankingData`. The evaluation needs groups; a ranker
             receives them only if its class declares it.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
         given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-        data = training_data(X, y, query_weight=query_weight, **given)
+        data = training_data(X, y, "TradeoffSearch.fit", query_weight=query_weight, **given)
         points = grid_points(self.param_grid)
         runs = []
         for train, test in self._splits(data):
@@ -165,7 +165,8 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
         self.best_params_ = points[self.best_index_]
         self.best_score_ = float(score[self.best_index_])
         chosen = first[self.best_index_]
-        self.best_estimator_ = clone(chosen).fit(data) if self.refit else chosen
+        with zero_weights_are_meant():
+            self.best_estimator_ = clone(chosen).fit(data) if self.refit else chosen
         return self
 
     def _splits(self, data: RankingData) -> Iterator[tuple[RankingData, RankingData]]:

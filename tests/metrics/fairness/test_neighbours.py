@@ -59,3 +59,10 @@ def test_signs_of_zero_make_no_new_points():
 
 def test_nobody_else():
     assert np.isnan(neighbour_means(np.zeros((1, 2)), np.ones(1), 3)).all()
+
+
+@pytest.mark.parametrize("scale", [2.0**1000, 2.0**-1000])
+def test_points_whose_squares_are_no_numbers(scale):
+    points, values = np.array([[0.0], [1.0], [3.0], [7.0]]), np.array([1.0, 2.0, 4.0, 8.0])
+    got = neighbour_means(points * scale, values, 1)
+    np.testing.assert_array_equal(got, neighbour_means(points, values, 1))

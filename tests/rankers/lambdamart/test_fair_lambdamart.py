@@ -1,5 +1,9 @@
 """FairLambdaMART as users meet it."""
 
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -318,6 +322,61 @@ def test_saving_keeps_trees_and_parameters(data, other, tmp_path):
     back = equirank.load(tmp_path / "model")
     assert np.array_equal(back.predict(other), ranker.predict(other))
     assert back.get_params() == ranker.get_params() | {"validation": None}
+
+
+# Reads damaged texts in one process, which LightGBM would end; prints how many were refused.
+DAMAGED = """
+import sys
+from pathlib import Path
+import equirank
+
+folder, refused, read = Path(sys.argv[1]), 0, 0
+path = folder / "model.txt"
+whole = path.read_bytes()
+trees = whole[: whole.index(b"end of trees")]
+texts = [whole[:length] for length in range(0, len(whole) - 30, 97)]
+for line in (b"left_child=", b"right_child=", b"split_feature=", b"num_leaves=", b"leaf_value=",
+             b"threshold=", b"decision_type=", b"num_cat=", b"tree_sizes=", b"max_feature_idx=",
+             b"num_class=", b"cat_boundaries=", b"cat_threshold="):
+    at = whole.index(line) + len(line)
+    for word in (b"9999", b"-999", b"x", b"=", b"1e400"):
+        texts.append(whole[:at] + word + whole[at + len(word) :])
+    texts += [whole[: at - 2] + b"-" + whole[at - 1 :]]
+texts += [whole.replace(b"[num_leaves: ", b"[num_leaves  ")]
+for text in texts:
+    path.write_bytes(text)
+    try:
+        model = equirank.load(folder)
+    except equirank.FormatError as error:
+        assert str(path) in str(error), error
+        refused += 1
+    else:
+        read += 1
+print(refused, read)
+"""
+
+
+@pytest.mark.slow
+def test_damaged_trees_never_end_the_process(tmp_path):
+    """Also in a folder of format 1, which has no digests."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=200), rng.integers(0, 12, 200)])
+    y = np.isin(X[:, 1], [1, 4, 7]) * 2 + rng.integers(0, 2, 200)
+    options = {"min_data_per_group": 1, "cat_smooth": 0.1, "max_cat_to_onehot": 1}
+    model = LambdaMART(n_estimators=2, num_leaves=5, n_jobs=1, categorical=[1], **options)
+    model.fit(X, y, qid=np.repeat(np.arange(10), 20)).save(tmp_path / "model")
+    path = tmp_path / "model" / "model.json"
+    document = json.loads(path.read_text()) | {"format_version": 1}
+    del document["digest"], document["files"]
+    path.write_text(json.dumps(document))
+    assert np.array_equal(equirank.load(tmp_path / "model").predict(X), model.predict(X))
+    done = subprocess.run(
+        [sys.executable, "-c", DAMAGED, str(tmp_path / "model")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    refused, read = map(int, done.stdout.split())
+    assert refused > 100
+    assert read < 10  # a leaf value of other digits is a valid one
 
 
 def test_shap_values_add_up_to_the_scores(data):

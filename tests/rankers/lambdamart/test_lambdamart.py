@@ -9,7 +9,7 @@ import pytest
 
 from equirank import Ranking, as_ranking_data, evaluate
 from equirank.datasets import make_ranking
-from equirank.rankers import LambdaMART
+from equirank.rankers import MART, LambdaMART, McRank
 
 DATA = os.environ.get("EQUIRANK_DATA")
 needs_data = pytest.mark.skipif(DATA is None, reason="EQUIRANK_DATA is not set")
@@ -92,3 +92,10 @@ def test_mq2008():
         found.append((ours.score(fold.test), ndcg(fold.test, other.predict(fold.test.X))))
     ours, other = np.mean(found, axis=0)
     assert ours == pytest.approx(other, abs=0.005)
+
+
+@pytest.mark.parametrize("kind", [MART, McRank])
+def test_trees_of_single_items_need_lists_for_validation_only(kind):
+    assert "qid" not in kind().current_needs()
+    assert "qid" in kind(validation=0.2).current_needs()
+    assert "qid" in LambdaMART().current_needs()

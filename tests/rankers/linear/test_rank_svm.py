@@ -171,10 +171,14 @@ def test_nystroem_features_come_close_and_all_rows_are_exact():
     assert np.array_equal(part.predict(data), again.predict(data))
 
 
-@pytest.mark.parametrize("kernel", ["poly", "laplacian", "cosine", "rbf"])
+KERNELS = {"rbf": {"gamma": 0.2}, "laplacian": {"gamma": 0.2}, "cosine": {}}
+KERNELS["poly"] = {"gamma": 0.2, "coef0": 1.0, "degree": 2}
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_kernels_know_their_radius_and_norm(kernel):
     data = made(n=40)
-    model = RankSVM(0.1, kernel=kernel, gamma=0.2, coef0=1.0, degree=2).fit(data)
+    model = RankSVM(0.1, kernel=kernel, **KERNELS[kernel]).fit(data)
     facts = model._bound_facts(data)
     values = model._kernel()(data.X, data.X)
     assert facts.radius == pytest.approx(np.sqrt(np.diag(values).max()))

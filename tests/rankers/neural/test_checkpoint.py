@@ -119,6 +119,23 @@ def test_a_file_that_is_no_checkpoint(data, tmp_path):
         ranker(checkpoint=tmp_path).fit(data)
 
 
+def test_a_damaged_checkpoint_is_refused(tmp_path):
+    write_checkpoint(tmp_path, begin(torch.arange(3.0)), {"seed": 1})
+    whole, refused = (tmp_path / NAME).read_bytes(), 0
+    for at in range(len(whole)):
+        (tmp_path / NAME).write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            read_checkpoint(tmp_path, {"seed": 1}, torch.device("cpu"))
+        except (FormatError, DataError):
+            refused += 1
+    assert refused >= len(whole) - 8  # the letters of the word digest itself, and of a blank
+    safetensors = pytest.importorskip("safetensors.torch")
+    notes = {"identity": '{"seed": 1}', "numbers": "{}"}
+    safetensors.save_file({"weights": torch.ones(2)}, tmp_path / NAME, metadata=notes)
+    with pytest.raises(FormatError, match="is damaged"):
+        read_checkpoint(tmp_path, {"seed": 1}, torch.device("cpu"))
+
+
 def test_a_state_comes_back(tmp_path):
     state = begin(torch.arange(3.0))
     state.step, state.epoch, state.losses, state.watched = 7, 2, [1.0, 0.1], [float("nan"), 0.3]

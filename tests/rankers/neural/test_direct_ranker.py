@@ -174,11 +174,22 @@ def test_loss_and_gradient_are_those_written_by_hand(fairness, noise, tau):
 def test_an_opponent_without_a_say_changes_nothing(fairness, clip):
     data = lists()
     plain = DirectRanker(**SMALL, clip=clip).fit(data)
-    other = DirectRanker(fairness, gamma=0.0, **SMALL, clip=clip).fit(data)
+    with pytest.warns(EquirankWarning, match="fairness of DirectRanker has no effect"):
+        other = DirectRanker(fairness, gamma=0.0, **SMALL, clip=clip).fit(data)
     loud = DirectRanker(fairness, gamma=1.0, **SMALL, clip=clip).fit(data)
     assert np.array_equal(plain.predict(data), other.predict(data))
     assert np.array_equal(plain.transform(data), other.transform(data))
     assert not np.allclose(plain.predict(data), loud.predict(data), rtol=1e-3)
+
+
+def test_a_weight_needs_adversaries():
+    words = "fairness of DirectRanker must be given with gamma=2.0, which is its weight, got None"
+    with pytest.raises(DataError, match=words):
+        DirectRanker(gamma=2.0, **SMALL).fit(lists())
+    with pytest.raises(DataError, match=words):
+        DirectRanker(gamma=2.0, **SMALL).fit_pairs(np.eye(3), [[0, 1], [1, 2]])
+    with pytest.warns(EquirankWarning, match="adversary_rate of DirectRanker has no effect"):
+        DirectRanker(adversary_rate=2.0, **SMALL).fit(lists())
 
 
 # what it is for

@@ -1,5 +1,6 @@
 """What all neural rankers share: standardising, stopping early, saving, weights of queries."""
 
+import json
 import pickle
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import equirank
-from equirank import DataError, MissingExtraError, as_ranking_data, evaluate
+from equirank import DataError, FormatError, MissingExtraError, as_ranking_data, evaluate
 from equirank.core import environment as extras
 from equirank.datasets import make_ranking
 from equirank.rankers import DebiasClassifier, DirectRanker
@@ -102,8 +103,40 @@ def test_save_load_pickle_clone(data, tmp_path):
     with_folder = DirectRanker(**SMALL, checkpoint=tmp_path / "run").fit(data)
     with_folder.save(tmp_path / "other")
     assert equirank.load(tmp_path / "other").checkpoint is None
-    (tmp_path / "model" / "weights.safetensors").write_bytes(b"\0" * 9)
-    with pytest.raises(equirank.core.errors.FormatError, match="model"):
+
+
+def as_version_1(folder):
+    """Turn a saved model into one of format 1, which had no digests."""
+    document = json.loads((folder / "model.json").read_text()) | {"format_version": 1}
+    del document["digest"], document["files"]
+    (folder / "model.json").write_text(json.dumps(document))
+
+
+def test_weights_that_are_not_those_of_the_network_are_refused(data, tmp_path):
+    """Before they are used, and also in a folder of format 1, which has no digests."""
+    numpy = pytest.importorskip("safetensors.numpy")
+    model = DirectRanker("both", noise=True, **SMALL).fit(data)
+    model.save(tmp_path / "model")
+    path = tmp_path / "model" / "weights.safetensors"
+    whole, weights = path.read_bytes(), numpy.load_file(path)
+    path.write_bytes(whole[:-3] + b"x" + whole[-2:])
+    with pytest.raises(FormatError, match=r"weights\.safetensors' is damaged"):
+        equirank.load(tmp_path / "model")
+    as_version_1(tmp_path / "model")
+    path.write_bytes(whole)
+    assert np.array_equal(equirank.load(tmp_path / "model").predict(data), model.predict(data))
+    texts = [b"", b"\0" * 9, whole[:50], whole[:-1]]
+    for name in weights:
+        without = {key: values for key, values in weights.items() if key != name}
+        texts.append(numpy.save(without))
+        texts.append(numpy.save(without | {name: np.zeros((2, 2, 2))}))
+        texts.append(numpy.save(without | {name: weights[name].astype(np.int32)}))
+    for text in texts:
+        path.write_bytes(text)
+        with pytest.raises(FormatError, match=r"weights\.safetensors' is damaged"):
+            equirank.load(tmp_path / "model")
+    (tmp_path / "model" / "network.json").write_text("[" * 100_000)
+    with pytest.raises(FormatError, match=r"network\.json' is damaged: it is nested too deeply"):
         equirank.load(tmp_path / "model")
 
 

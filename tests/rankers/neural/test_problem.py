@@ -56,7 +56,7 @@ def test_stacked_runs_are_the_runs_of_each():
     """What a search does: many configurations in one loop, each as if alone."""
     given = SMALL | {"n_epochs": 2, "random_state": 0}
     data, problem = problem_of(DirectRanker("adversarial", **given))
-    gammas, rates = [0.0, 0.4, 1.0], [0.003, 0.01, 0.003]
+    gammas, rates = [0.1, 0.4, 1.0], [0.003, 0.01, 0.003]
     hyper = {"gamma": torch.tensor(gammas, dtype=torch.float64)}
     stacked = torch.func.vmap(problem.value, in_dims=(0, None, 0))
     plan = Plan(

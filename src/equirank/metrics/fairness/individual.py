@@ -41,7 +41,7 @@ def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarra
     k = min(k, n - 1)
     if k < 1:
         return np.full(n, np.nan)
-    spots, spot, size = _merged(points)
+    spots, spot, size = _merged(_squarable(points))
     total = np.bincount(spot, weights=values)
     tree = cKDTree(spots)
     reach = min(k + 2, len(spots))
@@ -67,6 +67,13 @@ def neighbour_means(points: np.ndarray, values: np.ndarray, k: int) -> np.ndarra
     sum_closer = sum_closer - np.where(own_tied > 0, 0.0, values)
     sum_tied = sum_tied - np.where(own_tied > 0, values, 0.0)
     return (sum_closer + (k - n_closer) * sum_tied / n_tied) / k
+
+
+def _squarable(points: np.ndarray) -> np.ndarray:
+    """Return the points times a power of two, if squares of their distances would overflow."""
+    largest = float(np.abs(points).max(initial=0.0))
+    exponent = int(np.frexp(largest)[1])
+    return np.ldexp(points, -exponent) if abs(exponent) > 400 and np.isfinite(largest) else points
 
 
 def _merged(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

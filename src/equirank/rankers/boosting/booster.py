@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ...core.data import RankingData
+from ...core.declared import GIVEN, OnlyWith
 from ...core.environment import progress
 from ...core.errors import EquirankWarning
 from ...core.explain_pair import as_dense
@@ -213,6 +214,7 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
 
     positional: ClassVar[tuple[str, ...]] = ("n_estimators",)
     unused_with_pairs: ClassVar[tuple[str, ...]] = ("pair_cost", "validation")
+    only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
 
     n_estimators: Annotated[int, Integer(1)] = 100
     cost_stage: Annotated[str, Choice("initial", "rounds", "post")] = "initial"
@@ -265,6 +267,13 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
         if rule.listed is not None and weights.even:  # equal costs change nothing
             rule, stage = rule.blind(), "initial"
             weights = self._weights(data, rule, stage, workers)
+        if self.pair_sample is not None and isinstance(weights, FactorisedWeights):
+            warnings.warn(
+                f"pair_sample of {type(self).__name__} has no effect: these costs need no list of "
+                "pairs, so all pairs count",
+                EquirankWarning,
+                stacklevel=4,
+            )
         weak = self._weak_rankers(data, weights.rows, workers)
         errors = None
         if self.record_errors or (self.record_errors is None and data.n_rows <= RECORDED):

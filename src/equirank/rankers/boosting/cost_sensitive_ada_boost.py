@@ -11,12 +11,13 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...core import inputs
-from ...core.data import as_ranking_data
-from ...core.declared import Declared
+from ...core.data import as_ranking_data, warn_of_one_list
+from ...core.declared import GIVEN, Declared, OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
+from ...core.labels import MAX_GROUPS
 from ...core.pair_explanation import PairExplanation
-from ...core.params import AnyOf, Choice, Integer, Optional, Vector, check_params
+from ...core.params import AnyOf, Choice, Integer, Optional, Vector
 from ...core.persistence import save
 from ...core.random import as_seed
 from ...core.ranking import Ranking
@@ -92,6 +93,7 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
     """
 
     positional: ClassVar[tuple[str, ...]] = ("variant",)
+    only_with: ClassVar[OnlyWith] = {"calibration_folds": ("calibration", GIVEN)}
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"cost": True}
 
     variant: Annotated[str, Choice(*RULES)] = "AdaMEC"
@@ -116,7 +118,7 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         cost : array-like, optional
             The cost of misclassifying each row, > 0.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32])
         positive = self._two_classes(y)
         costs = self._costs(positive, inputs.numbers("cost", cost))
@@ -164,6 +166,7 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         """
         score = self.decision_function(X)
         data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
+        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
         return Ranking.from_scores(data)
 
     def explain_pair(
@@ -180,7 +183,12 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         qid, sensitive_features : array-like, optional
             As in `rank`.
         """
-        data = as_ranking_data(self._checked(X), qid=qid, sensitive_features=sensitive_features)
+        data = as_ranking_data(
+            self._checked(X),
+            qid=qid,
+            sensitive_features=sensitive_features,
+            max_groups=MAX_GROUPS,
+        )
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = [f"x{at}" for at in range(data.n_features)]

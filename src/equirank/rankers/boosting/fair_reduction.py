@@ -11,7 +11,7 @@ from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
 from ...core.params import Choice, Instance, Integer, Label, Number, Optional
-from ...core.persistence import load
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed, generator
 from ...core.ranker import Ranker
 from ...core.ranking import Ranking
@@ -336,8 +336,6 @@ class FairReduction(Ranker):
         for at, member in enumerate(self.members_):
             member.save(folder / f"member_{at}")
 
-    def _load_files(self, folder: Path) -> None:
+    def _load_files(self, files: SavedFiles) -> None:
         own = () if self.estimator is None else (type(self.estimator),)
-        self.members_ = [
-            load(folder / f"member_{at}", classes=own) for at in range(len(self.weights_))
-        ]
+        self.members_ = [files.load(f"member_{at}", own) for at in range(len(self.weights_))]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.params import Choice, Number, Optional
 from ...core.random import generator
 from ...kernels.pair_lists import known_potentials, many_side_weights
@@ -225,6 +226,7 @@ class RankBoostPlus(Booster):
     """
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 20}
+    only_with: ClassVar[OnlyWith] = {"independence_tol": ("independence", ("strict",))}
 
     independence: Annotated[str | None, Optional(Choice("dedupe", "strict"))] = "dedupe"
     independence_tol: Annotated[float, Number(0.0, 1.0)] = 1e-6

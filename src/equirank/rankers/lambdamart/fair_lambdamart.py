@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from sklearn.base import clone
 
-from ...core.data import RankingData
+from ...core.data import RankingData, warn_of_one_list
+from ...core.declared import OnlyWith
 from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.metric import Metric
@@ -112,6 +113,7 @@ class FairLambdaMART(LambdaTreeRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    only_with: ClassVar[OnlyWith] = {"steady": ("strategy", ("swap",))}
     positional: ClassVar[tuple[str, ...]] = ("alpha", "strategy", "fairness")
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "step": 3, "n_jobs": 1}
 
@@ -194,6 +196,7 @@ class FairLambdaMART(LambdaTreeRanker):
             raise DataError(f"alphas of tradeoff_path must be numbers in [0, 1], got {max(values)}")
         check_params(type(self).__name__, model.get_params(deep=False), self.params)
         data = model._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        warn_of_one_list(X, qid, data.n_rows, "FairLambdaMART.tradeoff_path")
         if not data.sensitive:
             raise DataError("sensitive_features must be given: FairLambdaMART needs it to fit")
         model.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}

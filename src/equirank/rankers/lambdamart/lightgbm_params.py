@@ -1,6 +1,7 @@
-"""Parameters and input of LightGBM: accepted names, constraints, and codes for columns of text."""
+"""Parameters and input of LightGBM: names, constraints, codes of text, check of stored trees."""
 
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import require
-from ...core.errors import DataError, suggest
+from ...core.errors import DataError, FormatError, suggest
 from ...core.pair_cost import PairCost
 from ...core.params import Check, Instance, Vector
 from ...core.random import as_seed
@@ -23,6 +24,7 @@ __all__ = [
     "RANKING_DATA",
     "as_matrix",
     "check_names",
+    "check_trees",
     "encode_frame",
     "find_categories",
     "lightgbm_params",
@@ -188,3 +190,118 @@ def metric_name(*words: str) -> Check:
 
     others = "".join(f", or {word!r}" for word in words)
     return Check(accepts, f"a metric or its name, such as 'NDCG@10'{others}")
+
+
+#: Lists of a stored tree with one value per leaf, and with one per inner node.
+PER_LEAF = ("leaf_value", "leaf_weight", "leaf_count")
+PER_NODE = (
+    *("split_feature", "split_gain", "threshold", "decision_type", "left_child", "right_child"),
+    *("internal_value", "internal_weight", "internal_count"),
+)
+#: Exponents outside the range of doubles, on which LightGBM ends the process.
+TOO_LARGE = re.compile(rb"e[-+]?0*(30[89]|3[1-9]\d|[4-9]\d\d|\d{4})")
+WHOLE = frozenset({"split_feature", "decision_type", "left_child", "right_child"})
+
+
+def check_trees(raw: bytes, name: str, n_features: int) -> None:
+    """Raise `FormatError` unless a text is a complete booster whose trees are valid.
+
+    LightGBM ends the process, or reads outside its memory, on some texts that are cut short or
+    changed. The text must have its end marks, and every tree the stated length, the stated number
+    of values, existing features, and children that follow their node.
+    """
+
+    def fail(reason: str) -> Any:
+        raise FormatError(f"{name} is damaged: {reason}")
+
+    begin, end = raw.find(b"\n\nTree=0\n") + 2, raw.find(b"\nend of trees\n") + 1
+    if not raw.startswith(b"tree\n") or begin < 2 or end < begin:
+        fail("it is not a complete text of LightGBM's trees")
+    if re.search(rb"\nparameters:\n(\[\w+: [^\n]*\]\n)*\nend of parameters\n", raw[end:]) is None:
+        fail("its list of parameters is missing or incomplete")
+    try:
+        head = _entries(raw[5:begin].replace(b"\naverage_output\n", b"\n"))
+        sizes = [int(size) for size in head[b"tree_sizes"].split()]
+        last = int(head[b"max_feature_idx"])
+        counts = {len(head[key].split()) for key in (b"feature_names", b"feature_infos")}
+        classes = {int(head[key]) for key in (b"num_class", b"num_tree_per_iteration")}
+        n_classes = classes.pop()
+    except (KeyError, ValueError) as error:
+        fail(f"its head has no valid entry {error}")
+    if counts != {last + 1} or last + 1 != n_features:
+        fail(f"its head must describe {n_features} features")
+    if classes or n_classes < 1 or len(sizes) % n_classes:
+        fail("its number of classes is invalid")
+    if min(sizes) < 1 or begin + sum(sizes) != end:
+        fail(f"its trees must have {sum(sizes)} bytes, got {end - begin}")
+    for number, size in enumerate(sizes):
+        block = raw[begin : begin + size]
+        begin += size
+        if not block.startswith(b"Tree=%d\n" % number):
+            fail(f"tree {number} is not where it should be")
+        try:
+            valid = _is_tree(_entries(block), n_features)
+        except (KeyError, ValueError):
+            valid = False
+        if not valid:
+            fail(f"tree {number} is invalid")
+
+
+def _entries(block: bytes) -> dict[bytes, bytes]:
+    """Return the lines ``key=value`` of a block, which must be different and have no other form."""
+    pairs = [line.split(b"=", 1) for line in block.split(b"\n") if line]
+    found = {key: value for key, *values in pairs for value in values}
+    if len(found) != len(pairs):
+        raise ValueError("of another form")
+    return found
+
+
+def _is_tree(lines: dict[bytes, bytes], n_features: int) -> bool:
+    """Return whether the entries of a tree fit together."""
+
+    def numbers(key: str, count: int, kind: type = np.float64) -> np.ndarray:
+        text = lines[key.encode()]
+        if re.fullmatch(rb"[-+0-9.einfa ]*", text) is None or TOO_LARGE.search(text):
+            raise ValueError
+        values = np.array([int(word) if kind is int else float(word) for word in text.split()])
+        if len(values) != count:
+            raise ValueError
+        return values
+
+    n_leaves, n_cat = int(lines[b"num_leaves"]), int(lines[b"num_cat"])
+    float(lines[b"shrinkage"])
+    for key in PER_LEAF:
+        if key == "leaf_value" or (n_leaves > 1 and key.encode() in lines):
+            numbers(key, n_leaves)
+    if n_leaves > 1:
+        found = {
+            key: numbers(key, n_leaves - 1, int if key in WHOLE else float)
+            for key in PER_NODE
+            if key in WHOLE or key == "threshold" or key.encode() in lines
+        }
+        nodes = np.arange(n_leaves - 1)
+        for child in (found["left_child"], found["right_child"]):
+            inner = child >= 0
+            if (child[inner] <= nodes[inner]).any() or (child >= n_leaves - 1).any():
+                return False
+            if (child < -n_leaves).any():
+                return False
+        if (found["split_feature"] < 0).any() or (found["split_feature"] >= n_features).any():
+            return False
+        chosen = found["threshold"][found["decision_type"] & 1 == 1]
+        if (chosen != np.floor(chosen)).any() or (chosen < 0).any() or (chosen >= n_cat).any():
+            return False
+    if n_cat > 0:
+        bounds = numbers("cat_boundaries", n_cat + 1, int)
+        if bounds[0] != 0 or (np.diff(bounds) < 0).any():
+            return False
+        bits = numbers("cat_threshold", int(bounds[-1]), int)
+        if (bits < 0).any() or (bits >= 1 << 32).any():
+            return False
+    if lines[b"is_linear"] == b"0":
+        return n_leaves >= 1
+    numbers("leaf_const", n_leaves)
+    counts = numbers("num_features", n_leaves, int)
+    used = numbers("leaf_features", int(counts.sum()), int)
+    numbers("leaf_coeff", len(used))
+    return bool((counts >= 0).all() and (used >= 0).all() and (used < n_features).all())

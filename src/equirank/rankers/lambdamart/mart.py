@@ -14,7 +14,18 @@ from .tree_ranker import AdditiveTreeRanker, Binned, TreeRanker, Value
 __all__ = ["MART", "McRank"]
 
 
-class MART(AdditiveTreeRanker):
+class ItemTrees(TreeRanker):
+    """Base of trees that learn from single items: lists matter by weights and for validation."""
+
+    fit_needs: ClassVar[frozenset[str]] = frozenset()
+    fit_takes: ClassVar[frozenset[str]] = frozenset({"qid", "cost", "query_weight"})
+
+    def current_needs(self) -> frozenset[str]:
+        """Add the lists if a metric is computed on some of them."""
+        return super().current_needs() | ({"qid"} if self.validation is not None else frozenset())
+
+
+class MART(ItemTrees, AdditiveTreeRanker):
     """Boosted regression trees on the relevance of each item, ranked by prediction.
 
     The pointwise counterpart of `LambdaMART`: least squares on relevance, without regard to lists.
@@ -58,7 +69,7 @@ def row_weights(data: RankingData) -> np.ndarray | None:
 MAX_GRADES = 100
 
 
-class McRank(TreeRanker):
+class McRank(ItemTrees):
     """Boosted trees that predict the probability of each grade, ranked by expected relevance.
 
     ``score = sum over grades g of g P(y = g)``. The probabilities come from one classifier of all

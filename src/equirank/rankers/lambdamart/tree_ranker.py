@@ -12,12 +12,12 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.declared import complete_docstring
+from ...core.declared import GIVEN, OnlyWith, complete_docstring
 from ...core.environment import require
-from ...core.errors import DataError
+from ...core.errors import DataError, FormatError
 from ...core.explain_pair import Parts
 from ...core.params import AnyOf, Integer, Number, Optional
-from ...core.persistence import load, save
+from ...core.persistence import SavedFiles, save
 from ...core.ranker import Ranker
 from ..early_stopping import held_out, metric_value, one_metric
 from .lightgbm_params import (
@@ -26,6 +26,7 @@ from .lightgbm_params import (
     RANKING_DATA,
     as_matrix,
     check_names,
+    check_trees,
     encode_frame,
     find_categories,
     lightgbm_params,
@@ -84,6 +85,7 @@ class TreeRanker(Ranker):
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
     file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
+    only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
 
     n_estimators: Annotated[int, Integer(1)] = 100
     learning_rate: Annotated[float, Number(0, open_low=True)] = 0.1
@@ -399,10 +401,14 @@ class TreeRanker(Ranker):
         text = self.booster_.model_to_string(num_iteration=-1)
         (folder / "model.txt").write_text(text, encoding="utf-8")
 
-    def _load_files(self, folder: Path) -> None:
+    def _load_files(self, files: SavedFiles) -> None:
         lightgbm = require("lightgbm", "lightgbm")
-        text = (folder / "model.txt").read_text(encoding="utf-8")
-        self.booster_ = lightgbm.Booster(model_str=text)
+        raw, path = files.read("model.txt"), str(files.folder / "model.txt")
+        check_trees(raw, repr(path), self.n_features_in_)
+        try:
+            self.booster_ = lightgbm.Booster(model_str=raw.decode("utf-8"))
+        except (lightgbm.basic.LightGBMError, ValueError) as error:
+            raise FormatError(f"{path!r} is damaged: {error}") from None
 
     def __sklearn_tags__(self) -> Any:
         """Declare that missing values and sparse matrices are accepted."""
@@ -555,7 +561,7 @@ class AdditiveTreeRanker(TreeRanker):
             )
         save(self.base_, folder / "base")
 
-    def _load_files(self, folder: Path) -> None:
-        super()._load_files(folder)
-        if (folder / "base").is_dir():
-            self.base = self.base_ = load(folder / "base")
+    def _load_files(self, files: SavedFiles) -> None:
+        super()._load_files(files)
+        if files.has("base"):
+            self.base = self.base_ = files.load("base")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.params import Choice, Instance, Optional
+from ...core.persistence import SavedFiles
 from ...core.ranker import Ranker
 from ..lambdamart.mart import row_weights
 from ..sklearn_models import read_models, write_models
@@ -26,7 +27,8 @@ class Pointwise(Ranker):
     Learned attribute: ``estimators_``, the fitted models.
     """
 
-    fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
+    fit_needs: ClassVar[frozenset[str]] = frozenset()
+    fit_takes: ClassVar[frozenset[str]] = frozenset({"qid", "cost", "query_weight"})
     file_params: ClassVar[tuple[str, ...]] = ("estimator",)
     file_attributes: ClassVar[tuple[str, ...]] = ("estimators_",)
     files_hold_classes: ClassVar[bool] = True
@@ -56,8 +58,8 @@ class Pointwise(Ranker):
     def _save_files(self, folder: Path) -> None:
         write_models(folder, {"estimator": self.estimator, "estimators": self.estimators_})
 
-    def _load_files(self, folder: Path, classes: Iterable[type] = ()) -> None:
-        found = read_models(folder, classes)
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        found = read_models(files, classes)
         self.estimator, self.estimators_ = found["estimator"], found["estimators"]
 
     def __sklearn_tags__(self) -> Any:

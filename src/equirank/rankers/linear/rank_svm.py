@@ -9,6 +9,7 @@ from joblib import effective_n_jobs
 from scipy.linalg import eigh
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, as_dense
 from ...core.pair_cost import warn_uneven_costs
@@ -153,6 +154,11 @@ class RankSVM(GeneralizationBounds, PairRanker):
     """
 
     positional: ClassVar[tuple[str, ...]] = ("C",)
+    only_with: ClassVar[OnlyWith] = {
+        "gamma": ("kernel", ("rbf", "poly", "laplacian")),
+        "degree": ("kernel", ("poly",)),
+        "coef0": ("kernel", ("poly",)),
+    }
 
     C: Annotated[float, Number(0.0, open_low=True)] = 1.0
     loss: Annotated[Literal["squared_hinge", "hinge"], Choice("squared_hinge", "hinge")] = (

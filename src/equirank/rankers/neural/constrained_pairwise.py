@@ -8,12 +8,15 @@ from typing import Annotated, Any, ClassVar, cast
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.environment import require
 from ...core.params import AnyOf, Choice, Integer, Label, Number, Optional
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed, generator
 from ...core.ranking import Ranking
 from ...core.table import Table
 from .batches import QueryBatches, run_rows
+from .model_files import read_weights
 from .network import Layers, Net
 from .neural_ranker import NeuralRanker
 from .pair_constraints import (
@@ -98,6 +101,7 @@ class ConstrainedPairwise(NeuralRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    only_with: ClassVar[OnlyWith] = {"column": ("constraint", ("continuous",))}
     keep_epochs: ClassVar[bool] = True
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
     file_attributes: ClassVar[tuple[str, ...]] = (*NeuralRanker.file_attributes, "members_")
@@ -220,13 +224,10 @@ class ConstrainedPairwise(NeuralRanker):
             plain = {name: np.ascontiguousarray(v) for name, v in weights.items()}
             safetensors.save_file(plain, folder / f"member_{at}.safetensors")
 
-    def _load_files(self, folder: Path) -> None:
-        super()._load_files(folder)
-        safetensors = require("safetensors.numpy", "neural")
-        count = int((self.shares_ > 0).sum())
-        self.members_ = [
-            safetensors.load_file(folder / f"member_{at}.safetensors") for at in range(count)
-        ]
+    def _load_files(self, files: SavedFiles) -> None:
+        super()._load_files(files)
+        names = [f"member_{at}.safetensors" for at in range(int((self.shares_ > 0).sum()))]
+        self.members_ = [read_weights(files, name, self.model_) for name in names]
 
 
 def _loss(

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.params import Choice, Flag, Label, Number, Optional
 from .losses import (
     cross_entropy,
@@ -77,6 +78,7 @@ class DELTR(NeuralRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
+    only_with: ClassVar[OnlyWith] = {"l2": ("compat", ("fairsearch",))}
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     test_params: ClassVar[dict[str, Any]] = {"n_epochs": 5, "random_state": 0}
 

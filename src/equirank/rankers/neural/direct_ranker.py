@@ -7,9 +7,10 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.declared import GIVEN, OnlyWith, check_fairness_weight
 from ...core.environment import require
 from ...core.errors import DataError
-from ...core.params import Choice, Number, Optional, check_params
+from ...core.params import Choice, Number, Optional
 from ..preferences import checked_pairs, without_grades
 from .adversaries import adversary_layers, attributes_of, cross_entropy, reverse, sensitive_columns
 from .batches import ListedPairs
@@ -50,7 +51,8 @@ class DirectRanker(RepresentationRanker):
     fairness : {"adversarial", "flipped", "both"}, optional
         The adversaries from which the representation hides groups.
     gamma : float
-        Scale of the reversed gradient.
+        Scale of the reversed gradient; another value than the default is an error without
+        ``fairness``, and 0 with it is a warning.
     tau : {"tanh", "identity"}
         The antisymmetric function of the comparison.
     n_epochs : int
@@ -92,6 +94,11 @@ class DirectRanker(RepresentationRanker):
     }
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     batches_of: ClassVar[str] = "pairs"
+    only_with: ClassVar[OnlyWith] = {
+        "by": ("fairness", GIVEN),
+        "adversary_rate": ("fairness", GIVEN),
+        "adversary_layers": ("fairness", ("adversarial", "both")),
+    }
     recordable: ClassVar[bool] = True
 
     positional: ClassVar[tuple[str, ...]] = ("fairness", "gamma", "noise")
@@ -129,7 +136,7 @@ class DirectRanker(RepresentationRanker):
         sensitive_features : array-like, optional
             Groups of the rows, needed with ``fairness``.
         """
-        check_params(type(self).__name__, self.get_params(deep=False), self.params)
+        self.check_declared()
         if self.validation is not None:
             raise DataError("validation must be None to fit explicit pairs")
         X, y = without_grades(X)
@@ -159,6 +166,11 @@ class DirectRanker(RepresentationRanker):
             self._train(replace(problem, batches=batches), None, seed, device)
         self.is_fitted_ = True
         return self
+
+    def check_declared(self, stacklevel: int = 3) -> None:
+        """Raise for invalid parameters, among them ``gamma`` without ``fairness``."""
+        super().check_declared(stacklevel + 1)
+        check_fairness_weight(self, "fairness", "gamma", stacklevel=stacklevel + 1)
 
     def current_needs(self) -> frozenset[str]:
         """Add the groups if they are to be hidden."""

@@ -1,5 +1,6 @@
 """Files of neural rankers: checkpoints of a run, and export to ONNX."""
 
+import hashlib
 import json
 import os
 import secrets
@@ -12,13 +13,22 @@ import numpy as np
 
 from ...core.environment import require
 from ...core.errors import DataError, FormatError
+from ...core.persistence import SavedFiles, parse_json
 from .network import Model
 from .training_loop import State
 
-__all__ = ["read_checkpoint", "replaced", "stored_seed", "write_checkpoint", "write_onnx"]
+__all__ = [
+    "read_checkpoint",
+    "read_weights",
+    "replaced",
+    "stored_seed",
+    "write_checkpoint",
+    "write_onnx",
+]
 
 
 NAME = "checkpoint.safetensors"
+NOTES = ("identity", "numbers")
 
 
 @contextmanager
@@ -33,6 +43,27 @@ def replaced(target: Path) -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
+def read_weights(files: SavedFiles, name: str, model: Model) -> dict[str, np.ndarray]:
+    """Return the weights in a file of a saved model, which must be those of its network."""
+    raw, path = files.read(name), str(files.folder / name)
+    safetensors = require("safetensors.numpy", "neural")
+    try:
+        found: dict[str, np.ndarray] = safetensors.load(raw)
+    except Exception as error:  # whatever safetensors makes of a damaged file
+        raise FormatError(f"{path!r} is damaged: {error}") from error
+    width = (model.features.widths[0],)
+    shapes: dict[str, Any] = {**model.shapes(), "input.mean": width, "input.scale": width}
+    if model.features.noise:
+        shapes[f"{model.features.name}.eta"] = width
+    if model.classes:
+        shapes["output.values"] = (model.output.widths[-1],)
+    for key, shape in shapes.items():
+        got = found[key].shape if key in found else None
+        if got != shape or found[key].dtype.kind != "f":
+            raise FormatError(f"{path!r} is damaged: {key} must have the shape {shape}, got {got}")
+    return found
+
+
 def write_checkpoint(folder: Any, state: State, identity: dict[str, Any]) -> None:
     """Write the state and the identity of a run; the file is replaced atomically."""
     safetensors = require("safetensors.torch", "neural")
@@ -42,6 +73,7 @@ def write_checkpoint(folder: Any, state: State, identity: dict[str, Any]) -> Non
     notes = {"identity": json.dumps(identity, sort_keys=True), "numbers": json.dumps(numbers)}
     with replaced(Path(folder) / NAME) as path:
         plain = {name: values.detach().contiguous() for name, values in tensors.items()}
+        notes["digest"] = json.dumps(_digest(notes, plain))
         safetensors.save_file(plain, path, metadata=notes)
 
 
@@ -71,18 +103,40 @@ def read_checkpoint(folder: Any, identity: dict[str, Any], device: Any) -> State
             f"{str(folder)!r} differs in {', '.join(other) or 'its parameters'}"
         )
     found = require("safetensors.torch", "neural").load_file(path, device=str(device))
-    steps = sorted(int(name[5:]) for name in found if name.startswith("kept."))
-    kept = {step: found[f"kept.{step}"] for step in steps}
-    tensors = {name: found[name] for name in ("weights", "first", "second", "best")}
-    return State(**tensors, **notes["numbers"], kept=kept)
+    texts = {name: json.dumps(notes[name], sort_keys=name == "identity") for name in NOTES}
+    if notes.get("digest", _digest(texts, found)) != _digest(texts, found):
+        raise FormatError(
+            f"{str(path)!r} is damaged: its contents differ from those that were saved"
+        )
+    try:
+        steps = sorted(int(name[5:]) for name in found if name.startswith("kept."))
+        kept = {step: found[f"kept.{step}"] for step in steps}
+        tensors = {name: found[name] for name in ("weights", "first", "second", "best")}
+        return State(**tensors, **notes["numbers"], kept=kept)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FormatError(f"{str(path)!r} is damaged: {error!r}") from None
+
+
+def _digest(notes: dict[str, str], tensors: dict[str, Any]) -> str:
+    """Return a digest of the notes and the tensors of a checkpoint."""
+    digest = hashlib.sha256(json.dumps(notes, sort_keys=True).encode())
+    for name in sorted(tensors):
+        digest.update(name.encode())
+        digest.update(tensors[name].detach().cpu().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _notes(path: Path) -> dict[str, Any]:
     safetensors = require("safetensors", "neural")
     try:
         with safetensors.safe_open(path, framework="np") as file:
-            return {name: json.loads(text) for name, text in file.metadata().items()}
-    except (safetensors.SafetensorError, AttributeError, ValueError) as error:
+            texts = file.metadata().items()
+            notes = {name: parse_json(text, repr(str(path))) for name, text in texts}
+        if not all(isinstance(notes.get(name), dict) for name in NOTES):
+            raise ValueError("it has no identity and no numbers")
+        int(notes["identity"]["seed"])
+        return notes
+    except (safetensors.SafetensorError, AttributeError, TypeError, KeyError, ValueError) as error:
         raise FormatError(f"{str(path)!r} is not a checkpoint: {error}") from None
 
 

@@ -13,8 +13,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
+from ...core.declared import GIVEN, OnlyWith
 from ...core.environment import require
-from ...core.errors import DataError, EquirankWarning, FormatError
+from ...core.errors import DataError, EquirankWarning
 from ...core.params import (
     Check,
     Choice,
@@ -25,6 +26,7 @@ from ...core.params import (
     Number,
     Optional,
 )
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed
 from ...core.ranker import Ranker
 from ...core.table import Table
@@ -39,7 +41,13 @@ from .batches import (
     standardised,
     statistics,
 )
-from .model_files import read_checkpoint, stored_seed, write_checkpoint, write_onnx
+from .model_files import (
+    read_checkpoint,
+    read_weights,
+    stored_seed,
+    write_checkpoint,
+    write_onnx,
+)
 from .network import ACTIVATIONS, Layers, Model, Net, autocast, chosen_device, threads
 from .training_loop import SCHEDULES, Batches, Plan, Problem, State, Watch, begin, train
 
@@ -115,6 +123,10 @@ class NeuralRanker(EarlyStopping, Ranker):
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
     file_attributes: ClassVar[tuple[str, ...]] = ("model_", "weights_")
     file_params: ClassVar[tuple[str, ...]] = ("checkpoint",)
+    only_with: ClassVar[OnlyWith] = {
+        "metric": ("validation", GIVEN),
+        "activation": ("layers", GIVEN),
+    }
     #: Names of the parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
     #: Adam's first decay; against adversaries a lower value avoids cycles.
@@ -346,13 +358,9 @@ class NeuralRanker(EarlyStopping, Ranker):
         text = json.dumps(asdict(self.model_), indent=1)
         (folder / "network.json").write_text(text + "\n", encoding="utf-8")
 
-    def _load_files(self, folder: Path) -> None:
-        numpy, path = require("safetensors.numpy", "neural"), folder / "weights.safetensors"
-        try:
-            self.weights_ = numpy.load_file(path)
-        except require("safetensors", "neural").SafetensorError as error:
-            raise FormatError(f"{str(path)!r} is damaged: {error}") from None
-        self.model_ = Model.read(json.loads((folder / "network.json").read_text("utf-8")))
+    def _load_files(self, files: SavedFiles) -> None:
+        self.model_ = Model.read(files.read_json("network.json"))
+        self.weights_ = read_weights(files, "weights.safetensors", self.model_)
 
 
 class RepresentationRanker(

@@ -7,7 +7,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from ...core.data import RankingData, as_ranking_data
+from ...core.data import RankingData, as_ranking_data, warn_of_one_list
+from ...core.declared import GIVEN, OnlyWith, check_fairness_weight, zero_weights_are_meant
 from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts
@@ -56,7 +57,7 @@ class FairPGRank(Ranker):
         The disparity that is subtracted. ``"group"`` needs sensitive_features; in each list the
         group with the largest excess over everyone else counts.
     lam : float
-        Weight of the disparity.
+        Weight of the disparity; an error without one. A disparity of weight 0 is a warning.
     entropy : float
         Weight of the entropy.
     n_samples : int
@@ -113,6 +114,13 @@ class FairPGRank(Ranker):
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"query_weight"})
+    only_with: ClassVar[OnlyWith] = {
+        "baseline": ("gradient", ("reinforce",)),
+        "layers": ("model", ("mlp",)),
+        "device": ("engine", ("torch",)),
+        "merit": ("disparity", GIVEN),
+        "by": ("disparity", ("group",)),
+    }
     positional: ClassVar[tuple[str, ...]] = ("utility", "disparity", "lam")
     test_params: ClassVar[dict[str, Any]] = {
         "n_epochs": 30,
@@ -199,6 +207,7 @@ class FairPGRank(Ranker):
             raise DataError("disparity of FairPGRank must be named for a tradeoff_path, got None")
         check_params(name, self.get_params(deep=False), self.params)
         data = self._training_data(X, y, qid, sensitive_features, None, query_weight)
+        warn_of_one_list(X, qid, data.n_rows, "FairPGRank.tradeoff_path")
         train, valid = held_out(data, validation, self.random_state, name)
         if valid is None:
             raise DataError("validation of tradeoff_path must leave lists to compare on, got none")
@@ -209,7 +218,8 @@ class FairPGRank(Ranker):
             values = [float(m.summarize(m.per_query(ranking))[0]) for m in metrics]
             return values[0], values[1]
 
-        rankers = [clone(self).set_params(lam=lam).fit(train) for lam in values]
+        with zero_weights_are_meant():
+            rankers = [clone(self).set_params(lam=lam).fit(train) for lam in values]
         found = [evaluate(r.rank(valid, n_draws=n_draws, random_state=0)) for r in rankers]
         level = as_ranking_data(score=np.zeros(valid.n_rows), qid=valid.query_of_rows())
         drawn = PlackettLuce(level).sample(n_draws, 0).position
@@ -223,7 +233,16 @@ class FairPGRank(Ranker):
         if isinstance(X, RankingData):
             query = X.to_original(X.qids[X.query_of_rows()])
             return PlackettLuce(scores, query)
+        warn_of_one_list(X, qid, len(scores), "FairPGRank", stacklevel=4)
         return PlackettLuce(scores, qid)
+
+    def check_declared(self, stacklevel: int = 3) -> None:
+        """Raise for invalid parameters, among them a weight without a disparity."""
+        super().check_declared(stacklevel + 1)
+        searched = self.max_disparity is not None
+        check_fairness_weight(
+            self, "disparity", "lam", searched=searched, stacklevel=stacklevel + 1
+        )
 
     def current_needs(self) -> frozenset[str]:
         """Add the groups if their disparity counts."""
@@ -322,6 +341,7 @@ class FairPGRank(Ranker):
             qid=data.query_of_rows(),
             sensitive_features=reward.group.astype(str) if self.disparity == "group" else None,
             score=self._scores(data),
+            max_groups=data.n_rows,
         )
         metric = one_metric(DISPARITY_METRICS[str(self.disparity)])
         with warnings.catch_warnings():

@@ -13,10 +13,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
+from ...core.declared import OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import as_dense
 from ...core.pair_cost import warn_uneven_costs
 from ...core.params import Choice, Integer, Optional
+from ...core.persistence import SavedFiles
 from ...core.random import as_seed, label_keys
 from ...kernels.comparison_sort import draw_keys, row_marks
 from ..feature_bins import Workers
@@ -142,6 +144,10 @@ class PreferenceRanker(PairRanker):
     files_hold_classes: ClassVar[bool] = True
     positional: ClassVar[tuple[str, ...]] = ("classifier", "order")
     test_params: ClassVar[dict[str, Any]] = {"random_state": 0}
+    only_with: ClassVar[OnlyWith] = {
+        "pivoting": ("order", ("quicksort",)),
+        "k": ("order", ("quicksort",)),
+    }
 
     classifier: Annotated[BaseEstimator | None, Optional(ScikitModel("classifier"))] = None
     order: Annotated[Literal["quicksort", "degree"], Choice("quicksort", "degree")] = "quicksort"
@@ -195,6 +201,7 @@ class PreferenceRanker(PairRanker):
             Row numbers and scores, in input order.
         """
         data = self._prediction_data(X, None, qid, None)
+        self._warn_of_one_list(X, qid, data, "order_lists")
         found = self._ordered(self.visible(data), np.zeros(1, dtype=np.uint64))
         order = found.order if data.rows is None else data.rows[found.order]
         return PreferenceOrder(
@@ -287,8 +294,8 @@ class PreferenceRanker(PairRanker):
     def _save_files(self, folder: Path) -> None:
         write_models(folder, {"given": self.classifier, "fitted": self.classifier_})
 
-    def _load_files(self, folder: Path, classes: Iterable[type] = ()) -> None:
-        found = read_models(folder, classes)
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        found = read_models(files, classes)
         self.classifier, self.classifier_ = found["given"], found["fitted"]
 
     def __sklearn_tags__(self) -> Any:

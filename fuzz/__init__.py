@@ -1,0 +1,1 @@
+"""Attack on readers, models, re-rankers and metrics: ``python -m fuzz --help``."""
