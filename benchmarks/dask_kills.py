@@ -56,7 +56,7 @@ def fit(client):
 
 def evaluate(client):
     roles = {"query": "qid", "relevance": "y", "sensitive": "sex", "cost": False}
-    found = dask_evaluate(parts(), "NDCG@10, RND, ExposureGap", client=client, n_boot=200, **roles)
+    found = dask_evaluate(parts(), "NDCG@10, RND, ExposureGap", client=client, n_boot=100, **roles)
     return found.to_json()
 
 

@@ -132,6 +132,18 @@ def test_a_call_ends_in_time(clusters, wanted, monkeypatch, call, stage):
         assert found == wanted[call]
 
 
+def test_the_workers_print_nothing_of_lightgbm(capfd):
+    """LightGBM writes "Listening..." on each worker, whatever its verbosity."""
+    clusters = Clusters()  # the workers inherit stdout and stderr
+    client = clusters.complete()
+    client.run(os.write, 1, b"a line of a worker\n")
+    fit(client)
+    clusters.close()
+    captured = capfd.readouterr()
+    assert captured.out.count("a line of a worker\n") == 2
+    assert "LightGBM" not in captured.out + captured.err
+
+
 def test_a_worker_dies_while_trees_grow(clusters, monkeypatch):
     client = clusters.complete()
     victim = sorted(client.nthreads())[1]

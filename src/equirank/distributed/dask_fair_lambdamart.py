@@ -20,6 +20,7 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..costs import ClassImbalanceCost, ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
+from ..rankers.lambdamart.lightgbm_params import try_options
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
 from .partitions import Lists, compute, current_client, open_frame, parts_of, roles_of
 from .survey import Survey, survey
@@ -176,6 +177,8 @@ class DaskFairLambdaMART:
             raise DataError("sensitive must be given: FairLambdaMART needs it to fit")
         if not roles.features:
             raise DataError("features must name at least one column, and none is left")
+        params = model.lightgbm_params() | {"objective": model.objective}
+        try_options(type(self).__name__, params, len(roles.features))
         by = [model.by] if isinstance(model.by, (list, tuple)) else []
         lists = Lists(roles, weight=query_weight)
         parts = client.compute(parts_of(frame, lists.columns))  # read once, stored on the workers

@@ -18,7 +18,7 @@ from ..core.environment import require
 from ..core.errors import DataError
 from ..rankers.early_stopping import held_out
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
-from ..rankers.lambdamart.lightgbm_params import n_threads
+from ..rankers.lambdamart.lightgbm_params import n_threads, without_output
 from ..rankers.lambdamart.objective import Objective, cost_sums
 from .bin_edges import BINNING, Bins
 from .partitions import Lists
@@ -40,6 +40,8 @@ from .workers import (
 __all__ = ["Grown", "Plan", "Ready", "grow_part", "make_plan", "watch"]
 
 
+#: Parameters of the network that growing trees needs once the machines are connected.
+LEARNER = ("num_machines", "tree_learner")
 #: Seconds to wait for the end of training on the other workers after one has failed, and then
 #: seconds for their restart.
 END_SECONDS, RESTART_SECONDS = 8.0, 12.0
@@ -185,7 +187,9 @@ def grow_part(
             valid = plain if model.base is None else model.prepare(plain)
         binned = model.bin_features(ready.data, valid, reference=path)
         try:
-            model.grow(binned, ready.objective, **network)
+            if network:
+                _join_network(model, network)
+            model.grow(binned, ready.objective, **{k: network[k] for k in LEARNER if k in network})
         finally:
             if network:
                 _leave_network()
@@ -196,6 +200,15 @@ def grow_part(
         ready.fingerprint,
         ready.data.n_rows,
     )
+
+
+def _join_network(model: FairLambdaMART, network: dict[str, Any]) -> None:
+    """Connect this thread with the other machines of LightGBM's network."""
+    booster = require("lightgbm", "lightgbm").Booster
+    given = {name: value for name, value in network.items() if name != "tree_learner"}
+    given["listen_time_out"] = model.options.get("time_out", 120)
+    with without_output():  # of the thread that waits for the others
+        booster.set_network(SimpleNamespace(), **given)
 
 
 def _leave_network() -> None:

@@ -31,6 +31,7 @@ from .lightgbm_params import (
     lightgbm_params,
     metric_name,
     n_threads,
+    try_options,
 )
 
 __all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker"]
@@ -215,10 +216,14 @@ class TreeRanker(Ranker):
             train_set = self._dataset(train, params, bins)
             valid_set = None if valid is None else self._dataset(valid, params, bins)
             return Binned(train, valid, train_set, valid_set)
+        if self.options:
+            try_options(type(self).__name__, params, train.n_features)
         train_set = self._dataset(train, params)
         if not any(train_set.feature_num_bin(at) > 0 for at in range(train.n_features)):
             # LightGBM would drop all features
             train_set = self._dataset(train, params | {"feature_pre_filter": False})
+            if not any(train_set.feature_num_bin(at) > 0 for at in range(train.n_features)):
+                raise DataError("X must have at least one column with two different values")
         valid_set = None
         if valid is not None:
             valid_set = train_set.create_valid(
@@ -267,6 +272,8 @@ class TreeRanker(Ranker):
         params = self.lightgbm_params() | {"objective": objective, "metric": "none"} | params
         params = binned.train_set.params | params
         params.pop("forcedbins_filename", None)  # LightGBM refuses it for binned data
+        if self.options and callable(objective) and "num_machines" not in params:
+            try_options(type(self).__name__, params, binned.train.n_features)
         if binned.valid is None:
             self.booster_ = lightgbm.train(params, binned.train_set, self.n_estimators)
             self.best_iteration_ = self.booster_.current_iteration()
