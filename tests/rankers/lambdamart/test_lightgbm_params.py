@@ -89,7 +89,11 @@ def test_a_random_forest_of_a_built_in_objective_is_accepted(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_features_without_two_values_are_refused(capfd):
-    with pytest.raises(DataError, match="X must have at least one column with two different"):
-        LambdaMART().fit(np.zeros((50, 2)), np.arange(50) % 2, qid=np.arange(50) // 5)
+def test_features_of_zeros_are_refused_where_lightgbm_fails(capfd):
+    y, qid = np.arange(50) % 2, np.arange(50) // 5
+    with pytest.raises(DataError, match="X must have at least one column that is not 0"):
+        LambdaMART().fit(np.zeros((50, 2)), y, qid=qid)
+    assert (
+        np.ptp(LambdaMART(n_estimators=2).fit(np.ones((50, 2)), y, qid=qid).predict([[1, 1]])) == 0
+    )
     assert capfd.readouterr() == ("", "")
