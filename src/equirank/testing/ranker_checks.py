@@ -74,15 +74,15 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     """
     is_ranker = isinstance(estimator, Ranker)
     needs = estimator.current_needs() if is_ranker else getattr(estimator, "fit_needs", ())
-    method, names = "fit", (*PREDICTING, *FITTING)
+    method, names = "fit", [*PREDICTING, *FITTING]
     if "sensitive_features" not in needs:
         if "sensitive_features" not in getattr(estimator, "predict_needs", ()):
             return {}
-        method, names = "predict", PREDICTING
+        method, names = "predict", [*PREDICTING]
     else:
-        names = (*names, "check_fit2d_1sample" if is_ranker else "check_transformer_n_iter")
+        names.append("check_fit2d_1sample" if is_ranker else "check_transformer_n_iter")
         if get_tags(estimator).input_tags.sparse:
-            names = (*names, *FITTING_SPARSE)
+            names.extend(FITTING_SPARSE)
     reason = f"{type(estimator).__name__}.{method} needs sensitive_features"
     return dict.fromkeys(names, f"{reason}, and the check passes none")
 
