@@ -5,16 +5,20 @@ checks: collecting the tests stays quick.
 """
 
 import ast
+import contextlib
 import doctest
+import gc
 import importlib
 import inspect
 import pickle
 import pkgutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import equirank
+from equirank import DataError
 from equirank.core.metric_function import function_name, metric_function
 from equirank.core.registry import find, metric_names, parse_metric, public_class, public_names
 
@@ -165,7 +169,8 @@ def test_the_names_that_outside_checks_use():
         "equirank.allocation": "EquityOfAttention NashAllocation ExposureAllocation",
         "equirank.metrics": "dcg ndcg precision recall average_precision reciprocal_rank err "
         "average_rank auc rnd rkl rrd exposure_by_group exposure_gap",
-        "equirank.testing": "check_metric check_ranker check_reranker with_groups run_conformance",
+        "equirank.testing": "check_metric check_ranker check_reranker with_groups run_conformance "
+        "expected_failed_checks",
     }
     for package, names in wanted.items():
         assert set(names.split()) <= set(importlib.import_module(package).__all__)
@@ -248,6 +253,28 @@ def test_every_reranker_keeps_the_contract(name):
 
     assert issubclass(find(name), equirank.Reranker)
     check_reranker(make(name))
+
+
+@pytest.mark.parametrize("name", RERANKERS)
+def test_reranking_many_lists_keeps_no_memory(name):
+    reranker, rng = make(name), np.random.default_rng(0)
+
+    def rerank(n_times):
+        for n in rng.integers(8, 20, n_times).tolist():
+            data = equirank.as_ranking_data(
+                None,
+                rng.integers(0, 3, n),
+                qid=np.zeros(n, dtype=int),
+                score=rng.normal(size=n),
+                sensitive_features=np.where(np.arange(n) % 2, "a", "b"),
+            )
+            with contextlib.suppress(DataError):
+                reranker(data.ranking())
+        gc.collect()
+        return len(gc.get_objects())
+
+    before = rerank(5)
+    assert rerank(40) - before < 20
 
 
 def shifty_scores(model, data):

@@ -1,6 +1,5 @@
-"""One long list and many short ones: time and memory grow with the rows, not with their square."""
+"""One long list and many short ones: memory grows with the rows, not with their square."""
 
-import time
 import tracemalloc
 
 import numpy as np
@@ -10,7 +9,7 @@ from equirank import as_ranking_data, audit, evaluate
 from equirank.rerankers import DetGreedy, FAStarIR
 
 ROWS = 20_000
-MOST_SECONDS, MOST_BYTES = 15, 200 << 20  # a matrix of rows x rows has 3 GB
+MOST_BYTES = 200 << 20  # a matrix of rows x rows has 3 GB
 
 STEPS = {
     "evaluate": lambda ranking: evaluate(
@@ -43,13 +42,11 @@ def ranking(request):
 
 @pytest.mark.filterwarnings("ignore::equirank.EquirankWarning")
 @pytest.mark.parametrize("step", STEPS)
-def test_cost_is_linear(ranking, step):
+def test_memory_is_linear(ranking, step):
     STEPS[step](ranking.data.select_items(np.arange(10)).ranking())  # compiles and imports
     tracemalloc.start()
     try:
-        begin = time.process_time()
         STEPS[step](ranking)
-        assert time.process_time() - begin < MOST_SECONDS
         assert tracemalloc.get_traced_memory()[1] < MOST_BYTES
     finally:
         tracemalloc.stop()

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from equirank import DataError, OneListWarning, Ranker, Ranking, as_ranking_data
-from equirank.metrics import NDCG, ndcg
+from equirank.metrics import NDCG, ExposureGap, ndcg
 from equirank.rerankers import DetGreedy, Reranked
 from equirank.search import TradeoffSearch
 from equirank.testing.ranker_checks import with_groups
@@ -437,3 +437,15 @@ def test_ranking_data_with_features_that_are_no_numbers_is_refused(bad):
     fitted = RidgeRanker().fit(X, Y)
     with pytest.raises(DataError, match=rf"row {row}$"):
         fitted.predict(as_ranking_data(values[order]))
+
+
+def test_a_short_list_to_predict_may_have_the_groups_of_fit():
+    draw = np.random.default_rng(0)
+    groups = [f"g{at % 25}" for at in range(300)]
+    given = {"cost": np.ones(300), "query_weight": np.ones(300)}
+    rows, lists = draw.normal(size=(300, 2)), np.arange(300) // 30
+    model = SeesAll().fit(rows, np.arange(300) % 3, qid=lists, sensitive_features=groups, **given)
+    few = {"qid": lists[:30], "sensitive_features": groups[:30]}
+    assert len(model.predict(rows[:30], **few)) == 30
+    scorer = ExposureGap().scorer()
+    assert np.isfinite(scorer(model, rows[:30], np.arange(30) % 3, **few))

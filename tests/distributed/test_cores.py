@@ -2,12 +2,12 @@
 
 import os
 import threading
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equirank.distributed import workers
 from equirank.distributed.workers import allowed_cores, hosts_of, keep_to, share_cores, worker_cores
 
 linux = pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no affinity here")
@@ -44,15 +44,17 @@ def test_nobody_is_bound_whose_cores_are_not_those_of_all():
         (3, 5, {"tcp://a:1": (0, 1), "tcp://a:2": (2, 3, 4)}),
     ],
 )
-def test_workers_that_fill_a_machine_keep_to_cores_of_their_own(n_jobs, n_cores, wanted):
+def test_workers_that_fill_a_machine_keep_to_cores_of_their_own(
+    monkeypatch, n_jobs, n_cores, wanted
+):
     threads = {"tcp://a:1": 2, "tcp://a:2": 4, "tcp://b:1": 6}
 
-    def run(task, workers):
-        return {address: tuple(range(n_cores)) for address in workers}
+    def ask(client, task, given):
+        return dict.fromkeys(given, tuple(range(n_cores)))
 
-    cluster = SimpleNamespace(nthreads=lambda: threads, run=run)
-    assert worker_cores(cluster, n_jobs, hosts_of(list(threads))) == wanted
-    assert worker_cores(cluster, n_jobs, hosts_of(["tcp://a:1"])) == {}
+    monkeypatch.setattr(workers, "ask", ask)
+    assert worker_cores(None, threads, n_jobs, hosts_of(list(threads))) == wanted
+    assert worker_cores(None, threads, n_jobs, hosts_of(["tcp://a:1"])) == {}
 
 
 @linux

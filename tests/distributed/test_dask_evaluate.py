@@ -141,3 +141,26 @@ def test_bad_input_is_refused_in_a_clear_sentence():
         dask_evaluate(parted(frame), "NDCG@10", sensitive="sex")
     with pytest.raises(DataError, match="n_boot of dask_evaluate"):
         dask_evaluate(parted(frame), "NDCG@10", n_boot=-1)
+
+
+def test_a_partition_but_not_the_whole_may_lack_a_column():
+    frame = people()
+    frame.loc[frame.index[:200], "sex"] = None
+    found = dask_audit(parted(frame), sensitive="sex", cross=False, n_boot=0, n_permutations=0)
+    groups = {group["name"]: group["size"] for group in found.facts["attributes"][0]["groups"]}
+    assert groups["(missing)"] == 200
+    frame["sex"] = None
+    with pytest.raises(DataError, match=r"'sex'.* in at least one row, and all are missing"):
+        dask_audit(parted(frame), sensitive="sex")
+
+
+def test_many_groups_are_refused_unless_allowed():
+    frame = people()
+    frame["who"] = [f"n{j % 101}" for j in range(len(frame))]
+    words = f"'who'.*got 101 different values in {len(frame)} rows.*max_groups=101 of"
+    few = {"sensitive": "who", "n_boot": 0, "n_permutations": 0}
+    with pytest.raises(DataError, match=words):
+        dask_evaluate(parted(frame), "ExposureGap", **few)
+    with pytest.raises(DataError, match=words):
+        dask_audit(parted(frame), **few)
+    assert dask_evaluate(parted(frame), "ExposureGap", max_groups=101, **few).summary() is not None

@@ -7,6 +7,7 @@ from equirank.costs import GroupPairCost
 from equirank.rankers import FairReduction, RankBoost
 from equirank.recipes.config import SplitTable, read_config
 from equirank.recipes.config_objects import ConfigError
+from equirank.recipes.new_file import read_new_file
 from equirank.rerankers import DetGreedy, FAStarIR, Reranked
 
 PEOPLE = "query,sex,age,home,relevance\n1,f,30,own,1\n1,m,40,rent,0\n2,f,50,own,0\n2,m,20,own,2\n"
@@ -218,3 +219,21 @@ def test_a_file_without_relevance_or_features(fails, tmp_path):
     (tmp_path / "other.data").write_text("relevance,word\n1,a\n1,b\n")
     text = '[data]\npath = "other.data"\n' + MODEL
     assert fails(text, read=True).startswith("[data] format: is missing, and the extension of")
+
+
+def test_a_column_of_names_is_refused_unless_allowed(write, fails, tmp_path):
+    rows = "".join(f"1,n{j},{j},own,{j % 2}\n" for j in range(30))
+    path = tmp_path / "people.csv"
+    allowed = DATA + 'sensitive = "sex"\nmax_groups = 30\n' + MODEL
+    assert "max_groups" in fails(DATA + "max_groups = 0\n" + MODEL)
+    write("")
+    path.write_text(PEOPLE.splitlines()[0] + "\n" + rows)
+    config = tmp_path / "d.toml"
+    config.write_text(DATA + 'sensitive = "sex"\n' + MODEL)
+    with pytest.raises(ConfigError, match=r"'sex'.* got 30 different values in 30 rows"):
+        read_config(str(config)).read_data()
+    config.write_text(allowed)
+    data, columns = read_config(str(config)).read_data()
+    assert len(data.attribute().categories) == 30
+    # a new file may be shorter
+    assert len(read_new_file(str(path), None, columns, sensitive=True).data) == 30

@@ -99,3 +99,15 @@ def test_an_interrupted_write_leaves_nothing(computed, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         stored_region(*KEY)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_many_tables_take_bounded_memory_and_disk(computed, tmp_path, monkeypatch):
+    """Every list of other sizes has a table of its own."""
+    monkeypatch.setattr(table_cache, "FILES", 8)
+    for at in range(40):
+        stored_region(3, (0.2, 0.3 + at / 1000), 0.1, True)
+        assert len(list((tmp_path / "fa_star_ir").iterdir())) <= 8
+    assert stored_region.cache_info().currsize <= 32
+    stored_region.cache_clear()
+    stored_region(3, (0.2, 0.3 + 39 / 1000), 0.1, True)  # the newest is still there
+    assert len(computed) == 40

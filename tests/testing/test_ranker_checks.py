@@ -19,13 +19,21 @@ from equirank import (
     Ranking,
     Reranker,
     as_ranking_data,
+    preprocess,
+    rankers,
+    rerankers,
 )
 from equirank.core.explain_pair import Parts
 from equirank.core.params import Number
 from equirank.core.ranker import Ranker
 from equirank.rerankers import Guaranteed, Reranking, TableBounds
 from equirank.rerankers.guaranteed import HELD, Missed, candidates
-from equirank.testing.ranker_checks import check_ranker, check_reranker, with_groups
+from equirank.testing.ranker_checks import (
+    check_ranker,
+    check_reranker,
+    expected_failed_checks,
+    with_groups,
+)
 
 
 class SeesGroups(RidgeRanker):
@@ -359,3 +367,40 @@ def test_with_groups_derives_groups_from_the_first_column():
     assert model.groups_ == {"sensitive": ["high", "low"]}
     given = model.fit(X, np.arange(6), sensitive_features=list("ababab"))
     assert given.groups_ == {"sensitive": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("GroupRidgeRanker", "LearnedFairRepresentation", "Reranked"),
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in (
+                *("ConstrainedPairwise", "DELTR", "DebiasClassifier", "FairLambdaMART"),
+                *("FairReduction", "PairwiseRegularised", "PreferredRankBoost"),
+            )
+        ),
+    ],
+)
+def test_the_list_of_expected_failures_is_exact(name):
+    from sklearn.utils.estimator_checks import check_estimator
+
+    if name == "Reranked":
+        model = rerankers.Reranked(RidgeRanker(), rerankers.FAStarIR())
+    elif name == "GroupRidgeRanker":
+        model = GroupRidgeRanker()
+    else:
+        pytest.importorskip("lightgbm" if name == "FairLambdaMART" else "numpy")
+        kind = getattr(preprocess if name == "LearnedFairRepresentation" else rankers, name)
+        model = kind(**getattr(kind, "test_params", {}))
+    listed = expected_failed_checks(model)
+    found = check_estimator(model, expected_failed_checks=listed, on_skip=None, on_fail=None)
+    status = {each["check_name"]: each["status"] for each in found}
+    assert [check for check, word in status.items() if word == "failed"] == []
+    assert [check for check in listed if status.get(check) == "passed"] == []
+    assert list(status.values()).count("xfail") >= 10
+
+
+def test_estimators_without_groups_have_no_expected_failures():
+    assert expected_failed_checks(RidgeRanker()) == {}
+    assert expected_failed_checks(preprocess.LearnedFairRepresentation(protected=[0])) == {}

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,11 +20,12 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..costs import ClassImbalanceCost, ListedPairCost
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
+from ..rankers.lambdamart.lightgbm_params import try_options
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
 from .partitions import Lists, compute, current_client, open_frame, parts_of, roles_of
 from .survey import Survey, survey
-from .tree_growth import Plan, grow_part, make_plan, pinned, watch
-from .workers import network_params
+from .tree_growth import Plan, grow_part, make_plan, watch
+from .workers import network_params, pinned
 
 __all__ = ["DaskFairLambdaMART"]
 
@@ -36,7 +36,7 @@ ROWS_SHOWN = 1000
 ROWS_BINNED = 50_000
 
 
-class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
+class DaskFairLambdaMART:
     """FairLambdaMART trained on partitioned data: one task on each worker of a Dask cluster.
 
     Each worker holds whole queries, computes the exact gradient of its own lists, groups and costs,
@@ -45,6 +45,9 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
     except for small leaves: across machines LightGBM estimates the rows of a leaf from its Hessian
     (see Notes). The rows of a query in several partitions are brought together first. Ties and
     lists of one group are treated as in `FairLambdaMART`.
+
+    `fit` takes a Dask frame and names of its columns instead of X and y, so this class is not an
+    estimator of scikit-learn; the ranker of one machine, which `to_local` returns, is one.
 
     Parameters
     ----------
@@ -174,6 +177,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             raise DataError("sensitive must be given: FairLambdaMART needs it to fit")
         if not roles.features:
             raise DataError("features must name at least one column, and none is left")
+        params = model.lightgbm_params() | {"objective": model.objective}
+        try_options(type(self).__name__, params, len(roles.features))
         by = [model.by] if isinstance(model.by, (list, tuple)) else []
         lists = Lists(roles, weight=query_weight)
         parts = client.compute(parts_of(frame, lists.columns))  # read once, stored on the workers
@@ -248,7 +253,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             complete = wanted >= seen.n_rows
             task = make(sampled(wanted), ranges, given, text, None, complete)
         else:
-            shares = np.array_split(np.arange(n), min(n, len(client.nthreads())))
+            shares = np.array_split(np.arange(n), max(1, min(n, len(client.nthreads()))))
             edges = delayed(Ranges.edges, pure=False)
             tasks = [
                 edges(ranges, sampled(wanted, share.tolist()), share.tolist(), max_bin_of(given))
@@ -262,7 +267,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
     def _train(
         self, model: FairLambdaMART, plan: Plan, seen: Survey, bins: Bins, client: Any
     ) -> None:
-        plan.wait()
+        plan.wait(client)
         shipped, workers = replace(bins, edges=None), list(plan.ready)
         futures = {
             address: client.submit(
@@ -289,7 +294,8 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
 
     def to_local(self) -> FairLambdaMART:
         """Return the fitted ranker of one machine, which predicts, explains, saves and loads."""
-        check_is_fitted(self, "model_")
+        if "model_" not in vars(self):
+            raise NotFittedError("this DaskFairLambdaMART must be fitted first: call fit")
         return self.model_
 
     def predict(self, X: Any) -> Any:
@@ -333,7 +339,7 @@ class DaskFairLambdaMART(BaseEstimator):  # type: ignore[misc]
             For `FairLambdaMART`, which then grows the same trees on one machine, up to rounding.
             They make LightGBM read all rows, since a rare sign or missing value changes bins.
         """
-        check_is_fitted(self, "model_")
+        self.to_local()
         if self.bin_edges_ is None:
             raise DataError(
                 "bin_edges_ must be known, but forcedbins_filename was given to fit: give the "

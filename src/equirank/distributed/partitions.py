@@ -15,6 +15,7 @@ from ..core.inputs import label_column
 from ..core.labels import encode
 from ..io.column_roles import Roles, assign
 from ..rankers.lambdamart.lightgbm_params import encode_frame
+from .workers import results
 
 __all__ = [
     "Lists",
@@ -166,9 +167,28 @@ def parts_of(frame: Any, columns: Sequence[str]) -> list[Any]:
 def compute(tasks: Iterable[Any], client: Any) -> list[Any]:
     """Compute tasks on the client, or with Dask's current scheduler if it is None."""
     tasks = list(tasks)
-    if client is not None:
-        return list(client.gather(client.compute(tasks)))
-    return list(require("dask", "dask").compute(*tasks))
+    if client is None:
+        client = _scheduler_client()
+    if client is None:
+        return list(require("dask", "dask").compute(*tasks))
+    futures = client.compute(tasks)
+    try:
+        return results(client, futures)
+    except BaseException:
+        client.cancel(futures)
+        raise
+
+
+def _scheduler_client() -> Any:
+    """Return the client that Dask's current scheduler belongs to, or None if it has none."""
+    client = getattr(require("dask.base", "dask").get_scheduler(), "__self__", None)
+    if not hasattr(client, "nthreads"):
+        return None
+    try:
+        require("distributed", "dask").get_worker()
+    except ValueError:
+        return client
+    return None  # this is a task of a worker, and Dask frees its thread while it waits
 
 
 def current_client(client: Any) -> Any:

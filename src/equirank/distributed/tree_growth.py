@@ -18,19 +18,33 @@ from ..core.environment import require
 from ..core.errors import DataError
 from ..rankers.early_stopping import held_out
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
-from ..rankers.lambdamart.lightgbm_params import n_threads
+from ..rankers.lambdamart.lightgbm_params import n_threads, without_output
 from ..rankers.lambdamart.objective import Objective, cost_sums
 from .bin_edges import BINNING, Bins
 from .partitions import Lists
 from .survey import Survey, balanced_homes, gathered
-from .workers import break_connections, hosts_of, keep_to, ports_of, worker_cores
+from .workers import (
+    CHECK_SECONDS,
+    WorkerLeft,
+    ask,
+    break_connections,
+    hosts_of,
+    keep_to,
+    left,
+    pinned,
+    ports_of,
+    results,
+    worker_cores,
+)
 
-__all__ = ["Grown", "Plan", "Ready", "grow_part", "make_plan", "pinned", "watch"]
+__all__ = ["Grown", "Plan", "Ready", "grow_part", "make_plan", "watch"]
 
 
-#: Seconds between two checks of the workers, and seconds to wait for the end of training on the
-#: other workers after one has failed.
-CHECK_SECONDS, END_SECONDS = 0.25, 20.0
+#: Parameters of the network that growing trees needs once the machines are connected.
+LEARNER = ("num_machines", "tree_learner")
+#: Seconds to wait for the end of training on the other workers after one has failed, and then
+#: seconds for their restart.
+END_SECONDS, RESTART_SECONDS = 8.0, 12.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,24 +57,23 @@ class Plan:
     ports: list[int]
     cores: dict[str, tuple[int, ...]]
 
-    def wait(self) -> None:
+    def wait(self, client: Any) -> None:
         """Wait until every worker has its lists; raise errors before the workers connect."""
-        for future in self.ready.values():
-            error = future.exception()
-            if error is not None:
-                raise error
+        ask(client, _n_rows, {address: (future,) for address, future in self.ready.items()})
 
 
 def make_plan(model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any) -> Plan:
     """Assign queries to workers, which begin to prepare them."""
-    home, held = _homes(model, seen, client)
+    threads = dict(client.nthreads())
+    home, held = _homes(model, seen, len(threads))
     pieces = gathered(parts, seen, home)
-    workers = sorted(client.nthreads())[: len(pieces) - (held is not None)]
+    workers = sorted(threads)[: len(pieces) - (held is not None)]
     valid = model.validation if isinstance(model.validation, RankingData) else None
     if held is not None:
         valid = client.submit(Lists.data, seen.lists, client.compute(pieces.pop(held)), pure=False)
     hosts = hosts_of(workers)
     ports = ports_of(client, workers, hosts)
+    cores = worker_cores(client, threads, model.n_jobs, hosts)
     order = sorted(pieces)
     pieces_of = {a: client.compute(pieces[at]) for a, at in zip(workers, order, strict=True)}
     mean = _cost_mean(model, seen.lists, pieces_of, client)
@@ -69,17 +82,12 @@ def make_plan(model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any
         address: client.submit(_prepare_part, blank, seen.lists, own, mean, **pinned(address))
         for address, own in pieces_of.items()
     }
-    return Plan(blank, ready, valid, ports, worker_cores(client, model.n_jobs, hosts))
+    return Plan(blank, ready, valid, ports, cores)
 
 
-def pinned(address: str) -> dict[str, Any]:
-    """Return the options of a task that one worker alone runs, without retries."""
-    return {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
-
-
-def _homes(model: FairLambdaMART, seen: Survey, client: Any) -> tuple[np.ndarray, int | None]:
+def _homes(model: FairLambdaMART, seen: Survey, n_workers: int) -> tuple[np.ndarray, int | None]:
     """Return the worker number of each query, and the number of held-out validation queries."""
-    n_workers = min(len(client.nthreads()), seen.n_queries)
+    n_workers = min(n_workers, seen.n_queries)
     if n_workers == 0:
         raise DataError("client must have at least one worker, got none")
     if model.validation is None or isinstance(model.validation, RankingData):
@@ -99,13 +107,8 @@ def _cost_mean(
     """Return the mean cost of all pairs, over all workers."""
     if model.pair_cost is None and "cost" not in lists.roles.single:
         return None
-    sums = client.gather(
-        [
-            client.submit(_part_cost_sums, model, lists, own, workers=[address], pure=False)
-            for address, own in pieces.items()
-        ]
-    )
-    total, count = np.sum(sums, axis=0)
+    given = {address: (model, lists, own) for address, own in pieces.items()}
+    total, count = np.sum(list(ask(client, _part_cost_sums, given).values()), axis=0)
     return float(total / count) if count and total else None
 
 
@@ -159,6 +162,10 @@ def _prepare_part(
     return Ready(data, model.objective(data, cost_mean), fingerprint)
 
 
+def _n_rows(ready: Ready) -> int:
+    return ready.data.n_rows
+
+
 def grow_part(
     model: FairLambdaMART,
     ready: Ready,
@@ -180,7 +187,9 @@ def grow_part(
             valid = plain if model.base is None else model.prepare(plain)
         binned = model.bin_features(ready.data, valid, reference=path)
         try:
-            model.grow(binned, ready.objective, **network)
+            if network:
+                _join_network(model, network)
+            model.grow(binned, ready.objective, **{k: network[k] for k in LEARNER if k in network})
         finally:
             if network:
                 _leave_network()
@@ -191,6 +200,15 @@ def grow_part(
         ready.fingerprint,
         ready.data.n_rows,
     )
+
+
+def _join_network(model: FairLambdaMART, network: dict[str, Any]) -> None:
+    """Connect this thread with the other machines of LightGBM's network."""
+    booster = require("lightgbm", "lightgbm").Booster
+    given = {name: value for name, value in network.items() if name != "tree_learner"}
+    given["listen_time_out"] = model.options.get("time_out", 120)
+    with without_output():  # of the thread that waits for the others
+        booster.set_network(SimpleNamespace(), **given)
 
 
 def _leave_network() -> None:
@@ -218,40 +236,27 @@ def watch(client: Any, futures: dict[str, Any], ports: Sequence[int]) -> list[An
     worker leaves, the connections of the others are broken, which ends their training. A worker
     whose training does not end is restarted.
     """
-    while True:
-        gone = [address for address in futures if address not in client.nthreads()]
-        failed = [address for address, future in futures.items() if future.status == "error"]
-        if gone or failed:
-            break
-        if all(future.done() for future in futures.values()):
-            return list(client.gather(list(futures.values())))
-        _wait_for_next(futures)
-    errors = [futures[address].exception() for address in failed]
-    _end(client, futures, ports, gone)
-    gone = gone or _left(client, futures)
-    known = [error for error in errors if isinstance(error, DataError)]
-    if known:
-        raise known[0]
-    if gone:
+    try:
+        return results(client, futures.values(), futures)
+    except WorkerLeft:
+        _end(client, futures, ports)
+        raise
+    except Exception as error:
+        failed = {a: f.exception() for a, f in futures.items() if f.status == "error"}
+        _end(client, futures, ports)
+        known = [each for each in failed.values() if isinstance(each, DataError)]
+        if known:
+            raise known[0] from None
+        gone = _left(client, futures)
+        if gone:
+            raise left(gone[0]) from error
         raise RuntimeError(
-            f"worker {gone[0]} left during training, and training was ended on the other workers. "
-            "The cluster can be used again: call fit once more with the workers that are left. A "
-            "worker that was killed often ran out of memory."
-        ) from (errors[0] if errors else None)
-    raise RuntimeError(
-        f"training failed on worker {failed[0]}: {errors[0]}. It was ended on the other workers, "
-        "and the cluster can be used again."
-    ) from errors[0]
-
-
-def _wait_for_next(futures: dict[str, Any]) -> None:
-    """Wait until the next task ends, at most until the next check of the workers."""
-    distributed = require("distributed", "dask")
-    waiting = [future for future in futures.values() if not future.done()]
-    if not waiting:
-        return
-    with suppress(TimeoutError, distributed.CancelledError):
-        distributed.wait(waiting, timeout=CHECK_SECONDS, return_when="FIRST_COMPLETED")
+            f"training failed on worker {next(iter(failed), 'of the cluster')}: {error}. It was "
+            "ended on the other workers, and the cluster can be used again."
+        ) from error
+    except BaseException:  # an interrupt
+        _end(client, futures, ports)
+        raise
 
 
 def _left(client: Any, futures: dict[str, Any]) -> list[str]:
@@ -266,16 +271,17 @@ def _left(client: Any, futures: dict[str, Any]) -> list[str]:
     return []
 
 
-def _end(client: Any, futures: dict[str, Any], ports: Sequence[int], gone: list[str]) -> None:
+def _end(client: Any, futures: dict[str, Any], ports: Sequence[int]) -> None:
     """End training on the workers that are left, and free them."""
     until = time.monotonic() + END_SECONDS
     while time.monotonic() < until:
         present = client.nthreads()
-        busy = [a for a, f in futures.items() if a not in gone and a in present and not f.done()]
+        busy = [address for address, f in futures.items() if address in present and not f.done()]
         if not busy:
             break
         client.run(break_connections, list(ports), workers=busy, on_error="ignore")
         time.sleep(CHECK_SECONDS)
     else:
-        client.restart_workers(busy, timeout=60, raise_for_error=False)
+        with suppress(ValueError):  # only workers with a nanny can be restarted
+            client.restart_workers(busy, timeout=RESTART_SECONDS, raise_for_error=False)
     client.cancel(list(futures.values()), force=True)

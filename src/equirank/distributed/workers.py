@@ -1,8 +1,11 @@
-"""Workers of a Dask cluster: their cores, ports and connections for LightGBM's network."""
+"""Workers of a Dask cluster: results of their tasks, and their cores, ports and connections."""
 
+import asyncio
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlparse
@@ -11,17 +14,94 @@ from ..core.environment import require
 from ..core.errors import DataError
 
 __all__ = [
+    "CHECK_SECONDS",
+    "WorkerLeft",
     "allowed_cores",
+    "ask",
     "break_connections",
     "free_ports",
     "host_of",
     "hosts_of",
     "keep_to",
+    "left",
     "network_params",
+    "pinned",
     "ports_of",
+    "results",
     "share_cores",
     "worker_cores",
 ]
+
+
+#: Seconds between two checks of the workers, and seconds without any worker after which a call
+#: that had workers ends; a new process of Dask's nanny needs a few.
+CHECK_SECONDS, ALONE_SECONDS = 0.25, 15.0
+OFTEN = "A worker that was killed often ran out of memory."
+
+
+class WorkerLeft(RuntimeError):
+    """A worker that a call needed left the cluster."""
+
+
+def results(client: Any, futures: Iterable[Any], bound: Iterable[str] = ()) -> list[Any]:
+    """Wait for tasks and return their results; raise `WorkerLeft` if they cannot end.
+
+    Dask runs the tasks of a worker that left again on the others. It waits forever for a task that
+    is ``bound`` to that worker or depends on such a task, and if no worker is left.
+    """
+    distributed = require("distributed", "dask")
+    gathering = client.gather(list(futures), asynchronous=True)
+    pending = asyncio.run_coroutine_threadsafe(gathering, client.loop.asyncio_loop)
+    bound, seen_at = list(bound), None
+    while not wait([pending], CHECK_SECONDS).done:
+        present = client.nthreads()
+        gone = [address for address in bound if address not in present]
+        if gone:
+            raise left(gone[0])
+        if present:
+            seen_at = time.monotonic()
+        elif seen_at is not None and time.monotonic() - seen_at > ALONE_SECONDS:
+            raise WorkerLeft(
+                f"the last worker left, and none came within {ALONE_SECONDS:g} seconds. The call "
+                f"can be repeated once the cluster has workers. {OFTEN}"
+            )
+    try:
+        return list(pending.result())
+    except distributed.KilledWorker as error:
+        raise WorkerLeft(
+            f"worker {error.last_worker.address} left during a task that had ended "
+            f"{error.allowed_failures} workers before. {OFTEN} Smaller partitions need less."
+        ) from error
+    except (distributed.CancelledError, asyncio.CancelledError) as error:
+        raise WorkerLeft(
+            f"a worker left that held data which cannot be computed again. Send the data to the "
+            f"workers once more, and repeat the call. {OFTEN}"
+        ) from error
+
+
+def left(address: str) -> WorkerLeft:
+    """Return the error about a worker that left during training."""
+    return WorkerLeft(
+        f"worker {address} left during training, and training was ended on the other workers. The "
+        f"cluster can be used again: call fit once more with the workers that are left. {OFTEN}"
+    )
+
+
+def pinned(address: str) -> dict[str, Any]:
+    """Return the options of a task that one worker alone runs, without retries."""
+    return {"workers": [address], "allow_other_workers": False, "retries": 0, "pure": False}
+
+
+def ask(
+    client: Any, task: Callable[..., Any], given: Mapping[str, Sequence[Any]]
+) -> dict[str, Any]:
+    """Run a task on workers, each with its own arguments, and return the result of each."""
+    futures = [client.submit(task, *own, **pinned(address)) for address, own in given.items()]
+    try:
+        return dict(zip(given, results(client, futures, given), strict=True))
+    except BaseException:
+        client.cancel(futures)
+        raise
 
 
 def allowed_cores() -> tuple[int, ...]:
@@ -60,17 +140,16 @@ def share_cores(
 
 
 def worker_cores(
-    client: Any, n_jobs: int | None, hosts: Mapping[str, Sequence[str]]
+    client: Any, threads: Mapping[str, int], n_jobs: int | None, hosts: Mapping[str, Sequence[str]]
 ) -> dict[str, tuple[int, ...]]:
     """Return the cores of each worker of these hosts, where `share_cores` binds them."""
-    threads = dict(client.nthreads())
     if n_jobs is not None and n_jobs > 0:
         threads = {address: min(n, n_jobs) for address, n in threads.items()}
     found: dict[str, tuple[int, ...]] = {}
     for several in hosts.values():
         if len(several) > 1:
-            allowed = client.run(allowed_cores, workers=list(several))
-            found |= share_cores({address: allowed[address] for address in several}, threads)
+            allowed = ask(client, allowed_cores, dict.fromkeys(several, ()))
+            found |= share_cores(allowed, threads)
     return found
 
 
@@ -144,10 +223,8 @@ def hosts_of(workers: Sequence[str]) -> dict[str, list[str]]:
 
 def ports_of(client: Any, workers: Sequence[str], hosts: Mapping[str, list[str]]) -> list[int]:
     """Return a free port for each worker; workers of one host have different ports."""
-    free: dict[str, list[int]] = {}
-    for host, several in hosts.items():
-        first = several[0]
-        free[host] = client.run(free_ports, len(several), workers=[first])[first]
+    firsts = {several[0]: (len(several),) for several in hosts.values()}
+    free = {host_of(first): ports for first, ports in ask(client, free_ports, firsts).items()}
     return [free[host_of(address)].pop() for address in workers] if hosts else []
 
 

@@ -132,6 +132,11 @@ class LearnedFairRepresentation(PrototypeTransformer):
     prediction: Annotated[float, Number(0)] = 1.0
     distance: Annotated[Literal["euclidean", "squared"], Choice("euclidean", "squared")] = "squared"
 
+    @property
+    def fit_needs(self) -> frozenset[str]:
+        """Inputs that `fit` requires: groups, unless ``protected`` names columns."""
+        return frozenset() if self.protected is not None else frozenset({"sensitive_features"})
+
     def fit(self, X: Any, y: Any = None, *, sensitive_features: Any = None) -> Self:
         """Learn prototypes, weights and predictions of the prototypes.
 

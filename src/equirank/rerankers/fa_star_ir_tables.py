@@ -220,7 +220,12 @@ def fa_star_ir_table(
 VERSION = 1
 
 
-@lru_cache(maxsize=256)
+#: Number of files on disk above which the oldest quarter is removed: lists of different sizes and
+#: groups have different tables.
+FILES = 2000
+
+
+@lru_cache(maxsize=32)  # a table of four groups and k = 100 has 4 MB
 def stored_region(
     k: int, shares: tuple[float, ...], alpha: float, adjusted: bool, pool: int = 0
 ) -> "Region":
@@ -283,8 +288,24 @@ def _write(path: Path, key: str, region: "Region") -> None:
         with open(partial, "xb") as file:
             np.savez_compressed(file, need=region.need, numbers=numbers, seal=seal)
         os.replace(partial, path)
+        _remove_oldest(path.parent)
     except OSError as error:
         logger.debug("%s cannot be written (%s); the table is not stored", path, error)
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
+
+
+def _remove_oldest(folder: Path) -> None:
+    """Remove the oldest files of the cache if there are too many."""
+    with os.scandir(folder) as entries:
+        files = list(entries)
+    if len(files) <= FILES:
+        return
+    dated = []
+    for file in files:
+        with suppress(OSError):  # another process removed it
+            dated.append((file.stat().st_mtime_ns, file.path))
+    for _, path in sorted(dated)[: len(files) - FILES * 3 // 4]:
+        with suppress(OSError):
+            os.unlink(path)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 from ..core.data import Attribute, RankingData, as_ranking_data
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
@@ -19,15 +20,82 @@ from ..core.ranker import Ranker
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
 
-__all__ = ["check_ranker", "check_reranker", "with_groups"]
+__all__ = ["check_ranker", "check_reranker", "expected_failed_checks", "with_groups"]
+
+#: Checks of scikit-learn that predict after ``fit(X, y)``, and further ones that only fit.
+PREDICTING = (
+    *("check_dict_unchanged", "check_dtype_object", "check_estimators_dtypes"),
+    *("check_estimators_pickle", "check_f_contiguous_array_estimator", "check_fit_idempotent"),
+    *("check_fit_score_takes_y", "check_methods_sample_order_invariance"),
+    *("check_methods_subset_invariance", "check_pipeline_consistency"),
+)
+FITTING = (
+    *("check_dont_overwrite_parameters", "check_estimators_fit_returns_self"),
+    *("check_estimators_nan_inf", "check_estimators_overwrite_params", "check_fit2d_1feature"),
+    *("check_fit2d_predict1d", "check_fit_check_is_fitted", "check_n_features_in"),
+    *("check_n_features_in_after_fitting", "check_positive_only_tag_during_fit"),
+    *("check_readonly_memmap_input", "check_transformer_data_not_an_array"),
+    *("check_transformer_general", "check_transformer_preserve_dtypes"),
+)
+#: Those that only fit, for estimators that accept sparse matrices.
+FITTING_SPARSE = (
+    *("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
+    "check_estimator_sparse_tag",
+)
+
+
+def expected_failed_checks(estimator: Any) -> dict[str, str]:
+    """Return the checks of scikit-learn that an estimator fails because it needs groups.
+
+    These checks call ``fit(X, y)`` and ``predict(X)``, and an estimator that needs
+    ``sensitive_features`` raises `DataError`. The result is for the parameter of the same name of
+    ``check_estimator`` and ``parametrize_with_checks``. `with_groups` runs these checks too.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A ranker or a transformer of equirank, or your own.
+
+    Returns
+    -------
+    dict
+        The reason for each check; empty for an estimator that needs no groups.
+
+    Examples
+    --------
+    >>> from sklearn.utils.estimator_checks import check_estimator
+    >>> from equirank.preprocess import IFair, LearnedFairRepresentation
+    >>> from equirank.testing import expected_failed_checks
+    >>> model = LearnedFairRepresentation()
+    >>> expected_failed_checks(model)["check_n_features_in"]
+    'LearnedFairRepresentation.fit needs sensitive_features, and the check passes none'
+    >>> found = check_estimator(
+    ...     model, expected_failed_checks=expected_failed_checks(model), on_skip=None
+    ... )
+    >>> expected_failed_checks(IFair())
+    {}
+    """
+    is_ranker = isinstance(estimator, Ranker)
+    needs = estimator.current_needs() if is_ranker else getattr(estimator, "fit_needs", ())
+    method, names = "fit", [*PREDICTING, *FITTING]
+    if "sensitive_features" not in needs:
+        if "sensitive_features" not in getattr(estimator, "predict_needs", ()):
+            return {}
+        method, names = "predict", [*PREDICTING]
+    else:
+        names.append("check_fit2d_1sample" if is_ranker else "check_transformer_n_iter")
+        if get_tags(estimator).input_tags.sparse:
+            names.extend(FITTING_SPARSE)
+    reason = f"{type(estimator).__name__}.{method} needs sensitive_features"
+    return dict.fromkeys(names, f"{reason}, and the check passes none")
 
 
 def with_groups(estimator: Any) -> Any:
     """Return a ranker with groups derived from the first column of X, for scikit-learn's checks.
 
     These checks call ``fit(X, y)``, and a ranker that needs ``sensitive_features`` would fail most
-    of them. At prediction all rows belong to one group, because the checks require that the score
-    of a row depends on that row only.
+    of them (see `expected_failed_checks`). At prediction all rows belong to one group, because the
+    checks require that the score of a row depends on that row only.
 
     Parameters
     ----------

@@ -2,7 +2,11 @@
 
 import os
 import re
-from collections.abc import Iterable
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from threading import Lock
 from typing import Any
 
 import narwhals as nw
@@ -30,6 +34,8 @@ __all__ = [
     "lightgbm_params",
     "metric_name",
     "n_threads",
+    "try_options",
+    "without_output",
 ]
 
 
@@ -107,6 +113,91 @@ def lightgbm_params(
     if random_state is not None:
         params["seed"] = as_seed(random_state) % (2**31 - 1)
     return params | options
+
+
+def try_options(owner: str, params: dict[str, Any], n_features: int) -> None:
+    """Raise `DataError` for values that LightGBM refuses, by a booster of a few made-up rows.
+
+    LightGBM would print the same error before it raises it.
+    """
+    lightgbm = require("lightgbm", "lightgbm")
+    aliases = getattr(lightgbm.basic, "_ConfigAliases", None)
+    if aliases is None or n_features > 10_000:  # rows of so many columns would take long
+        return
+    left_out = aliases.get("machines", "num_machines", "machine_list_filename")
+    params = {name: value for name, value in params.items() if name not in left_out}
+    params |= {"objective": "none" if callable(params.get("objective")) else "regression"}
+    X = np.random.default_rng(0).random((64, n_features))
+    try:
+        with without_output():
+            rows = lightgbm.Dataset(X, X[:, 0], params=params | {"feature_pre_filter": False})
+            lightgbm.Booster(params, rows)
+    except lightgbm.basic.LightGBMError as error:
+        words = re.sub(r" at \S+, line \d+ \.$", "", str(error).strip())
+        raise DataError(
+            f"the options of {owner} for LightGBM must be accepted by it: {words}"
+        ) from None
+
+
+class _Held:
+    """Output of this process while LightGBM writes to it, for any number of threads."""
+
+    lock = Lock()
+    n_blocks = 0
+    #: Each file descriptor, a copy of it, and the file that it leads to meanwhile.
+    files: tuple[tuple[int, int, Any], ...] = ()
+
+
+@contextmanager
+def without_output() -> Iterator[None]:
+    """Hold back stdout and stderr of this process, and drop the lines of LightGBM.
+
+    LightGBM writes to the file descriptors, whatever its verbosity: an error before it is raised,
+    and "Listening..." in the thread that waits for other machines. Lines of others are written when
+    the block ends, so this is for short blocks.
+    """
+    with _Held.lock:
+        _Held.n_blocks += 1
+        if _Held.n_blocks == 1:
+            _Held.files = tuple(_hold(descriptor) for descriptor in (1, 2))
+    try:
+        yield
+    finally:
+        with _Held.lock:
+            _Held.n_blocks -= 1
+            if _Held.n_blocks == 0:
+                for held in _Held.files:
+                    _release(*held)
+
+
+def _hold(descriptor: int) -> tuple[int, int, Any]:
+    """Lead a file descriptor to a temporary file; a copy of -1 means that it is closed."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    try:
+        copy = os.dup(descriptor)
+    except OSError:
+        return descriptor, -1, None
+    file = tempfile.TemporaryFile()  # noqa: SIM115 (_release closes it)
+    os.dup2(file.fileno(), descriptor)
+    return descriptor, copy, file
+
+
+def _release(descriptor: int, copy: int, file: Any) -> None:
+    """Restore a file descriptor, and write what others wrote meanwhile."""
+    if copy < 0:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os.dup2(copy, descriptor)
+    os.close(copy)
+    with file:
+        file.seek(0)
+        rest = re.sub(rb"(?m)^\[LightGBM\] .*\n\n?", b"", file.read())
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def as_matrix(X: Any) -> Any:

@@ -32,6 +32,7 @@ from .lightgbm_params import (
     lightgbm_params,
     metric_name,
     n_threads,
+    try_options,
 )
 
 __all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker"]
@@ -217,8 +218,10 @@ class TreeRanker(Ranker):
             train_set = self._dataset(train, params, bins)
             valid_set = None if valid is None else self._dataset(valid, params, bins)
             return Binned(train, valid, train_set, valid_set)
+        if self.options:
+            try_options(type(self).__name__, params, train.n_features)
         train_set = self._dataset(train, params)
-        if not any(train_set.feature_num_bin(at) > 0 for at in range(train.n_features)):
+        if not _has_bins(train_set, train.n_features):
             # LightGBM would drop all features
             train_set = self._dataset(train, params | {"feature_pre_filter": False})
         valid_set = None
@@ -269,6 +272,10 @@ class TreeRanker(Ranker):
         params = self.lightgbm_params() | {"objective": objective, "metric": "none"} | params
         params = binned.train_set.params | params
         params.pop("forcedbins_filename", None)  # LightGBM refuses it for binned data
+        if callable(objective) and not _has_bins(binned.train_set, binned.train.n_features):
+            raise DataError("X must have at least one column that is not 0 in every row")
+        if self.options and callable(objective) and "num_machines" not in params:
+            try_options(type(self).__name__, params, binned.train.n_features)
         if binned.valid is None:
             self.booster_ = lightgbm.train(params, binned.train_set, self.n_estimators)
             self.best_iteration_ = self.booster_.current_iteration()
@@ -436,6 +443,11 @@ def _constructor_with_options(cls: type[TreeRanker]) -> Any:
     __init__.__signature__ = signature.replace(parameters=[*parameters, rest])  # type: ignore[attr-defined]
     __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     return __init__
+
+
+def _has_bins(dataset: Any, n_features: int) -> bool:
+    """Return whether LightGBM keeps any feature of the data set."""
+    return any(dataset.feature_num_bin(at) > 0 for at in range(n_features))
 
 
 def _evaluator(
