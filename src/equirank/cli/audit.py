@@ -45,6 +45,7 @@ def audit(
         typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
     position: options.PositionOption = None,
+    ids: options.IdOption = None,
     protected: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,7 +69,9 @@ def audit(
     against: Annotated[
         str | None,
         Read(),
-        typer.Option(metavar="FILE", help="Another ranking of the same lists, to compare with."),
+        typer.Option(
+            metavar="FILE", help="Another ranking of the same people, to compare with; needs --id."
+        ),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -108,7 +111,7 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
-        columns["max_groups"] = max_groups
+        columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
