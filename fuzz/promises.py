@@ -351,17 +351,19 @@ def _table(k: int, p: float, alpha: float, adjusted: bool, pool: int, inside: in
     """Return the largest table that a fair list fails with probability alpha at most.
 
     Levels at which a minimum changes are the values of F; they are tried from the largest down.
-    None where two levels are too near to tell apart.
+    None where two levels, or a value of F and alpha, are too near to tell apart.
     """
-    if not adjusted:
-        return _minimums(k, p, alpha, pool, inside)
     levels = {alpha}
     for j in range(1, k + 1):
         total = 0.0
         for mass in _law(j, p, pool, inside):
             total += mass
+            if abs(total - alpha) < 1e-12:
+                return None
             if total < 1.0:
                 levels.add(total * (1 - 1e-13))
+    if not adjusted:
+        return _minimums(k, p, alpha, pool, inside)
     for level in sorted(levels, reverse=True):
         table = _minimums(k, p, level, pool, inside)
         fails = _fails(table, p, pool, inside)

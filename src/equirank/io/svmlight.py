@@ -175,7 +175,8 @@ class SVMlightReader:
         kind = self.matrix.dtype
         if kind == np.float64 or not len(values):
             return
-        bad = np.isfinite(values) & (np.abs(values) > np.finfo(kind).max)
+        with np.errstate(over="ignore"):
+            bad = np.isfinite(values) & ~np.isfinite(values.astype(kind))
         if bad.any():
             row = int(np.searchsorted(ends, int(bad.argmax()), side="right"))
             self._fail(buffer, _start_of_row(buffer, row), line, "TOO_LARGE")

@@ -1,6 +1,6 @@
 """Reranking: the result of a re-ranker, with its moves, price, guarantee and explanations."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .explanation import Explanation
 
 __all__ = ["Price", "Reranking", "price_of"]
+
+#: Numbers of which a sum may exceed every double.
+LARGE = 1e300
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -483,8 +486,10 @@ def _mean_price(result: Reranking) -> Price:
     columns: dict[str, Any] = {"query": result.data.qids}
     if result.weights is None:
         for name in names:
-            columns[name] = np.mean([table[name] for table in tables], axis=0)
-        means = {name: float(np.mean([getattr(part, name) for part in parts])) for name in names}
+            columns[name] = _mean_of_draws([table[name] for table in tables])
+        means = {
+            name: float(_mean_of_draws([getattr(part, name) for part in parts])) for name in names
+        }
     else:
         weights = result.weights.T
         for name in names:
@@ -498,6 +503,13 @@ def _mean_price(result: Reranking) -> Price:
         worst_inversion=float(worst.max()),
         per_query=Table(columns, result.data.backend),
     )
+
+
+def _mean_of_draws(values: Sequence[Any]) -> Any:
+    """Return the mean over draws, also of numbers whose sum no double can hold."""
+    array = np.asarray(values, dtype=np.float64)
+    large = np.abs(array).max(initial=0.0, where=~np.isnan(array)) > LARGE
+    return (array / len(array)).sum(axis=0) if large else np.mean(array, axis=0)
 
 
 def _mean(values: np.ndarray) -> float:
