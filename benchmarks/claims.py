@@ -142,6 +142,7 @@ def report(make: Callable[[np.random.Generator], dict[str, Any]], seed: int) -> 
         "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
         "ks": list(plan.ks),
         "n_permutations": plan.n_permutations,
+        "n_boot": plan.n_boot,
     }
     fired = []
     for gates in (GATES, NULL_GATES):

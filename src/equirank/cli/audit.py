@@ -65,6 +65,14 @@ def audit(
         str | None,
         typer.Option(metavar="FILE", help="Another ranking of the same lists, to compare with."),
     ] = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            metavar=options.COLUMN,
+            help="Column of people's ids, which match the people of --against.",
+        ),
+    ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
@@ -82,8 +90,8 @@ def audit(
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
     Columns called qid or query, score, rank or position, and relevance or label are recognised;
-    columns of people's groups must be named. Missing groups form a separate group. In LETOR files,
-    name features by their number.
+    columns of people's groups must be named. With --against, a column called id is recognised too.
+    Missing groups form a separate group. In LETOR files, name features by their number.
 
     The exit code is 0 if the audit succeeds, 1 if a --fail-on rule holds (the report and JSON are
     still written), and 2 for bad input.
@@ -101,6 +109,7 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
+        columns["ids"] = item if item or against else False
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
