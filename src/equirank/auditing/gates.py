@@ -108,7 +108,7 @@ def read_gate(text: str) -> Gate:
     left, sign, right = _split(text)
     words = right.split()
     observed = words[1:] == ["observed"]
-    if not words or (len(words) > 1 and not observed):
+    if not left or not words or (len(words) > 1 and not observed):
         raise _unreadable(text)
     try:
         limit = float(words[0])
