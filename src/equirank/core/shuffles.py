@@ -162,13 +162,13 @@ def shuffle_labels(
             squares,
         )
         if studentized:
-            # A shuffle that changes no list has no change, not an undefined one.
+            # Labels that change no list have no change, not an undefined one; z below alike.
             draws = np.nan_to_num(divide(draws, np.sqrt(squares)))
         else:
             draws = divide(draws - mean, deviation)
     z = divide(total - mean, deviation)
     if studentized:
-        z = divide(total, np.sqrt(np.nansum(parts**2, axis=0)))
+        z = np.nan_to_num(divide(total, np.sqrt(np.nansum(parts**2, axis=0))))
     sizes = {"group_size": group_size, "other_size": other_size}
     return Shuffled(
         parts, mean_parts, expected, total, mean, deviation, z, draws, normal=normal, **sizes
