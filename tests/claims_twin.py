@@ -1,4 +1,4 @@
-"""A second, slow program for the claims of an audit: numpy alone, from a CSV file, person by person.
+"""A second, slow program for the claims of an audit: numpy alone, from a CSV file.
 
 It shares no code with the library. Lists, ties, groups, statistics, their moments over shuffles,
 draws, corrected p-values and intervals are computed anew from the definitions.
@@ -158,7 +158,9 @@ def orders(rng, file, cells, draws):
 def family(z, drawn):
     """Own and step-down maxT p-values."""
     draws = len(drawn)
-    own = [(1 + (np.abs(drawn[:, j]) >= abs(z[j]) - 1e-9).sum()) / (1 + draws) for j in range(len(z))]
+    own = [
+        (1 + (np.abs(drawn[:, j]) >= abs(z[j]) - 1e-9).sum()) / (1 + draws) for j in range(len(z))
+    ]
     order = sorted(range(len(z)), key=lambda j: -abs(z[j]))
     corrected, running = [NAN] * len(z), 0.0
     for at, j in enumerate(order):
@@ -173,7 +175,11 @@ def bootstrap_t(x, y, level, boots, rng, logarithm=False):
 
     def estimate(rows):
         theta = x[rows].sum() / y[rows].sum() if y[rows].sum() else NAN
-        error = sqrt(((x[rows] - theta * y[rows]) ** 2).sum()) / y[rows].sum() if theta == theta else NAN
+        error = (
+            sqrt(((x[rows] - theta * y[rows]) ** 2).sum()) / y[rows].sum()
+            if theta == theta
+            else NAN
+        )
         if logarithm:
             return (log(theta), error / theta) if theta > 0 else (NAN, NAN)
         return theta, error
@@ -202,7 +208,9 @@ def above(file, scores, side):
         others = [i for i in people if side[i] == 0]
         if ours and others:
             won = sum(
-                (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j]) for i in ours for j in others
+                (scores[i] > scores[j]) + 0.5 * (scores[i] == scores[j])
+                for i in ours
+                for j in others
             )
             shares.append(won / (len(ours) * len(others)))
     return sum(shares) / len(shares) if shares else NAN
@@ -234,7 +242,9 @@ def without_trend(file, columns):
 class Twin:
     """All claims of a file."""
 
-    def __init__(self, path, sensitive, ks, protected=None, draws=999, boots=999, seed=1, level=0.95):
+    def __init__(
+        self, path, sensitive, ks, protected=None, draws=999, boots=999, seed=1, level=0.95
+    ):
         self.file, self.ks, self.level, self.draws, self.boots = (
             File(path, sensitive), ks, level, draws, boots
         )  # fmt: skip
@@ -290,7 +300,9 @@ class Twin:
 
     def statistics(self, columns, cells, wanted):
         """Shuffles of the wanted partitions: position, own chance, exposure, top k."""
-        names = [["position", f"chance {g}", "exposure", *(f"top {k}" for k in self.ks)] for g in wanted]
+        names = [
+            ["position", f"chance {g}", "exposure", *(f"top {k}" for k in self.ks)] for g in wanted
+        ]
         averaged = np.array([True, True, False, *(False for _ in self.ks)])
         found = [
             Shuffles(self.file, self.parts[g][2], np.stack([columns[n] for n in chosen], axis=1),
@@ -400,7 +412,9 @@ class Twin:
         if len(file.labels) > 1:
             for other, labels in file.labels.items():
                 values = sorted({label for label in labels if label is not None})
-                strata = np.array([-1 if label is None else values.index(label) for label in labels])
+                strata = np.array(
+                    [-1 if label is None else values.index(label) for label in labels]
+                )
                 some = [
                     g for g, (attribute, _, _) in enumerate(self.parts)
                     if " x " not in attribute and attribute != other

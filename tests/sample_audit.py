@@ -107,8 +107,8 @@ def fill(tables, rng, attribute, groups, n_queries, against, relevance):
             "mean_position_low": 23 + difference / 2, "mean_position_high": 27 + difference / 2,
             "position_difference": difference, "position_difference_low": difference - 3,
             "position_difference_high": difference + 3, "p_value": 0.0005, "p_family": 0.001,
-            "status": "finding" if i == 0 else "cannot_tell", "exposure": share * 0.9, "exposure_low": share * 0.8,
-            "exposure_high": share, "exposure_per_item": 0.9,
+            "status": "finding" if i == 0 else "cannot_tell", "exposure": share * 0.9,
+            "exposure_low": share * 0.8, "exposure_high": share, "exposure_per_item": 0.9,
             "merit": 0.8 if relevance else np.nan, "merit_share": share if relevance else np.nan,
         })  # fmt: skip
         for k in (10, 20):

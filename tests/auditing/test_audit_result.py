@@ -9,7 +9,16 @@ from equirank import AuditResult, DataError, FormatError, audit
 from equirank.core.table import Table, table_from_json, table_to_json
 
 TABLES = [
-    *("claims", "groups", "selection", "gaps", "metrics", "prefix_shares", "exposure_merit", "pairwise"),
+    *(
+        "claims",
+        "groups",
+        "selection",
+        "gaps",
+        "metrics",
+        "prefix_shares",
+        "exposure_merit",
+        "pairwise",
+    ),
     *("scores", "strip", "checks", "queries", "blind_spots", "methods", "comparison"),
 ]
 

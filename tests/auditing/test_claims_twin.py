@@ -108,7 +108,9 @@ def test_every_claim(make, tmp_path):
         protected=[f"{name}={group}" for name, group in protected.items()] or None,
     )  # fmt: skip
     twin = Twin(path, sensitive, ks, protected, DRAWS, BOOTS, level=level)
-    expected = {key(c["quantity"], c["attribute"], c["group"], c["scope"]): c for c in twin.claims()}
+    expected = {
+        key(c["quantity"], c["attribute"], c["group"], c["scope"]): c for c in twin.claims()
+    }
     found = {key(c.quantity, c.attribute, c.group, c.scope): c for c in result.claims}
     assert set(found) == set(expected)
     assert any(not np.isnan(c["z"]) for c in expected.values())

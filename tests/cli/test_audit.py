@@ -169,7 +169,7 @@ def test_a_rule_may_name_any_metric(people):
         ("RND@50", 'it looks like "sex=female selected at 10 < 0.8"'),
         ("sex=g above < 0.4", "must name a group of sex (f, m), got 'g'"),
         ("sex=f above < 0.6", "must hold for equal groups"),
-        ("sex=f above < 0.4", "one side has 3 people"),
+        ("sex=f above < 0.4", "one side has fewer than 5 people"),
         ('RND(by="age")>0.3', "by must be one of the attributes 'sex', got 'age'"),
         ("CSDCG<0.3", "CSDCG needs costs"),
     ],

@@ -255,3 +255,57 @@ def test_the_report_compares_before_and_after(tmp_path):
     text = page.read_text(encoding="utf-8")
     assert "re-ranked with FAStarIR" in text
     assert "people.csv" in text
+
+
+@pytest.fixture
+def lists(tmp_path):
+    """Eight lists of 30 people with ids, of whom some are women."""
+    path = tmp_path / "people.csv"
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{q},p{q}-{i},{rng.choice(['f', 'm'], p=[0.4, 0.6])},{rng.random():.6f}"
+        for q in range(8)
+        for i in range(30)
+    ]
+    path.write_text("list,id,sex,score\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def reported(monkeypatch, *words):
+    """Run with a report, and give the text of the terminal and the audit on the page."""
+    from equirank.auditing import audit_page
+
+    results = []
+    monkeypatch.setattr(audit_page, "render", lambda result: results.append(result) or "page")
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    return done.stdout, results[0]
+
+
+def changes(result):
+    return [claim for claim in result.claims if claim.quantity.startswith("change")]
+
+
+def test_a_report_on_a_cut_list_in_which_nobody_moved_says_only_that(lists, tmp_path, monkeypatch):
+    words = ["--query", "list", "--sensitive", "sex", "--protected", "f", "--p", "0.05", "--k", "10"]
+    said, result = reported(monkeypatch, lists, *words, "--report", tmp_path / "page.html")
+    assert "moved: 0 items" in said
+    assert [claim.sentence for claim in changes(result)] == ["Nobody moved."]
+    assert not any("before" in sentence for sentence in result.verdict)
+
+
+def test_a_report_compares_the_first_k_with_the_first_k(lists, tmp_path, monkeypatch):
+    words = ["--query", "list", "--sensitive", "sex", "--protected", "f", "--p", "0.7", "--k", "10"]
+    out, page = tmp_path / "out.csv", tmp_path / "page.html"
+    _, result = reported(monkeypatch, lists, *words, "--report", page, "--out", out)
+    rows = [row for row in rows_of(out) if row["sex"] == "f"]
+    now = sum(0 < int(row["position"]) <= 10 for row in rows)
+    was = sum(int(row["from"]) <= 10 for row in rows)
+    assert now > was
+    (claim,) = [
+        claim for claim in changes(result)
+        if (claim.quantity, claim.scope["k"] if "k" in claim.scope else 0)
+        == ("change of selected", 10)
+    ]  # fmt: skip
+    assert (claim.group, claim.estimate, claim.direction) == ("f", now - was, "higher")
+    assert f"have {now - was} more in the top 10 than before" in claim.sentence

@@ -153,11 +153,7 @@ def _why_not(plan: Plan, found: Shuffled, g: int) -> str:
     used = found.used[:, g]
     sides = [size[used, g].sum() for size in (found.group_size, found.other_size)]
     if min(sides) < FEWEST_PEOPLE:
-        fewest = int(min(sides))
-        return (
-            f"one side has {fewest} people in the lists that contain both, fewer than "
-            f"{FEWEST_PEOPLE}"
-        )
+        return f"one side has fewer than {FEWEST_PEOPLE} people in the lists that contain both"
     if plan.n_permutations == 0 or plan.n_boot == 0:
         return "no draws or no resamples were requested"
     return ""

@@ -352,15 +352,16 @@ def lead_statements(claims: Sequence[Claim]) -> tuple[list[Statement], list[Stat
     last = [*_overlap(findings), *_undecided(undecided, bool(findings))]
     last = [*fixed, *last]
     if not findings:
-        statements = _no_finding(undecided)
+        statements = _no_finding(undecided, claims)
     left = MOST_SENTENCES - len(last)
     rest = statements[left:] + [Statement(claim.sentence, (claim.id,)) for claim in undecided]
     return statements[:left] + last, rest
 
 
-def _no_finding(undecided: Sequence[Claim]) -> list[Statement]:
+def _no_finding(undecided: Sequence[Claim], claims: Sequence[Claim]) -> list[Statement]:
     if not undecided:
-        return [Statement("This report tests no difference between groups.", ())]
+        ids = tuple(claim.id for claim in claims)
+        return [Statement("This report tests no difference between groups.", ids)]
     ids = tuple(claim.id for claim in undecided)
     share = level_words(1.0 - undecided[0].level)
     text = f"No difference between groups is a finding at the {share} level of the whole report."
@@ -404,8 +405,8 @@ def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
 
 def _short(claim: Claim) -> str:
     given = claim.scope.get("given")
-    if claim.quantity == "selected":
-        return f"top {claim.scope['k']}"
+    if claim.quantity.endswith("selected"):
+        return claim.quantity.replace("selected", f"top {claim.scope['k']}")
     if claim.quantity == "merit":
         return "position given relevance"
     return f"{claim.quantity} given {given}" if given else claim.quantity
