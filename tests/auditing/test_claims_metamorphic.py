@@ -215,3 +215,25 @@ def test_unlike_rankings_are_refused(change, said):
     assert claim.status == "refused"
     assert said in claim.reason
     assert claim.sentence in result.verdict
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+@pytest.mark.parametrize("sizes", [(18, 19), (10, 40)])
+def test_what_the_other_ranking_shows_below_the_cut_does_not_matter(sizes, missing):
+    rng = np.random.default_rng(2)
+    size = rng.integers(*sizes, 9)
+    sex = rng.choice(["f", "m"], size.sum()).astype(object)
+    sex[rng.random(size.sum()) < missing] = None
+    data = as_ranking_data(
+        qid=np.repeat(range(9), size),
+        score=rng.random(size.sum()),
+        sensitive_features={"sex": sex},
+        missing_sensitive="category",
+    )
+    before = data.ranking()
+    after = cut(Ranking.from_scores(data, rng.random(size.sum())), 6)
+    one, two = (changes(audit(after, against=b, **OPTIONS)) for b in (before, cut(before, 6)))
+    assert {claim.unit for claim in one} >= {"chance" if sizes[1] == 40 else "positions", "people"}
+    assert [(c.estimate, c.shares, c.p, c.low) for c in one] == [
+        (pytest.approx(c.estimate), pytest.approx(c.shares), c.p, pytest.approx(c.low)) for c in two
+    ]
