@@ -160,11 +160,11 @@ def test_the_other_of_two_groups_is_the_mirror_image(biased):
     assert not biased.fails("sex=m above < 0.4")
 
 
-def told(claim, **fields):
+def told(claim):
     """Return an audit whose only claim is this one."""
-    facts = {"attributes": [{"name": "sex", "groups": [{"name": "f"}, {"name": "m"}, {"name": "x"}],
-                             "protected": []}], "ks": [10], "n_permutations": 1999, "n_boot": 1000}  # fmt: skip
-    return AuditResult(facts | fields, [claim], {})
+    sex = {"name": "sex", "groups": [{"name": name} for name in "fmx"], "protected": []}
+    facts = {"attributes": [sex], "ks": [10], "n_permutations": 1999, "n_boot": 1000}
+    return AuditResult(facts, [claim], {})
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from equirank.io import read_csv
 from equirank.rerankers import DetGreedy, FAStarIR
 
 HIRING = ["--query", "vacancy", "--sensitive", "sex"]
+SEX_LISTS = ["--query", "list", "--sensitive", "sex", "--protected", "f"]
 TEXT = """query,id,sex,score,relevance
 q1,a,m,4,1
 q1,b,m,3,0
@@ -287,25 +288,34 @@ def changes(result):
 
 
 def test_a_report_on_a_cut_list_in_which_nobody_moved_says_only_that(lists, tmp_path, monkeypatch):
-    words = ["--query", "list", "--sensitive", "sex", "--protected", "f", "--p", "0.05", "--k", "10"]
-    said, result = reported(monkeypatch, lists, *words, "--report", tmp_path / "page.html")
+    words = [*SEX_LISTS, "--p", "0.05", "--k", "10", "--report", tmp_path / "page.html"]
+    said, result = reported(monkeypatch, lists, *words)
     assert "moved: 0 items" in said
     assert [claim.sentence for claim in changes(result)] == ["Nobody moved."]
     assert not any("before" in sentence for sentence in result.verdict)
 
 
 def test_a_report_compares_the_first_k_with_the_first_k(lists, tmp_path, monkeypatch):
-    words = ["--query", "list", "--sensitive", "sex", "--protected", "f", "--p", "0.7", "--k", "10"]
-    out, page = tmp_path / "out.csv", tmp_path / "page.html"
-    _, result = reported(monkeypatch, lists, *words, "--report", page, "--out", out)
+    out = tmp_path / "out.csv"
+    words = [
+        *SEX_LISTS,
+        "--p",
+        "0.7",
+        "--k",
+        "10",
+        "--report",
+        tmp_path / "page.html",
+        "--out",
+        out,
+    ]
+    _, result = reported(monkeypatch, lists, *words)
     rows = [row for row in rows_of(out) if row["sex"] == "f"]
     now = sum(0 < int(row["position"]) <= 10 for row in rows)
     was = sum(int(row["from"]) <= 10 for row in rows)
     assert now > was
     (claim,) = [
         claim for claim in changes(result)
-        if (claim.quantity, claim.scope["k"] if "k" in claim.scope else 0)
-        == ("change of selected", 10)
+        if (claim.quantity, claim.scope.get("k")) == ("change of selected", 10)
     ]  # fmt: skip
     assert (claim.group, claim.estimate, claim.direction) == ("f", now - was, "higher")
     assert f"have {now - was} more in the top 10 than before" in claim.sentence
