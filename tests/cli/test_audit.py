@@ -193,7 +193,7 @@ def with_ids(text, column="id"):
 
 def test_against(tmp_path):
     one, other = tmp_path / "after.csv", tmp_path / "before.csv"
-    words = [one, *SEX, "--score", "score", "--against", other]
+    words = [one, *SEX, "--score", "score", "--against", other, "--id", "id"]
     one.write_text(with_ids(TEXT))
     other.write_text(with_ids(TEXT.replace("0.9", "0.0")))
     result = read(*words)

@@ -71,8 +71,8 @@ def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
             raise DataError(f"{role} must be the name of a column of data, got an array")
     names, column = _columns_of(data)
     named: dict[str, Any] = dict(columns)
-    sensitive, ids = named.pop("sensitive"), named.pop("id")
-    ids = False if ids is None else ids
+    sensitive, given = named.pop("sensitive"), named.pop("id")
+    ids: Any = False if given is None else given
     roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=ids, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
     if "ids" in found:

@@ -252,7 +252,7 @@ def judge(
         gate: _comparisons(gate, claims, facts) for gate in gates if isinstance(gate, GroupGate)
     }
     metrics = {gate: rows(gate.metric) for gate in gates if isinstance(gate, MetricGate)}
-    m = sum(len(found) for found in (*groups.values(), *metrics.values()))
+    m = sum(map(len, groups.values())) + sum(map(len, metrics.values()))
     m += sum(isinstance(gate, AnyFinding) for gate in gates)
     draws = facts["n_permutations"]
     tested = next((gate for gate in gates if _needs_test(gate)), None)

@@ -218,8 +218,8 @@ class Ends:
         """Return the ends of the estimate times a factor."""
         if factor < 0:
             return self.mirrored(0.0).times(-factor)
-        ends = (self.low, self.high, self.bound_low, self.bound_high)
-        return Ends(*(factor * end for end in ends), self.units)
+        low, high = factor * self.low, factor * self.high
+        return Ends(low, high, factor * self.bound_low, factor * self.bound_high, self.units)
 
     @property
     def fields(self) -> dict[str, Any]:

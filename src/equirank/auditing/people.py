@@ -1,6 +1,6 @@
 """What an audit compares: label vectors of people, groups with their other side, and values."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,10 +222,14 @@ def make_values(
     scale = np.nan_to_num(divide(sizes.astype(np.float64), total))
     columns["exposure"] = exposure * scale[people.query]
     for k in ks:
-        columns[f"top {k}"] = ranking.expect(lambda position, k=k: (position <= k).astype(float))
+        columns[f"top {k}"] = ranking.expect(_within(k))
     names = tuple(columns)
     averaged = np.array([name == "position" or name.startswith("chance") for name in names])
     return Values(np.nan_to_num(np.stack(list(columns.values()), axis=1)), averaged, names)
+
+
+def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda position: (position <= k).astype(np.float64)
 
 
 def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
@@ -233,7 +237,7 @@ def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
     if cut is None:
         return _expected_positions(ranking)
     sizes = np.repeat(np.diff(ranking.data.offsets), np.diff(ranking.data.offsets))
-    inside = ranking.expect(lambda position: (position <= cut).astype(float))
+    inside = ranking.expect(_within(cut))
     shown = ranking.expect(lambda position: np.where(position <= cut, position, 0.0))
     tail = (np.minimum(cut, sizes) + 1 + sizes) / 2.0
     return shown + (1.0 - inside) * tail

@@ -43,6 +43,7 @@ def audit(
         typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
     position: options.PositionOption = None,
+    ids: options.IdOption = None,
     protected: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,14 +64,8 @@ def audit(
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Another ranking of the same lists, to compare with."),
-    ] = None,
-    item: Annotated[
-        str | None,
         typer.Option(
-            "--id",
-            metavar=options.COLUMN,
-            help="Column of people's ids, which match the people of --against.",
+            metavar="FILE", help="Another ranking of the same people, to compare with; needs --id."
         ),
     ] = None,
     metrics: Annotated[
@@ -90,8 +85,8 @@ def audit(
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
     Columns called qid or query, score, rank or position, and relevance or label are recognised;
-    columns of people's groups must be named. With --against, a column called id is recognised too.
-    Missing groups form a separate group. In LETOR files, name features by their number.
+    columns of people's groups must be named. Missing groups form a separate group. In LETOR files,
+    name features by their number.
 
     The exit code is 0 if the audit succeeds, 1 if a --fail-on rule holds (the report and JSON are
     still written), and 2 for bad input.
@@ -109,7 +104,7 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
-        columns["ids"] = item if item or against else False
+        columns["ids"] = False if ids is None else ids
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(

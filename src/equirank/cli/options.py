@@ -11,6 +11,7 @@ __all__ = [
     "ConfigArgument",
     "FileArgument",
     "FormatOption",
+    "IdOption",
     "LevelOption",
     "MissingRelevanceOption",
     "ModelArgument",
@@ -60,6 +61,9 @@ RelevanceOption = Annotated[
 SensitiveOption = Annotated[
     list[str] | None,
     typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
+]
+IdOption = Annotated[
+    str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' ids.")
 ]
 FormatOption = Annotated[
     Literal["csv", "tsv", "parquet", "letor"] | None,

@@ -225,8 +225,8 @@ class _Moments:
         self.size = np.diff(cell_offsets).astype(np.float64)
         self.member, self.cell = member, cell
         self.count = np.stack([np.bincount(cell, row, n) for row in member], axis=1)
-        centre = np.stack([np.bincount(cell, column, n) for column in values.T], axis=1)
-        centre /= self.size[:, None]
+        totals = np.stack([np.bincount(cell, column, n) for column in values.T], axis=1)
+        centre = totals / self.size[:, None]
         self.centred = values - centre[cell]
         # The weights of a query apply to all of its cells.
         self.weight = weight[cell_query]
