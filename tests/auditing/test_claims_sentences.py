@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from equirank import Ranking, as_ranking_data, audit
+from equirank import AuditResult, Ranking, as_ranking_data, audit
 from equirank.reports.claims import MOST_NAMED, Claim, Statement, effect_size, lead_statements
 
 NUMBER = re.compile(
@@ -220,3 +220,21 @@ def test_claims_and_statements_are_frozen(field, hiring):
 def test_size_by_hand():
     assert effect_size(0.25, 0.5) == pytest.approx(np.pi / 6)
     assert isnan(effect_size(float("nan"), 0.5))
+
+
+def test_an_infinite_end_is_written_and_read_back():
+    """A group of whom one is in the top k: resamples without that list have no ratio."""
+    rng = np.random.default_rng(0)
+    sex = np.full((25, 12), "m", dtype=object)
+    score = rng.random((25, 12))
+    sex[:, 0], score[:, 0], score[0, 0] = "f", 0.1 * score[:, 0], 2.0
+    result = audit(
+        score=score.ravel(), query=np.repeat(range(25), 12), sensitive={"sex": sex.ravel()},
+        k=2, n_boot=200, n_permutations=199,
+    )  # fmt: skip
+    selected = next(claim for claim in result.claims if claim.quantity == "selected")
+    assert (selected.low, selected.high, selected.status) == (0.0, np.inf, "cannot_tell")
+    again = AuditResult.from_json(result.to_json())
+    assert again == result
+    assert again.claims == result.claims
+    assert not again.fails("sex=f selected < 0.8")

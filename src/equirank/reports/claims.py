@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from math import asin, isnan, sqrt
+from math import asin, isfinite, isnan, sqrt
 from typing import Any, Literal, NamedTuple
 
 from ..core.table import Table, make_table
@@ -121,7 +121,7 @@ class Claim:
         return _sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and the sentence, with None for undefined numbers."""
+        """Return the fields and the sentence; undefined numbers are None, infinite ones text."""
         values = asdict(self) | {"sentence": self.sentence}
         return {name: _plain(value) for name, value in values.items()}
 
@@ -131,8 +131,8 @@ class Claim:
         known = {each.name: each for each in fields(cls)}
         given = {name: value for name, value in values.items() if name in known}
         for name, value in given.items():
-            if value is None and known[name].type in (float, "float"):
-                given[name] = float("nan")
+            if known[name].type in (float, "float"):
+                given[name] = float("nan") if value is None else float(value)
         for name in ("shares", "bounds"):
             given[name] = _numbers(given.get(name, (None, None)))
         given["also"] = {unit: _numbers(each) for unit, each in given.get("also", {}).items()}
@@ -152,8 +152,8 @@ class Statement(NamedTuple):
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float) and isnan(value):
-        return None
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, tuple):
