@@ -222,6 +222,44 @@ def test_size_by_hand():
     assert isnan(effect_size(float("nan"), 0.5))
 
 
+@pytest.mark.parametrize("lists", [3, 20])
+def test_the_strongest_effect_is_a_finding(lists):
+    """Every list is the same, and all people of the group are last: no list varies."""
+    result = audit(
+        score=np.tile(np.arange(10.0), lists), query=np.repeat(range(lists), 10),
+        sensitive={"sex": np.tile(list("fffffmmmmm"), lists)}, k=6, n_boot=99, n_permutations=199,
+    )  # fmt: skip
+    assert [claim.status for claim in result.claims] == ["finding"] * 3
+    claim = result.claims[0]
+    assert (claim.estimate, claim.low <= 5.0 <= claim.high) == (5.0, True)
+
+
+def test_a_change_is_not_a_place_beyond_the_list():
+    """A group that moves from the end to the top changes by more positions than the list has."""
+    data = as_ranking_data(
+        qid=np.repeat(range(20), 10), score=np.tile(np.arange(10.0), 20),
+        sensitive_features={"sex": np.tile(list("fffffmmmmm"), 20)},
+    )  # fmt: skip
+    after = Ranking.from_scores(data, -np.tile(np.arange(10.0), 20))
+    result = audit(after, against=data.ranking(), k=5, n_boot=99, n_permutations=199)
+    claim = next(claim for claim in result.claims if claim.quantity == "change of position")
+    assert (claim.estimate, claim.status) == (-10.0, "finding")
+    assert claim.sentence.startswith(
+        'The mean position of people in group "f" (sex) moved up by 10 positions relative to that '
+        "of everyone else in 20 lists of 10 ("
+    )
+
+
+def test_a_change_that_was_not_tested_says_why():
+    data = as_ranking_data(score=[4, 3, 2, 1], sensitive_features={"sex": list("fmfm")})
+    result = audit(
+        Ranking.from_scores(data, [1, 2, 3, 4]), against=data.ranking(), n_boot=9, n_permutations=19
+    )
+    changes = [claim for claim in result.claims if claim.quantity.startswith("change")]
+    assert {claim.status for claim in changes} == {"described"}
+    assert all("This was not tested: one side has" in claim.sentence for claim in changes)
+
+
 def test_an_infinite_end_is_written_and_read_back():
     """A group of whom one is in the top k: resamples without that list have no ratio."""
     rng = np.random.default_rng(0)

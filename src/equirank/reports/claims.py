@@ -302,9 +302,13 @@ def _change_sentence(claim: Claim) -> str:
     who = group_words(claim)
     if claim.status == "refused":
         return f"{_upper(claim.quantity)} is not stated for {who}: {claim.reason}."
-    side = {"lower": "lower", "higher": "higher", "none": "lower"}[claim.direction]
+    subject, they = f"{who}, compared with {_others(claim)},", "they"
     if claim.unit == "positions":
-        change = f"rank {positions(abs(claim.estimate))} {side} than before"
+        # Both sides move, so the difference may change by more positions than a list has.
+        subject, they = f"the mean position of {who}", "their mean position"
+        side = "up" if claim.direction == "higher" else "down"
+        moved = positions(abs(claim.estimate))
+        change = f"moved {side} by {moved} relative to that of {_others(claim)}"
     elif claim.unit == "people":
         many = number(abs(claim.estimate))
         more = "more" if claim.estimate > 0 else "fewer"
@@ -318,12 +322,11 @@ def _change_sentence(claim: Claim) -> str:
         change = (
             f"receive {percent(claim.shares[0])} of the exposure, before {percent(claim.shares[1])}"
         )
-    text = f"{who}, compared with {_others(claim)}, {change} {_where(claim)}{_certainty(claim)}."
-    if claim.status == "finding":
-        return _upper(text)
-    return (
-        f"The data do not show a change for {who}. The estimate: they {change}{_certainty(claim)}."
-    )
+    if claim.status == "cannot_tell":
+        lead = f"The data do not show a change for {who}."
+        return f"{lead} The estimate: {they} {change}{_certainty(claim)}."
+    text = _upper(f"{subject} {change} {_where(claim)}{_certainty(claim)}.")
+    return text if claim.status == "finding" else f"{text} This was not tested: {claim.reason}."
 
 
 def _upper(text: str) -> str:
