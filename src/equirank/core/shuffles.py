@@ -365,7 +365,8 @@ def bootstrap_t(
     ``theta = sum(x) / sum(y)`` with the linearised standard error
     ``sqrt(sum((x - theta y)^2)) / sum(y)``, both computed in each resample of lists. With
     ``logarithm`` the interval is that of ``log(theta)``, transformed back; an undefined resample
-    counts as infinite. Lists that do not vary have an interval of one point. From 2,000 lists on the normal quantiles replace the resamples.
+    counts as infinite. Lists that do not vary have an interval of one point. From 2,000 lists on
+    the normal quantiles replace the resamples.
 
     Parameters
     ----------
