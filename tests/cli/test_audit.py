@@ -217,7 +217,7 @@ def test_a_second_file_needs_ids(people, tmp_path):
     assert "--id on the command line" in fails(people, *words)
     assert read(people, *words, "--id", "person").facts["against"]["shared_queries"] == 2
     other.write_text(with_ids(TEXT, "person").replace("p2,", "p0,"))
-    assert "ids must differ within a list, got 'p0' twice in list 'q1'" in fails(
+    assert " must differ within a list, got 'p0' twice in list 'q1'" in fails(
         people, *words, "--id", "person"
     )
     other.write_text(with_ids(TEXT, "person").replace("p2,", "p9,"))
