@@ -115,7 +115,12 @@ def changed(rng: np.random.Generator, swaps: bool) -> dict[str, Any]:
     return given | {"_after": after, "_blocks": ("iii",)}
 
 
-def report(make: Callable[[np.random.Generator], dict[str, Any]], seed: int) -> Report:
+def report(
+    make: Callable[[np.random.Generator], dict[str, Any]],
+    seed: int,
+    n_permutations: int = 1999,
+    n_boot: int = 500,
+) -> Report:
     """Return what one report says."""
     rng = np.random.default_rng(seed)
     given = make(rng)
@@ -132,8 +137,8 @@ def report(make: Callable[[np.random.Generator], dict[str, Any]], seed: int) -> 
         k=5,
         cross=True,
         level=0.95,
-        n_boot=500,
-        n_permutations=1999,
+        n_boot=n_boot,
+        n_permutations=n_permutations,
         seed=seed,
     )
     claims = compare_groups(plan, before).claims
@@ -142,6 +147,7 @@ def report(make: Callable[[np.random.Generator], dict[str, Any]], seed: int) -> 
         "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
         "ks": list(plan.ks),
         "n_permutations": plan.n_permutations,
+        "n_boot": plan.n_boot,
     }
     fired = []
     for gates in (GATES, NULL_GATES):
@@ -206,7 +212,9 @@ def main() -> int:
             continue
         seeds = np.random.SeedSequence([7, len(name), *name.encode()]).generate_state(runs)
         found = pool(delayed(report)(make, int(seed)) for seed in seeds)
-        rates = [np.mean([getattr(r, f) for r in found]) for f in ("finding", "fired", "fired_null")]
+        rates = [
+            np.mean([getattr(r, f) for r in found]) for f in ("finding", "fired", "fired_null")
+        ]
         every.append(rates)
         limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
         bad += max(rates) > limit

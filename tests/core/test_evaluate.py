@@ -2,8 +2,6 @@
 
 import json
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,7 +10,7 @@ import equirank
 from equirank import DataError, Ranking, as_ranking_data, evaluate
 from equirank import metrics as m
 from equirank.core import inference
-from equirank.core.metric import GroupMetric, Values, permuted
+from equirank.core.metric import permuted
 from equirank.core.query_blocks import difference, ratio
 from equirank.core.random import generator
 
@@ -437,42 +435,6 @@ def test_versus_leaves_out_what_is_undefined_on_either_side():
         row = next(iter(evaluate(first, "NDCG").versus(evaluate(second, "NDCG"))))
         assert row["queries"] == 1
         assert not math.isnan(row["difference"])
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class ScoreDifference(GroupMetric):
-    """Mean score of each group less that of the rest: a signed metric."""
-
-    signed: ClassVar[bool] = True
-
-    def values(self, slots):
-        codes, labels = slots.groups(self.by)
-        score = slots.data.score[slots.order]
-        total = slots.sum_by_group(score, codes, len(labels))
-        people = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
-        rest = total.sum(axis=1, keepdims=True) - total
-        others = people.sum(axis=1, keepdims=True) - people
-        groups = total / people - rest / others
-        return Values(np.abs(groups).max(axis=1), groups, labels)
-
-
-@pytest.mark.parametrize("shift", [-2.0, 2.0])
-def test_signed_metrics_are_tested_on_both_sides(shift):
-    rng = np.random.default_rng(0)
-    group = np.tile(list("ab"), 60)
-    data = as_ranking_data(
-        qid=np.repeat(range(6), 20),
-        score=rng.normal(size=120) + shift * (group == "a"),
-        sensitive_features=group,
-    )
-    result = evaluate(data, ScoreDifference(), n_boot=0, n_permutations=99).results[0]
-    assert result.p_value == 1 / 100
-    assert result.group_p_values.tolist() == [1 / 100, 1 / 100]
-    assert result.null.shape == (99, 3)
-    np.testing.assert_allclose(result.null[:, 0], result.null[:, 1:].max(axis=1))
-    plain = evaluate(data, ScoreDifference(), n_boot=0, n_permutations=0).results[0]
-    assert np.isnan(plain.p_value)
-    assert plain.group_p_values is None
 
 
 def test_a_result_keeps_the_draws_of_its_test():

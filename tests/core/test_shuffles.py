@@ -70,7 +70,8 @@ def test_moments_and_draws_agree_with_all_arrangements(small):
 def test_a_statistic_that_no_shuffle_changes_is_undefined():
     query, zero = np.zeros(4, dtype=int), np.zeros(4, dtype=int)
     sides, values = np.array([[1, 0]]), np.full((4, 1), 3.0)
-    found = shuffle_labels(query, zero, np.array([0, 1, 0, 1]), sides, values, np.array([True]), 9, 0)
+    labels = np.array([0, 1, 0, 1])
+    found = shuffle_labels(query, zero, labels, sides, values, np.array([True]), 9, 0)
     assert np.isnan(found.z).all()
     assert np.isnan(family_p(found.z[:, 0], found.draws[:, :, 0])).all()
 
@@ -86,7 +87,8 @@ def test_the_normal_draws_have_the_covariance_of_the_shuffles(monkeypatch):
     drawn = shuffle_labels(*arguments, 6000, 1)
     monkeypatch.setattr(shuffles, "MOST_DRAWN", 1)
     normal = shuffle_labels(*arguments, 6000, 1)
-    assert normal.normal and not drawn.normal
+    assert normal.normal
+    assert not drawn.normal
     np.testing.assert_allclose(normal.z, drawn.z)
     both = [np.cov(each.draws.reshape(6000, -1).T) for each in (normal, drawn)]
     np.testing.assert_allclose(both[0], both[1], atol=0.07)
@@ -176,5 +178,5 @@ def test_bootstrap_t_nests_levels_and_is_undefined_without_resamples():
 def test_many_lists_use_normal_quantiles():
     x = np.random.default_rng(8).normal(size=3000)
     [(low, high)] = bootstrap_t(x, np.ones(3000), [0.95], 10, 0)
-    error = x.std() / np.sqrt(3000)
-    assert (low, high) == pytest.approx((x.mean() - 1.96 * error, x.mean() + 1.96 * error), abs=1e-5)
+    width = 1.96 * x.std() / np.sqrt(3000)
+    assert (low, high) == pytest.approx((x.mean() - width, x.mean() + width), abs=1e-5)

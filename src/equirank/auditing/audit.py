@@ -18,7 +18,7 @@ from ..core.table import Table
 from ..io.column_roles import assign
 from ..kernels.resampling import weighted_means
 from ..reports.claims import claims_table
-from .audit_plan import make_plan
+from .audit_plan import Plan, make_plan
 from .audit_result import AuditResult
 from .compared import Compared, compare_groups
 from .gates import MetricGate, count_comparisons, read_gate
@@ -78,6 +78,8 @@ def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
     ids: Any = False if given is None else given
     roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=ids, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
+    if "ids" in found:
+        found["id"] = found.pop("ids")
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
     return found
@@ -257,6 +259,8 @@ def audit_ranking(
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
+    if against is not None:
+        _check_attributes(against, plan)
     compared = compare_groups(plan, against)
     measured = _with_focus(measure_all(plan, metrics, measure=measure))
     other = None if against is None else _other(against, measured, metrics)
@@ -294,12 +298,15 @@ def _with_focus(measured: Measured) -> Measured:
     return replace(measured, plan=plan, gaps=gaps)
 
 
+def _check_attributes(against: Ranking, plan: Plan) -> None:
+    lacking = [name for name in plan.data.sensitive if name not in against.data.sensitive]
+    if lacking:
+        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
+
+
 def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:
     """Evaluate the second ranking in the same way, without intervals."""
     plan, data = measured.plan, ranking.data
-    lacking = [name for name in plan.data.sensitive if name not in data.sensitive]
-    if lacking:
-        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
     audited = []
     for each in plan.audited:
         attribute = data.attribute(each.key)

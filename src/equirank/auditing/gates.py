@@ -12,6 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
+from ..reports.number_words import level_words
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -107,7 +108,7 @@ def read_gate(text: str) -> Gate:
     left, sign, right = _split(text)
     words = right.split()
     observed = words[1:] == ["observed"]
-    if not words or (len(words) > 1 and not observed):
+    if not left or not words or (len(words) > 1 and not observed):
         raise _unreadable(text)
     try:
         limit = float(words[0])
@@ -213,12 +214,19 @@ def _metric_gate(text: str, left: str, sign: str, limit: float) -> MetricGate:
 
 @dataclass(frozen=True)
 class Compared:
-    """One comparison of a gate: a name, the numbers, and whether a rule applies to it."""
+    """One comparison of a gate: its name, its numbers, and why it was not tested, if so."""
 
     name: str
     estimate: float
     bounds: tuple[float, float]
     p: float
+    level: float = 0.95
+    reason: str = ""
+
+    @property
+    def tested(self) -> bool:
+        """Whether bounds and p-value are known."""
+        return not any(map(isnan, (*self.bounds, self.p)))
 
 
 def judge(
@@ -247,8 +255,13 @@ def judge(
     m = sum(map(len, groups.values())) + sum(map(len, metrics.values()))
     m += sum(isinstance(gate, AnyFinding) for gate in gates)
     draws = facts["n_permutations"]
-    tested = any(not gate.observed for gate in groups) or any(not gate.raw for gate in metrics)
-    if tested and draws and (draws + 1) * GATE_LEVEL < m:
+    tested = next((gate for gate in gates if _needs_test(gate)), None)
+    if tested is not None and not (draws and facts["n_boot"]):
+        raise DataError(
+            f"gate {tested.text!r} cannot be evaluated: it needs n_boot and n_permutations above "
+            "0; 'observed' after a comparison and 'raw:' before a metric need neither"
+        )
+    if tested is not None and (draws + 1) * GATE_LEVEL < m:
         raise DataError(
             f"{m} comparisons in gates need at least {40 * m - 1} permutations, got {draws}: "
             "increase n_permutations, or pass the gates to audit"
@@ -263,6 +276,13 @@ def judge(
         else:
             outcomes.append(_judge_metric(gate, metrics[gate], limit))
     return outcomes
+
+
+def _needs_test(gate: Gate) -> bool:
+    if isinstance(gate, MetricGate):
+        bare = gate.raw or gate.part == "p_value"
+        return isinstance(gate.metric, GroupMetric) and not bare
+    return not (isinstance(gate, GroupGate) and gate.observed)
 
 
 def count_comparisons(gates: Sequence[Gate], plan: Plan) -> int:
@@ -380,7 +400,7 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
     estimate, bounds, p = claim.estimate, claim.bounds, claim.p
     if unit is not None:
         if unit not in claim.also:
-            return Compared(name, float("nan"), (float("nan"),) * 2, float("nan"))
+            return Compared(name, float("nan"), (float("nan"),) * 2, float("nan"), claim.level)
         estimate, _, _, low, high, p = claim.also[unit]
         bounds = (low, high)
     if mirrored:
@@ -389,7 +409,7 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
             "positions": lambda value: -value,
         }.get(gate.quantity, lambda value: 1.0 / value if value else float("inf"))
         estimate, bounds = turn(estimate), (turn(bounds[1]), turn(bounds[0]))
-    return Compared(name, estimate, bounds, p)
+    return Compared(name, estimate, bounds, p, claim.level, claim.reason)
 
 
 def _breaks(sign: str, limit: float, one: Compared, level: float) -> bool:
@@ -399,7 +419,8 @@ def _breaks(sign: str, limit: float, one: Compared, level: float) -> bool:
 
 
 def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outcome:
-    fired = []
+    fired: list[str] = []
+    remarks: list[str] = []
     for one in found:
         if gate.observed:
             if SIGNS[gate.sign](one.estimate, gate.limit):
@@ -407,14 +428,19 @@ def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outco
                     f"{gate.text}: {gate.quantity} of {one.name} is {one.estimate:.4g}; chance may "
                     "do this"
                 )
+        elif SIGNS[gate.sign](one.estimate, gate.limit) and not one.tested:
+            text = f"gate {gate.text!r} cannot be evaluated for {one.name}: {one.reason}"
+            if gate.group:
+                raise DataError(text)
+            remarks.append(text)
         elif _breaks(gate.sign, gate.limit, one, level):
             low, high = one.bounds
             bound = f"at most {high:.4g}" if gate.sign in ("<", "<=") else f"at least {low:.4g}"
             fired.append(
                 f"{gate.text}: {gate.quantity} of {one.name} is {one.estimate:.4g} ({bound} with "
-                f"95% confidence, p = {one.p:.2g})"
+                f"{level_words(one.level)} confidence, p = {one.p:.2g})"
             )
-    return Outcome(gate, fired)
+    return Outcome(gate, fired, remarks)
 
 
 def concerns(metric: Metric, row: dict[str, Any]) -> bool:

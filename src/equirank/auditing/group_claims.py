@@ -19,7 +19,7 @@ from ..core.shuffles import (
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
-from .people import Partition, People, Values, known_codes, make_values
+from .people import Partition, People, Values, known_codes, list_ranks, make_values
 
 __all__ = [
     "FEWEST_LISTS",
@@ -153,11 +153,7 @@ def _why_not(plan: Plan, found: Shuffled, g: int) -> str:
     used = found.used[:, g]
     sides = [size[used, g].sum() for size in (found.group_size, found.other_size)]
     if min(sides) < FEWEST_PEOPLE:
-        fewest = int(min(sides))
-        return (
-            f"one side has {fewest} people in the lists that contain both, fewer than "
-            f"{FEWEST_PEOPLE}"
-        )
+        return f"one side has fewer than {FEWEST_PEOPLE} people in the lists that contain both"
     if plan.n_permutations == 0 or plan.n_boot == 0:
         return "no draws or no resamples were requested"
     return ""
@@ -430,7 +426,7 @@ def given_relevance(plan: Plan, people: People, values: Values) -> tuple[np.ndar
     np.maximum.at(first, grade, ranks)
     band = first[grade] * BANDS // len(y)
     columns = values.columns.copy()
-    predictor = _list_ranks(y, people.query)
+    predictor = list_ranks(y, people.query)
     n_queries = plan.data.n_queries
     count = np.bincount(people.query, minlength=n_queries).astype(float)
     centre = predictor - (np.bincount(people.query, predictor, n_queries) / count)[people.query]
@@ -440,20 +436,6 @@ def given_relevance(plan: Plan, people: People, values: Values) -> tuple[np.ndar
         slope = np.nan_to_num(divide(product, square))
         columns[:, j] -= slope[people.query] * centre
     return band, columns
-
-
-def _list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return ranks within lists, ties with their mean."""
-    order = np.lexsort((y, query))
-    sorted_y, sorted_query = y[order], query[order]
-    new = np.flatnonzero(
-        (np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1)
-    )
-    ends = np.append(new[1:], len(y))
-    block = np.repeat((new + ends - 1) / 2.0, ends - new)
-    ranks = np.empty(len(y))
-    ranks[order] = block
-    return ranks
 
 
 def _given(

@@ -14,7 +14,15 @@ from ..kernels.segments import divide
 from .audit_plan import Audited, Plan
 from .measures import slot_positions
 
-__all__ = ["Partition", "People", "Values", "find_people", "known_codes", "make_values"]
+__all__ = [
+    "Partition",
+    "People",
+    "Values",
+    "find_people",
+    "known_codes",
+    "list_ranks",
+    "make_values",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +209,11 @@ def make_values(
         known = mask[people.vectors]
         position = columns["position"]
         if not known.all():
-            position = _expected_positions(ranking, known)
+            position = (
+                _expected_positions(ranking, known)
+                if cut is None
+                else _ranks_among(position, known, people.query)
+            )
         count = np.bincount(people.query, known, data.n_queries)
         columns[f"chance {index}"] = divide(position, count[people.query])
     weights = discounts(longest, "log2") * (np.arange(longest) < (cut or longest))
@@ -229,3 +241,26 @@ def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
     shown = ranking.expect(lambda position: np.where(position <= cut, position, 0.0))
     tail = (np.minimum(cut, sizes) + 1 + sizes) / 2.0
     return shown + (1.0 - inside) * tail
+
+
+def _ranks_among(position: np.ndarray, known: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return the ranks of the known rows of each list; equal positions have their mean."""
+    rows = np.flatnonzero(known)
+    found = np.zeros(len(position))
+    first = np.searchsorted(query[rows], query[rows])
+    found[rows] = list_ranks(position[rows], query[rows]) - first + 1.0
+    return found
+
+
+def list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return ranks over all rows sorted by list and value, from 0; ties have their mean."""
+    order = np.lexsort((y, query))
+    sorted_y, sorted_query = y[order], query[order]
+    new = np.flatnonzero(
+        (np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1)
+    )
+    ends = np.append(new[1:], len(y))
+    block = np.repeat((new + ends - 1) / 2.0, ends - new)
+    ranks = np.empty(len(y))
+    ranks[order] = block
+    return ranks

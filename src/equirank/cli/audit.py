@@ -128,6 +128,7 @@ def audit(
             against_title="" if against is None else os.path.basename(against),
             gates=gates,
         )
+        outcomes = result.judge(gates)
         if out is not None:
             with writing(out):
                 result.to_html(out)
@@ -135,7 +136,6 @@ def audit(
             write_json(json, result.to_json())
         if json != "-":
             _show(result, out)
-        outcomes = result.judge(gates)
         failures = [line for outcome in outcomes for line in outcome.fired]
         remarks = [line for outcome in outcomes for line in outcome.remarks]
     for line in remarks:

@@ -172,9 +172,8 @@ def _summed_up(
             part = _split_result(measures, metric, block, drawn, tested)
         boot, group_boot = drawn[at]
         p, null = tested[at]
-        one, rest = (p[0], p[1:]) if metric.signed and null is not None else (p, None)
         values = block.values[at]
-        results.append(Result(metric, values, boot, group_boot, float(one), part, rest, null))
+        results.append(Result(metric, values, boot, group_boot, float(p), part, null))
     return Evaluation(
         tuple(results),
         block.qids,

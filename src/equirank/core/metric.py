@@ -84,9 +84,6 @@ class Metric(metaclass=MetricType):
         Whether it distinguishes two copies of one item.
     exact_ties : bool
         Whether ties receive the mean over all orders of the tied items.
-    signed : bool
-        Whether its group columns are differences of either sign; the permutation test is then
-        two-sided, for each group and for the largest difference.
     biased : bool
         Whether its mean over random orders differs from ``ideal``, as for gaps between groups.
     takes_k : bool
@@ -121,7 +118,6 @@ class Metric(metaclass=MetricType):
     of_expectation: ClassVar[bool] = False
     individual: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = True
-    signed: ClassVar[bool] = False
     biased: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     infinite: ClassVar[bool] = False

@@ -274,7 +274,7 @@ def permutation_test(
     pool, metric = block.pools[at], measures.everything[at]
     if pool is None:
         return float("nan"), None
-    statistic: Any = _both_sides if metric.signed else _only_column
+    statistic: Any = _only_column
     if isinstance(metric, ByGroup):
         statistic = _Spread(metric, measures.n_strata)
     observed = tested_columns(metric, block.values[at])
@@ -284,19 +284,13 @@ def permutation_test(
 
 def tested_columns(metric: Metric, values: Values) -> np.ndarray:
     """Return the columns of a permutation test (last axis); larger is stronger."""
-    if isinstance(metric, ByGroup) or metric.signed:
+    if isinstance(metric, ByGroup):
         return np.asarray(values.groups)
     return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
 
 
 def _only_column(means: np.ndarray) -> np.ndarray:
     return means[..., 0]
-
-
-def _both_sides(means: np.ndarray) -> np.ndarray:
-    """Return the largest absolute difference, then that of each group."""
-    size = np.abs(means)
-    return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
 
 
 @dataclass(frozen=True)

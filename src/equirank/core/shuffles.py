@@ -162,13 +162,13 @@ def shuffle_labels(
             squares,
         )
         if studentized:
-            # A shuffle that changes no list has no change, not an undefined one.
+            # Labels that change no list have no change, not an undefined one; z below alike.
             draws = np.nan_to_num(divide(draws, np.sqrt(squares)))
         else:
             draws = divide(draws - mean, deviation)
     z = divide(total - mean, deviation)
     if studentized:
-        z = divide(total, np.sqrt(np.nansum(parts**2, axis=0)))
+        z = np.nan_to_num(divide(total, np.sqrt(np.nansum(parts**2, axis=0))))
     sizes = {"group_size": group_size, "other_size": other_size}
     return Shuffled(
         parts, mean_parts, expected, total, mean, deviation, z, draws, normal=normal, **sizes
@@ -365,7 +365,8 @@ def bootstrap_t(
     ``theta = sum(x) / sum(y)`` with the linearised standard error
     ``sqrt(sum((x - theta y)^2)) / sum(y)``, both computed in each resample of lists. With
     ``logarithm`` the interval is that of ``log(theta)``, transformed back; an undefined resample
-    counts as infinite. From 2,000 lists on the normal quantiles replace the resamples.
+    counts as infinite. Lists that do not vary have an interval of one point. From 2,000 lists on
+    the normal quantiles replace the resamples.
 
     Parameters
     ----------
@@ -400,6 +401,10 @@ def bootstrap_t(
     theta, error = _linearised(columns.sum(axis=0), logarithm)
     if not np.isfinite(theta) or not np.isfinite(error):
         return undefined
+    if error <= TOLERANCE * np.abs(numerator).sum() / abs(denominator.sum()):
+        # The lists do not vary, so every resample has the same value.
+        value = float(np.exp(theta) if logarithm else theta)
+        return [(value, value)] * len(levels)
     tails = np.array([(1.0 - level) / 2.0 for level in levels])
     if n >= MANY_LISTS:
         ends = [np.array([NormalDist().inv_cdf(1.0 - tail) for tail in tails])]

@@ -25,6 +25,7 @@ def dask_audit(
     relevance: str | Literal[False] | None = None,
     position: str | Literal[False] | None = None,
     sensitive: str | Sequence[str] | None = None,
+    id: str | None = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,
@@ -54,10 +55,12 @@ def dask_audit(
         The rows, or a folder of Parquet files.
     query, score, relevance, position, sensitive : str, optional
         Names of columns as in `audit`; recognised if omitted, False for none.
+    id : str, optional
+        The column of people's ids, which match the people of ``against``.
     protected, k, metrics, cross, ties, n_boot, n_permutations, level, random_state
         As in `audit`.
     against : dask.dataframe.DataFrame or path, optional
-        A second ranking of the same lists, with the same columns.
+        A second ranking of the same people in the same lists, with the same columns.
     title, against_title, created : str, optional
         As in `audit`.
     max_groups : int, optional
@@ -83,6 +86,7 @@ def dask_audit(
     wanted = parse_wanted(metrics)
     columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
+    columns["ids"] = False if id is None else id
     blocks = _blocks(data, columns, wanted, cross, ties, max_groups, client)
     ranking = blocks.gather().ranking(ties)
     other = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from math import asin, isnan, sqrt
+from math import asin, isfinite, isnan, sqrt
 from typing import Any, Literal, NamedTuple
 
 from ..core.table import Table, make_table
@@ -121,7 +121,7 @@ class Claim:
         return _sentence(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields and the sentence, with None for undefined numbers."""
+        """Return the fields and the sentence; undefined numbers are None, infinite ones text."""
         values = asdict(self) | {"sentence": self.sentence}
         return {name: _plain(value) for name, value in values.items()}
 
@@ -131,8 +131,8 @@ class Claim:
         known = {each.name: each for each in fields(cls)}
         given = {name: value for name, value in values.items() if name in known}
         for name, value in given.items():
-            if value is None and known[name].type in (float, "float"):
-                given[name] = float("nan")
+            if known[name].type in (float, "float"):
+                given[name] = float("nan") if value is None else float(value)
         for name in ("shares", "bounds"):
             given[name] = _numbers(given.get(name, (None, None)))
         given["also"] = {unit: _numbers(each) for unit, each in given.get("also", {}).items()}
@@ -152,8 +152,8 @@ class Statement(NamedTuple):
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, float) and isnan(value):
-        return None
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, tuple):
@@ -303,9 +303,13 @@ def _change_sentence(claim: Claim) -> str:
     who = group_words(claim)
     if claim.status == "refused":
         return f"{_upper(claim.quantity)} is not stated for {who}: {claim.reason}."
-    side = {"lower": "lower", "higher": "higher", "none": "lower"}[claim.direction]
+    subject, they = f"{who}, compared with {_others(claim)},", "they"
     if claim.unit == "positions":
-        change = f"rank {positions(abs(claim.estimate))} {side} than before"
+        # Both sides move, so the difference may change by more positions than a list has.
+        subject, they = f"the mean position of {who}", "their mean position"
+        side = "up" if claim.direction == "higher" else "down"
+        moved = positions(abs(claim.estimate))
+        change = f"moved {side} by {moved} relative to that of {_others(claim)}"
     elif claim.unit == "people":
         many = number(abs(claim.estimate))
         more = "more" if claim.estimate > 0 else "fewer"
@@ -319,12 +323,11 @@ def _change_sentence(claim: Claim) -> str:
         change = (
             f"receive {percent(claim.shares[0])} of the exposure, before {percent(claim.shares[1])}"
         )
-    text = f"{who}, compared with {_others(claim)}, {change} {_where(claim)}{_certainty(claim)}."
-    if claim.status == "finding":
-        return _upper(text)
-    return (
-        f"The data do not show a change for {who}. The estimate: they {change}{_certainty(claim)}."
-    )
+    if claim.status == "cannot_tell":
+        lead = f"The data do not show a change for {who}."
+        return f"{lead} The estimate: {they} {change}{_certainty(claim)}."
+    text = _upper(f"{subject} {change} {_where(claim)}{_certainty(claim)}.")
+    return text if claim.status == "finding" else f"{text} This was not tested: {claim.reason}."
 
 
 def _upper(text: str) -> str:
@@ -353,15 +356,16 @@ def lead_statements(claims: Sequence[Claim]) -> tuple[list[Statement], list[Stat
     last = [*_overlap(findings), *_undecided(undecided, bool(findings))]
     last = [*fixed, *last]
     if not findings:
-        statements = _no_finding(undecided)
+        statements = _no_finding(undecided, claims)
     left = MOST_SENTENCES - len(last)
     rest = statements[left:] + [Statement(claim.sentence, (claim.id,)) for claim in undecided]
     return statements[:left] + last, rest
 
 
-def _no_finding(undecided: Sequence[Claim]) -> list[Statement]:
+def _no_finding(undecided: Sequence[Claim], claims: Sequence[Claim]) -> list[Statement]:
     if not undecided:
-        return [Statement("This report tests no difference between groups.", ())]
+        ids = tuple(claim.id for claim in claims)
+        return [Statement("This report tests no difference between groups.", ids)]
     ids = tuple(claim.id for claim in undecided)
     share = level_words(1.0 - undecided[0].level)
     text = f"No difference between groups is a finding at the {share} level of the whole report."
@@ -405,8 +409,8 @@ def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
 
 def _short(claim: Claim) -> str:
     given = claim.scope.get("given")
-    if claim.quantity == "selected":
-        return f"top {claim.scope['k']}"
+    if claim.quantity.endswith("selected"):
+        return claim.quantity.replace("selected", f"top {claim.scope['k']}")
     if claim.quantity == "merit":
         return "position given relevance"
     return f"{claim.quantity} given {given}" if given else claim.quantity
