@@ -12,7 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
-from ..reports.number_words import level_words
+from ..reports.number_words import level_words, p_words, separated
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -404,12 +404,20 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
         estimate, _, _, low, high, p = claim.also[unit]
         bounds = (low, high)
     if mirrored:
+        share = claim.shares[1]
         turn: Callable[[float], float] = {
             "above": lambda value: 1.0 - value,
             "positions": lambda value: -value,
+            # Of two groups with a share of people s and 1 - s, both shares of exposure add up to 1.
+            "exposure": lambda value: (1.0 - share * value) / (1.0 - share),
         }.get(gate.quantity, lambda value: 1.0 / value if value else float("inf"))
         estimate, bounds = turn(estimate), (turn(bounds[1]), turn(bounds[0]))
     return Compared(name, estimate, bounds, p, claim.level, claim.reason)
+
+
+def _written(value: float, gate: GroupGate | MetricGate) -> str:
+    """Return a number whose text is on its side of the gate's limit."""
+    return separated([value], 2, thresholds=[gate.limit])[0]
 
 
 def _breaks(sign: str, limit: float, one: Compared, level: float) -> bool:
@@ -425,8 +433,8 @@ def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outco
         if gate.observed:
             if SIGNS[gate.sign](one.estimate, gate.limit):
                 fired.append(
-                    f"{gate.text}: {gate.quantity} of {one.name} is {one.estimate:.4g}; chance may "
-                    "do this"
+                    f"{gate.text}: {gate.quantity} of {one.name} is "
+                    f"{_written(one.estimate, gate)}; chance may do this"
                 )
         elif SIGNS[gate.sign](one.estimate, gate.limit) and not one.tested:
             text = f"gate {gate.text!r} cannot be evaluated for {one.name}: {one.reason}"
@@ -435,10 +443,13 @@ def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outco
             remarks.append(text)
         elif _breaks(gate.sign, gate.limit, one, level):
             low, high = one.bounds
-            bound = f"at most {high:.4g}" if gate.sign in ("<", "<=") else f"at least {low:.4g}"
+            below = gate.sign in ("<", "<=")
+            bound = (
+                f"at most {_written(high, gate)}" if below else f"at least {_written(low, gate)}"
+            )
             fired.append(
-                f"{gate.text}: {gate.quantity} of {one.name} is {one.estimate:.4g} ({bound} with "
-                f"{level_words(one.level)} confidence, p = {one.p:.2g})"
+                f"{gate.text}: {gate.quantity} of {one.name} is {_written(one.estimate, gate)} "
+                f"({bound} with {level_words(one.level)} confidence, {p_words(one.p, one.level)})"
             )
     return Outcome(gate, fired, remarks)
 
@@ -476,7 +487,9 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
         if bare and "corrected" in row:
             if SIGNS[gate.sign](value, gate.limit):
                 what = gate.part or "value"
-                fired.append(f"{gate.text}: {what}{where} is {value:.4g}; chance may do this")
+                fired.append(
+                    f"{gate.text}: {what}{where} is {_written(value, gate)}; chance may do this"
+                )
             continue
         bounds = float(row["bound_low"]) + shift, float(row["bound_high"]) + shift
         if gate.part or ("corrected" not in row and isnan(bounds[0])):
@@ -484,12 +497,12 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
         one = Compared("", value, bounds, row.get("p_value", 0.0))
         if _breaks(gate.sign, gate.limit, one, level):
             word = "corrected value" if "corrected" in row else "value"
-            fired.append(f"{gate.text}: the {word}{where} is {value:.4g}")
+            fired.append(f"{gate.text}: the {word}{where} is {_written(value, gate)}")
         elif "corrected" in row and _out_of_reach(gate, row):
             least = gate.metric.ideal - row["chance"]
             remarks.append(
-                f"{gate.text}: the corrected value{where} cannot be below {least:.4g} on these "
-                "data, so this gate cannot fire; a comparison such as "
+                f"{gate.text}: the corrected value{where} cannot be below "
+                f"{_written(least, gate)} on these data, so this gate cannot fire; a comparison such as "
                 f'"any {row["attribute"]} selected < {gate.limit:g}" can'
             )
     return Outcome(gate, fired, remarks)

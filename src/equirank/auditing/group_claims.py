@@ -357,6 +357,8 @@ def _selected(
     x, y = a * n2 / (n1 + n2), b * n1 / (n1 + n2)
     estimate = float(x.sum() / y.sum())
     ends = _ratio_ends(plan, a, b, n1, n2)
+    if estimate == 0 and plan.n_boot:
+        claim = replace(claim, scope={**claim.scope, "added": 0.5})
     shares = float(a.sum() / n1.sum()), float(b.sum() / n2.sum())
     claim = replace(
         claim,

@@ -178,7 +178,7 @@ def effect_size(u: float, v: float) -> float:
 COLUMNS = (
     "o:id o:quantity o:attribute o:group o:against o:k o:given o:unit f:estimate f:low f:high "
     "f:share f:other_share f:p f:p_family f:threshold f:size f:detectable o:direction o:status "
-    "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest o:reason"
+    "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest f:added o:reason"
 )
 
 
@@ -187,7 +187,14 @@ def claims_table(claims: Iterable[Claim]) -> Table:
     rows = []
     for claim in claims:
         row = {name: value for name, value in asdict(claim).items() if name != "scope"}
-        scope = {"k": "", "given": "", "median": float("nan"), "lists": 0, "people": 0}
+        scope = {
+            "k": "",
+            "given": "",
+            "median": float("nan"),
+            "lists": 0,
+            "people": 0,
+            "added": 0.0,
+        }
         row |= scope | {"shortest": 0, "longest": 0} | dict(claim.scope)
         rows.append(row | dict(zip(("share", "other_share"), claim.shares, strict=True)))
     return make_table(COLUMNS, rows)
@@ -226,9 +233,15 @@ def _certainty(claim: Claim) -> str:
         low, high, unit = claim.low, claim.high, INTERVAL_UNITS.get(claim.unit)
         if claim.unit == "positions" and claim.estimate < 0:
             low, high = -high, -low
-        parts.append(confidence_interval(low, high, claim.level, unit or claim.unit))
+        interval = confidence_interval(low, high, claim.level, unit or claim.unit)
+        if claim.quantity.startswith("change") and claim.unit in ("chance", "share"):
+            interval = interval.replace("interval", "interval of the change")
+        parts.append(interval)
         if claim.interval_of == "people":
-            parts[-1] += " for these lists"
+            lists = "this list" if claim.scope.get("lists") == 1 else "these lists"
+            parts[-1] += f" for {lists}"
+        if claim.scope.get("added"):
+            parts[-1] += f", with {claim.scope['added']:g} added to each count"
     if not isnan(claim.p_family):
         parts.append(f"{p_words(claim.p_family, claim.level)}, corrected for the whole report")
     return f" ({'; '.join(parts)})" if parts else ""
