@@ -463,15 +463,20 @@ def _arrow_column(rng: random.Random, arrow: Any, name: str, n: int) -> Any:
 
 def _check_parquet(path: Path, data: bytes, options: dict[str, Any]) -> None:
     found = read_parquet(path, **options)
-    table = _arrow()[1].ParquetFile(path).read()
-    if found.n_rows != table.num_rows:
-        kind = "loss" if found.n_rows < table.num_rows else "duplicate"
-        raise Fault(kind, f"{found.n_rows} rows of {table.num_rows}")
-    header = table.column_names
+    file = _arrow()[1].ParquetFile(path)
+    header = file.schema_arrow.names
     roles = _roles(header, options)
+    used = {header[at] for at in roles.values()} | {*found.sensitive, *(found.feature_names or ())}
+    table = file.read([name for name in header if name in used])  # others may be damaged
+    for n_rows in (table.num_rows, file.metadata.num_rows):
+        if found.n_rows != n_rows:
+            kind = "loss" if found.n_rows < n_rows else "duplicate"
+            raise Fault(kind, f"{found.n_rows} rows of {n_rows}")
     for role, values in {"relevance": found.y, "score": found.score, "cost": found.cost}.items():
         if role in roles and values is not None:
-            wanted = [float(v) for v in table.column(roles[role]).to_pylist() if v is not None]
+            wanted = [
+                float(v) for v in table.column(header[roles[role]]).to_pylist() if v is not None
+            ]
             if not same_numbers(found.to_original(values).tolist(), wanted):
                 raise Fault("value", f"{role} differs")
 

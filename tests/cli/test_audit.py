@@ -236,6 +236,7 @@ def test_a_second_file_needs_ids(people, tmp_path):
         (["--sensitive", "sxe"], "did you mean 'sex'"),
         ([*SEX, "--k", "10,x"], "--k must be positive whole numbers"),
         ([*SEX, "--k", "0"], "--k must be positive whole numbers"),
+        ([*SEX, "--k", "1" * 5000], "--k must be positive whole numbers"),
         ([*SEX, "--protected", "sex=x"], "protected of 'sex' must be one of the groups"),
         ([*SEX, "--level", "2"], "level"),
         ([*SEX, "--metrics", "NDGC"], "did you mean 'NDCG'"),

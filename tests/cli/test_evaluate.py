@@ -212,6 +212,7 @@ def test_letor_names_features_by_number(tmp_path, ending):
     ("words", "said"),
     [
         (["--score", "3"], "--score must be a feature number from 1 to 2"),
+        (["--score", "1" * 5000], "--score must be a feature number from 1 to 2"),
         (["--score", "0"], "got '0'"),
         (["--score", "bm25"], "got 'bm25'"),
         (["--score", "1", "--query", "qid"], "--query must be omitted for LETOR"),

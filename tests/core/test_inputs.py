@@ -468,6 +468,9 @@ def test_different_scores_do_not_become_ties(kind):
 def test_large_scores_that_stay_different_are_taken():
     score = as_ranking_data(score=[LARGE, LARGE + 2, LARGE, str(10**17), "1e17"]).score
     assert score.tolist() == [LARGE, LARGE + 2, LARGE, 1e17, 1e17]
+    zeros = "0" * 5000
+    score = as_ranking_data(score=np.array([f"{zeros}{LARGE}", f"+{LARGE}"], dtype=object)).score
+    assert score.tolist() == [LARGE, LARGE]
 
 
 def test_a_missing_date_is_not_a_score():

@@ -59,6 +59,7 @@ def test_parsing(text, metric):
         ("__import__('os')", ["cannot be read"]),
         ("NDCG\0", ["cannot be read"]),
         ("(" * 500, ["cannot be read"]),
+        ("RND(protected={[]: 1})", ["cannot be read"]),
         ("NDCG@0", ["k of NDCG", ">= 1", "got 0"]),
         ("NDCG@1.5", ["k of NDCG", "got 1.5"]),
         ("NDCG@'a'", ["k of NDCG"]),
@@ -76,6 +77,13 @@ def test_strings_that_do_not_parse(text, words):
         parse_metric(text)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("sign", ["NDCG-", "not ", "-"])
+def test_a_string_nested_too_deeply_is_refused_in_few_words(sign):
+    for text in (sign * 9000 + "1", "NDCG@" + sign * 9000 + "1"):
+        with pytest.raises(DataError, match=r"^metric '.{150,250}\.\.\.' cannot be read; it looks"):
+            parse_metric(text)
 
 
 def test_several_metrics_from_anything():

@@ -334,6 +334,12 @@ def test_bad_files(write, text, message):
     fails(write(text), message)
 
 
+@pytest.mark.parametrize("end", [b"\n", b""])
+def test_bytes_that_are_not_utf8_in_a_column_that_is_not_needed(write, end):
+    path = write(b"score,note\n" + b"1,x\n" * 4000 + b"2,\xc3" + end)
+    fails(path, r"line 4002: must be text in UTF-8, got the bytes b'2,\\xc3", features=())
+
+
 def test_broken_gzip(write):
     packed = gzip.compress(b"score\n" + b"1\n2\n" * 5000)
     fails(write(packed[:-9]), "data.csv: must be a complete gzip file")

@@ -184,6 +184,7 @@ def test_qids_count_more_than_a_file_beside(write):
         ("2\n0\n", r"line 2: must be the size of a query, >= 1, got '0'"),
         ("2\nx\n", r"line 2: must be the size of a query, >= 1, got 'x'"),
         ("-1\n3\n", r"line 1: must be the size of a query, >= 1, got '-1'"),
+        ("1" * 5000, r"line 1: must be the size of a query, >= 1, got '111"),
     ],
 )
 def test_bad_sizes(write, sizes, message):
@@ -233,6 +234,12 @@ MALFORMED = [
     ("1 qid:1 1: 2:1", "a feature must be id:value with a number as value, got '1:' in"),
     ("1 qid:1 0:2", "a feature id must be at least 1"),
     ("1 qid:1 3000000000:2", "a feature id must be within"),
+    ("1 qid:1 " + "3" * 5000 + ":2", "a feature id must be within"),
+    ("1 qid:1 " + "0" * 5000 + ":2", "a feature id must be at least 1"),
+    ("1 qid:1 1:\f5", "a feature must be id:value with a number as value, got '1:\\x0c5' in"),
+    ("1 qid:1 1:nan\v", "a feature must be id:value with a number as value, got '1:nan\\x0b'"),
+    ("\v1 qid:1 1:5", "the label must be a number >= 0, got '\\x0b1' in"),
+    ("1 qid:1 \v", "a feature must be id:value with an integer as id, got '\\x0b' in"),
     ("1 qid:1 2:1 1:5 2:3", "a feature must occur once in a line, and 2 occurs again"),
     ("1 qid:1 2:1 2:1", "a feature must occur once in a line, and 2 occurs again"),
     (b"1 qid:1 1:\xff\xfe", "must be text in UTF-8, got the bytes b'1 qid:1 1:"),
@@ -444,7 +451,7 @@ def test_query_labels_that_are_integers_in_other_clothes(tmp_path, labels):
     assert read_letor(tmp_path / "out.txt").qids.tolist() == [7, 12]
 
 
-@pytest.mark.parametrize("labels", [["q1", "q2"], [1.5, 2.0], ["07", "7"]])
+@pytest.mark.parametrize("labels", [["q1", "q2"], [1.5, 2.0], ["07", "7"], ["1" * 5000, "7"]])
 def test_query_labels_that_are_not_integers(tmp_path, labels):
     data = as_ranking_data([[1.0], [1.0]], [0, 0], qid=np.array(labels))
     with pytest.raises(DataError, match=r"query labels must be integers.*numpy.unique"):

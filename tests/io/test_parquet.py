@@ -269,3 +269,45 @@ def test_a_file_that_holds_far_more_than_its_size_is_refused(write, monkeypatch)
     monkeypatch.setattr(parquet, "_LEAST", 1 << 20)
     with pytest.raises(DataError, match=r"than 1000 times its size, got 2097152 rows of 1 columns"):
         read_parquet(path)
+
+
+def not_utf8():
+    ends = pa.array([0, 1, 2], pa.int32()).buffers()[1]
+    return pa.StringArray.from_buffers(2, ends, pa.py_buffer(b"a\x9f"))
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_text_that_is_not_utf8_is_refused_with_its_column(write, coded):
+    sex = not_utf8().dictionary_encode() if coded else not_utf8()
+    path = write({"qid": [1, 1], "score": [2.0, 1.0], "sex": sex})
+    for read in (lambda: read_parquet(path, sensitive="sex"), lambda: parquet.parquet_cells(path)):
+        with pytest.raises(DataError, match=r"data.parquet: column 'sex' must be valid: .*UTF8"):
+            read()
+    assert read_parquet(path, features=()).n_rows == 2  # a column that is not needed is not read
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.date32(), pa.timestamp("us"), pa.duration("s"), pa.timestamp("us", tz="Mars/Rim")]
+)
+def test_a_label_that_python_lacks_is_refused_with_its_row(write, kind):
+    integers = pa.int32() if kind == pa.date32() else pa.int64()
+    sex = pa.array([1, 2 ** (integers.bit_width - 2)], integers).cast(kind)
+    path = write({"qid": [1, 1], "score": [2.0, 1.0], "sex": sex})
+    with pytest.raises(DataError, match=r"data.parquet, row [01]: column 'sex' must hold labels"):
+        read_parquet(path, sensitive="sex")
+
+
+def test_a_file_that_lost_rows_is_refused(write):
+    path = write({"qid": [1] * 70, "score": [1.0 / k for k in range(1, 71)]}, compression="none")
+    raw = path.read_bytes()
+    refused = 0
+    for at in [at for at in range(len(raw)) if raw[at : at + 2] == b"\x8c\x01"]:  # 70 in Thrift
+        path.write_bytes(raw[:at] + b"\x8a\x01" + raw[at + 2 :])
+        for read in (read_parquet, parquet.parquet_cells):
+            try:
+                found = read(path)
+            except DataError as error:
+                refused += "rows that its metadata state" in str(error)
+            else:
+                assert len(found["qid"] if isinstance(found, dict) else found) == 70
+    assert refused == 4  # the rows of the file, and those of its group, by both readers

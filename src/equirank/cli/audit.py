@@ -148,10 +148,12 @@ def audit(
 
 def _cutoffs(text: str | None) -> list[int] | None:
     """Return the numbers of ``10,50``."""
+    from ..core.inputs import natural
+
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+    if not all(natural(part) > 0 for part in parts):
         raise CommandError(f"--k must be positive whole numbers, as in 10,50, got {text!r}")
     return [int(part) for part in parts]
 

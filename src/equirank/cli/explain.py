@@ -105,8 +105,10 @@ def _row(
     option: str, item: str, ids: "np.ndarray | None", lists: "np.ndarray", of: str | None
 ) -> int:
     """Return the row of an id, or of a row number if the file has no ids."""
+    from ..core.inputs import natural
+
     if ids is None:
-        if not item.isdecimal() or int(item) >= len(lists):
+        if not 0 <= natural(item) < len(lists):
             raise CommandError(
                 f"{option} must be a row number from 0 to {len(lists) - 1} for a file without ids, "
                 f"got {item!r}"

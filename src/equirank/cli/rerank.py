@@ -259,10 +259,11 @@ def rerank(
 
 def _item(result: "Reranking", word: str) -> Any:
     """Return the id or row number that a word denotes."""
+    from ..core.inputs import natural
+
     ids = result.data.ids
-    if ids is None:
-        return int(word) if word.isdecimal() else word
-    return int(word) if ids.dtype.kind in "iu" and word.isdecimal() else word
+    number = natural(word)
+    return number if number >= 0 and (ids is None or ids.dtype.kind in "iu") else word
 
 
 def _columns(file: str, file_format: str | None, out: str) -> dict[str, Any]:

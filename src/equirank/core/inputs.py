@@ -17,6 +17,7 @@ __all__ = [
     "frozen_matrix",
     "is_missing",
     "label_column",
+    "natural",
     "numbers",
     "positions",
     "refuse",
@@ -237,8 +238,22 @@ def whole_number(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     word = value.strip()
-    digits = word[1:] if word[:1] in ("+", "-") else word
-    return int(word) if digits.isdecimal() else float(word)
+    sign, digits = (word[0], word[1:]) if word[:1] in ("+", "-") else ("", word)
+    significant = digits.lstrip("0")
+    if not digits.isdecimal() or len(significant) > 400:  # more digits are infinite as a float
+        return float(word)
+    return int(sign + (significant or "0"))
+
+
+def natural(word: str | bytes) -> int:
+    """Return the number that a text of 1 to 20 digits denotes, and -1 for any other text.
+
+    Examples
+    --------
+    >>> natural("12"), natural("-1"), natural("1" * 5000)
+    (12, -1, -1)
+    """
+    return int(word) if word.isascii() and word.isdigit() and len(word) <= 20 else -1
 
 
 def refuse(name: str, values: np.ndarray | None, bad: Any, expected: str) -> None:

@@ -52,6 +52,8 @@ FORMAT_VERSION = 2
 MANIFEST = "model.json"
 #: Largest size of a JSON file, in bytes.
 MAX_JSON = 1 << 28
+#: Most levels of lists and objects in a JSON file.
+MAX_DEPTH = 200
 #: Most readings of a folder that another process replaces at the same time.
 ATTEMPTS = 100
 #: Seconds after which an unfinished folder is removed where the system has no locks.
@@ -187,11 +189,18 @@ def parse_json(text: str | bytes, name: str) -> Any:
     equirank.core.errors.FormatError: the text is damaged: it is nested too deeply
     """
     try:
-        return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
+        value = json.loads(text.decode("utf-8") if isinstance(text, bytes) else text)
     except RecursionError:
         raise FormatError(f"{name} is damaged: it is nested too deeply") from None
     except ValueError as error:
         raise FormatError(f"{name} is damaged: {error}") from None
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH):
+        parts = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [each for part in parts for each in part if isinstance(each, (dict, list))]
+        if not level:
+            return value
+    raise FormatError(f"{name} is damaged: it is nested too deeply")
 
 
 def check_zip(raw: bytes, name: str) -> None:
@@ -366,7 +375,9 @@ def load_with_extra(
             if files.checked or before == identity(_present(target)):
                 return model, files.document.get("extra", {})
         except FormatError:
-            if attempt == ATTEMPTS - 1 or before == identity(_present(target)):
+            # An inode may be used again within one tick of the clock, so damage is read thrice.
+            same = attempt > 1 and before == identity(_present(target))
+            if attempt == ATTEMPTS - 1 or same:
                 raise
         time.sleep(0.001 * attempt)
     raise FormatError(f"{str(folder)!r} cannot be read: it is replaced all the time")

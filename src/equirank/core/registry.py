@@ -127,12 +127,13 @@ def parse_metric(text: str) -> "Metric":
     name, options, cutoff = _take_apart(text)
     names = metric_names()
     if name not in names:
-        raise DataError(f"metric {text!r} is not known{suggest(name, names)}")
+        raise DataError(f"metric {_quoted(text)} is not known{suggest(name, names)}")
     kind = find(name, ["equirank.metrics"])
     unknown = [option for option in options if option not in kind.options()]
     if unknown:
         raise DataError(
-            f"metric {text!r} has no option {unknown[0]!r}{suggest(unknown[0], kind.options())}"
+            f"metric {_quoted(text)} has no option {_quoted(unknown[0])}"
+            f"{suggest(unknown[0], kind.options())}"
             f" ({name} takes {', '.join(kind.options())})"
         )
     metric: Metric = kind(**options, **({} if cutoff is None else {"k": cutoff}))
@@ -175,15 +176,23 @@ def _take_apart(text: str) -> tuple[str, dict[str, Any], int | None]:
         if isinstance(node, ast.Call) and not node.args:
             options = {str(word.arg): ast.literal_eval(word.value) for word in node.keywords}
             if len(options) < len(node.keywords) or (cutoff is not None and "k" in options):
-                raise DataError(f"metric {text!r} must give each option once")
+                raise DataError(f"metric {_quoted(text)} must give each option once")
             node = node.func
         if isinstance(node, ast.Name):
             return node.id, options, cutoff
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, TypeError):  # TypeError: a set or key that is not hashable
+        pass
+    except (RecursionError, MemoryError):  # nested too deeply for Python's parser
         pass
     raise DataError(
-        f'metric {text!r} cannot be read; it looks like NDCG@10 or RND(step=5, protected="f")@50'
+        f"metric {_quoted(text)} cannot be read; it looks like NDCG@10 or "
+        'RND(step=5, protected="f")@50'
     )
+
+
+def _quoted(text: str) -> str:
+    """Return a text in quotes for a message, truncated."""
+    return repr(text if len(text) <= 200 else text[:197] + "...")
 
 
 def _split(text: str) -> list[str]:

@@ -1,5 +1,6 @@
 """`read_csv`: delimited text to RankingData, by the standard library or, faster, by pyarrow."""
 
+import codecs
 import csv
 import io
 import os
@@ -296,8 +297,9 @@ class PlainBytes(io.RawIOBase):
     """A stream that ends at what pyarrow and the standard library read differently.
 
     A quote must open at the start of a cell, and close before a delimiter, the end of a line or
-    another quote; there is no NUL byte, and no quoted line end is split between two blocks. The
-    first violation is stored in ``problem`` (raising from a thread of pyarrow can block it).
+    another quote; there is no NUL byte, and no quoted line end is split between two blocks. All
+    bytes are UTF-8, also in columns that pyarrow does not convert. The first violation is stored
+    in ``problem`` (raising from a thread of pyarrow can block it).
     """
 
     def __init__(self, stream: IO[bytes], delimiter: str) -> None:
@@ -305,6 +307,7 @@ class PlainBytes(io.RawIOBase):
         self._stream, self._open, self.problem = stream, False, ""
         self._before = np.frombuffer((delimiter + '\r\n"').encode(), np.uint8)
         self._last = 10  # the byte before the block; initially a line end
+        self._decoder = codecs.getincrementaldecoder("utf-8")()
 
     def readable(self) -> bool:
         """Return True."""
@@ -320,6 +323,10 @@ class PlainBytes(io.RawIOBase):
         return b"" if self.problem else block
 
     def _check(self, block: bytes) -> str:
+        try:
+            self._decoder.decode(block, final=not block)
+        except UnicodeDecodeError:
+            return "bytes that are not UTF-8"
         if not block:
             return "the text ends within quotes" if self._open else ""
         if b"\0" in block:

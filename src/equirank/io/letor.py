@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError, logger
+from ..core.inputs import natural
 from .files import as_text, open_bytes, replacing, shorten
 from .growing_arrays import DenseRows, SparseRows
 from .svmlight import (
@@ -140,12 +141,12 @@ def _queries(
     with open_bytes(query_file) as stream:
         for number, raw in enumerate(stream, start=1):
             word = raw.strip()
-            if word and (not word.isdigit() or int(word) < 1):
+            if word and natural(word) < 1:
                 got = shorten(as_text(word) or word)
                 raise DataError(
                     f"{name}, line {number}: must be the size of a query, >= 1, got {got}"
                 )
-            sizes += [int(word)] if word else []
+            sizes += [natural(word)] if word else []
     total, n_rows = sum(sizes), reader.labels.size
     if total != n_rows:
         raise DataError(

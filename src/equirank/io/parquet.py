@@ -118,7 +118,9 @@ def parquet_cells(path: str | os.PathLike[str]) -> dict[str, Any]:
     tables = []
     for one in parquet_files(path):
         with _damage(one):
-            tables.append(open_parquet(parquet, one, ()).read())
+            file = open_parquet(parquet, one, ())
+            tables.append(_checked(file.read(), one))
+            _check_rows(one, file, tables[-1].num_rows)
     table = require("pyarrow", "data").concat_tables(tables, promote_options="default")
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
@@ -168,26 +170,50 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
 def open_parquet(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
     """Open a Parquet file; the columns in ``texts`` are read as dictionaries."""
     with _damage(path):
-        return parquet.ParquetFile(path, read_dictionary=list(texts))
+        file = parquet.ParquetFile(path, read_dictionary=list(texts))
+        for field in file.schema_arrow:
+            str(field)  # names and types are text
+        return file
 
 
 def read_batches(file: Any, path: Path, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the rows of an open Parquet file, some thousand at a time."""
+    n_rows = 0
     with _damage(path):
-        yield from file.iter_batches(_ROWS, columns=list(columns))
+        for batch in file.iter_batches(_ROWS, columns=list(columns)):
+            n_rows += batch.num_rows
+            yield _checked(batch, path)
+    _check_rows(path, file, n_rows)
+
+
+def _check_rows(path: Path, file: Any, n_rows: int) -> None:
+    """Raise if a file has lost rows; pyarrow believes the count of each group of rows."""
+    if n_rows != file.metadata.num_rows:
+        raise DataError(
+            f"{os.fspath(path)}: must hold the {file.metadata.num_rows} rows that its metadata "
+            f"state, got {n_rows}"
+        )
+
+
+def _checked(rows: Any, path: Path) -> Any:
+    """Return rows after checking that text is UTF-8 and that codes have labels."""
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        with _damage(path, f"column {name!r} must be valid"):
+            column.validate(full=True)
+    return rows
 
 
 @contextmanager
-def _damage(path: Path) -> Iterator[None]:
+def _damage(path: Path, expected: str = "must be a Parquet file") -> Iterator[None]:
     """Raise what pyarrow finds wrong within a file as an error that names the file."""
     arrow = require("pyarrow", "data")
     try:
         yield
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise  # not found, not readable: no damage
         words = " ".join(str(error).split())
-        raise DataError(f"{os.fspath(path)}: must be a Parquet file: {words}") from None
+        raise DataError(f"{os.fspath(path)}: {expected}: {words}") from None
 
 
 _NUMBERS = ("number", "single", "truth")
@@ -261,10 +287,28 @@ class BatchChunk:
                 f"{column.type}; unnest it first"
             )
         coded = column if hasattr(column, "indices") else column.dictionary_encode()
-        labels = coded.dictionary.to_pylist()
+        labels = self._values(name, coded)
         codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
         missing = np.array([label is None or label != label for label in labels] + [False])
         return np.where(missing[codes], -1, codes), labels
+
+    def _values(self, name: str, coded: Any) -> list[Any]:
+        """Return the labels of codes as Python values; raise for a date that Python lacks."""
+        failures = (ValueError, OverflowError, LookupError, NotImplementedError)
+        try:
+            labels: list[Any] = coded.dictionary.to_pylist()
+        except failures:
+            for code, label in enumerate(coded.dictionary):
+                try:
+                    label.as_py()
+                except failures as error:
+                    raise DataError(
+                        f"{self.location(coded.indices.index(code).as_py())}: column {name!r} "
+                        f"must hold labels that Python can represent, got one of type "
+                        f"{label.type}: {error}"
+                    ) from None
+            raise
+        return labels
 
     def location(self, row: int) -> str:
         """Return the file and the number of a row."""

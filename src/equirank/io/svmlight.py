@@ -31,6 +31,8 @@ _TIMES, _LEAST = (
 _LINE = 1 << 28  # most bytes of a line
 _PAD = 8  # bytes past the end that the parser may read
 _DOCID = re.compile(r"docid\s*=\s*(\S+)")
+_TOKEN = re.compile(rb"[^ \t\r\n#]*")  # as in the kernel
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,99}")
 _EXPECTED = {
     "BAD_LABEL": "the label must be a number >= 0",
     "BAD_QID": "qid must be an integer of 64 bits, as in qid:7",
@@ -212,10 +214,11 @@ class SVMlightReader:
         text = as_text(raw)
         if text is None:
             raise DataError(f"{location}: must be text in UTF-8, got the bytes {raw[:20]!r}")
-        token = bytes(buffer[where:]).split(None, 1)[0] if problem != "NO_COMMENT" else b""
+        match = _TOKEN.match(buffer, where)
+        token = bytes(match[0]) if match else b""
         if problem == "FEATURE_RANGE":
-            number = int(token.split(b":")[0])
-            problem = "FEATURE_LOW" if number < self.base else "FEATURE_HIGH"
+            low = self.base == 1 and not token.split(b":")[0].strip(b"0")
+            problem = "FEATURE_LOW" if low else "FEATURE_HIGH"
         expected = _EXPECTED[problem].format(number=number, width=self.matrix.n_features)
         got = f"{shorten(token.decode())} in " if problem in _NAMES_TOKEN else ""
         raise DataError(f"{location}: {expected}, got {got}{shorten(text)}")
@@ -228,9 +231,9 @@ def _name(code: int) -> str:
 
 
 def _number(token: bytearray) -> float | None:
-    """Convert a number that the kernel does not, as Python does, but without underscores."""
+    """Convert a number that the kernel does not, as Python does; underscores and space are none."""
     try:
-        return None if b"_" in token else float(token)
+        return None if b"_" in token or token != token.strip() else float(token)
     except ValueError:
         return None
 
@@ -253,7 +256,7 @@ def integers(qids: np.ndarray) -> np.ndarray:
     result = []
     for label in qids.tolist():
         whole = isinstance(label, int) or (isinstance(label, float) and label.is_integer())
-        if not whole and not (isinstance(label, str) and re.fullmatch("0|-?[1-9][0-9]*", label)):
+        if not whole and not (isinstance(label, str) and _WHOLE.fullmatch(label)):
             raise DataError(
                 f"query labels must be integers to be written as LETOR, got {label!r}; number them "
                 "first, for instance with numpy.unique(qid, return_inverse=True)[1]"

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
+from ..core.inputs import natural
 from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
 from .delimited import csv_cells, csv_columns, gather_csv, read_csv
 from .files import open_bytes
@@ -79,7 +80,7 @@ def _read_letor(
     def feature(option: str, number: str | None) -> Any:
         if number is None:
             return None
-        if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
+        if not 1 <= natural(number) <= data.n_features:
             raise DataError(
                 f"--{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"

@@ -336,7 +336,9 @@ def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "
 
 
 def _column(data: "RankingData", number: str, location: Location) -> Any:
-    if not number.isdecimal() or not 1 <= int(number) <= data.n_features:
+    from ..core.inputs import natural
+
+    if not 1 <= natural(number) <= data.n_features:
         location.fail(
             f"must be the number of a feature from 1 to {data.n_features} for LETOR, "
             f"got {shown(number)}"
