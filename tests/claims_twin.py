@@ -381,7 +381,9 @@ class Twin:
         if b.sum() < 1e-9:
             return self.claim("selected", g, found, drawn, j, scope={"k": k}, estimate=NAN,
                               untested=True)  # fmt: skip
-        of = "people"
+        of, scope = "people", {"k": k}
+        if x.sum() < 1e-12:
+            scope["added"] = 0.5
         if len(n1) >= 20 and x.sum() > 0:
             low, high = bootstrap_t(x, y, self.level, self.boots, self.rng, True)
             of = "lists"
@@ -395,7 +397,7 @@ class Twin:
                 centre = log(a0 / m1 / (b0 / m2))
                 variance = 1 / a0 - 1 / m1 + 1 / b0 - 1 / m2
             low, high = map(exp, self.of_people(centre, sqrt(max(variance, 0.0))))
-        return self.claim("selected", g, found, drawn, j, scope={"k": k}, unit="ratio",
+        return self.claim("selected", g, found, drawn, j, scope=scope, unit="ratio",
                           estimate=x.sum() / y.sum(), low=low, high=high, interval_of=of,
                           shares=(a.sum() / n1.sum(), b.sum() / n2.sum()))  # fmt: skip
 

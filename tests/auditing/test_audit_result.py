@@ -100,7 +100,7 @@ def test_numbers_json_does_not_know():
         ('{"a":' * 100_000, "must be JSON written by an audit"),
         ('{"schema_version": ' + "9" * 5000 + "}", "must be JSON written by an audit"),
         (
-            '{"schema_version": 1, "tables": {"a": {"b": {"type": "integer", "values": [1%s]}}}}'
+            '{"schema_version": 2, "tables": {"a": {"b": {"type": "integer", "values": [1%s]}}}}'
             % ("0" * 40),
             "but parts are missing",
         ),

@@ -10,6 +10,8 @@ from equirank import AuditResult, DataError, audit
 from equirank.auditing.gates import AnyFinding, GroupGate, MetricGate, count_comparisons, read_gate
 from equirank.datasets import load_hiring
 from equirank.metrics import NDCG, RND, AdverseImpactRatio, ExposureGap
+from equirank.reports.number_words import p_words
+from equirank.reports.number_words import ratio as written
 
 
 @pytest.mark.parametrize(
@@ -132,8 +134,8 @@ def test_a_gate_reads_its_claim(biased):
     assert (claim.group, claim.status) == ("f", "finding")
     (line,) = biased.failures("sex=f selected at 5 < 0.8")
     assert line == (
-        f"sex=f selected at 5 < 0.8: selected of sex=f at 5 is {claim.estimate:.4g} (at most "
-        f"{claim.bounds[1]:.4g} with 95% confidence, p = {claim.p:.2g})"
+        f"sex=f selected at 5 < 0.8: selected of sex=f at 5 is {written(claim.estimate)} (at most "
+        f"{written(claim.bounds[1])} with 95% confidence, {p_words(claim.p)})"
     )
     for text in ("f exposure < 0.95", "f above < 0.4", "f positions > 2", "any sex above < 0.4"):
         assert biased.fails(text), text
@@ -151,11 +153,11 @@ def test_without_a_cut_every_cut_counts(biased):
 def test_the_other_of_two_groups_is_the_mirror_image(biased):
     claim = claim_of(biased, "selected", 5)
     (line,) = biased.failures("sex=m selected at 5 > 1.25")
-    assert f"selected of sex=m at 5 is {1 / claim.estimate:.4g} (at least" in line
-    assert f"{1 / claim.bounds[1]:.4g} with 95%" in line
+    assert f"selected of sex=m at 5 is {written(1 / claim.estimate)} (at least" in line
+    assert f"{written(1 / claim.bounds[1])} with 95%" in line
     value = claim_of(biased, "position").also["positions"][0]
     (line,) = biased.failures("sex=m positions < -2")
-    assert f"is {-value:.4g} (at most" in line
+    assert f"is {written(-value)} (at most" in line
     assert biased.fails("sex=m above > 0.6")
     assert not biased.fails("sex=m above < 0.4")
 
@@ -289,12 +291,12 @@ def test_metrics_are_corrected_for_chance(hiring):
     assert hiring.fails(f"RND>{between}")  # any attribute
     assert not hiring.fails(f'RND(by="sex")>{between}')
     (line,) = hiring.failures(f'RND(by="age_group")>{between}')
-    assert line.endswith(f": the corrected value of age_group is {age['corrected']:.4g}")
+    assert line.endswith(f": the corrected value of age_group is {written(age['corrected'])}")
     # Bare values are larger, since chance makes gaps too.
     bare = (sex["corrected"] + sex["value"]) / 2
     assert not hiring.fails(f'RND(by="sex")>{bare}')
     (line,) = hiring.failures(f'raw: RND(by="sex")>{bare}')
-    assert line.endswith(f": value of sex, female is {sex['value']:.4g}; chance may do this")
+    assert line.endswith(f": value of sex, female is {written(sex['value'])}; chance may do this")
     assert hiring.fails("RND.p_value<0.05")
     assert hiring.fails("NDCG@10>0.5")
     assert not hiring.fails("NDCG@10.low>0.9")
@@ -354,7 +356,7 @@ def test_a_fair_lottery_fires_no_gate():
     assert [line for outcome in outcomes for line in outcome.fired] == []
     # The corrected ratio cannot go below its ideal less what chance makes.
     (remark,) = outcomes[0].remarks
-    assert f"cannot be below {1 - ratio['chance']:.4g} on these data" in remark
+    assert f"cannot be below {written(1 - ratio['chance'])} on these data" in remark
     assert '"any race selected < 0.8" can' in remark
     bare = result.failures(["raw: AdverseImpactRatio@5.high < 0.8", "raw: RND@50.low > 0.3"])
     assert len(bare) == 2

@@ -53,6 +53,7 @@ OTHERS = {
     "before_after",
     "causal_dag",
     "fair_angles",
+    "findings",
     "margin_bounds",
     "pair_explanation",
     "tradeoff",

@@ -12,7 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
-from ..reports.number_words import level_words, p_words, separated
+from ..reports.number_words import level_words, p_words, ratio
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -417,7 +417,7 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
 
 def _written(value: float, gate: GroupGate | MetricGate) -> str:
     """Return a number whose text is on its side of the gate's limit."""
-    return separated([value], 2, thresholds=[gate.limit])[0]
+    return ratio(value, thresholds=[gate.limit])
 
 
 def _breaks(sign: str, limit: float, one: Compared, level: float) -> bool:
@@ -502,7 +502,8 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
             least = gate.metric.ideal - row["chance"]
             remarks.append(
                 f"{gate.text}: the corrected value{where} cannot be below "
-                f"{_written(least, gate)} on these data, so this gate cannot fire; a comparison such as "
+                f"{_written(least, gate)} on these data, so this gate cannot fire; a comparison "
+                "such as "
                 f'"any {row["attribute"]} selected < {gate.limit:g}" can'
             )
     return Outcome(gate, fired, remarks)
