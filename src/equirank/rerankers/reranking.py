@@ -508,8 +508,12 @@ def _mean_price(result: Reranking) -> Price:
 def _mean_of_draws(values: Sequence[Any]) -> Any:
     """Return the mean over draws, also of numbers whose sum no double can hold."""
     array = np.asarray(values, dtype=np.float64)
-    large = np.abs(array).max(initial=0.0, where=~np.isnan(array)) > LARGE
-    return (array / len(array)).sum(axis=0) if large else np.mean(array, axis=0)
+    if not np.abs(array).max(initial=0.0, where=~np.isnan(array)) > LARGE:
+        return np.mean(array, axis=0)
+    small = np.ldexp(array, -64)
+    # Rounding must not raise the mean of the largest doubles above them.
+    mean = np.clip(np.mean(small, axis=0), small.min(axis=0), small.max(axis=0))
+    return np.ldexp(mean, 64)
 
 
 def _mean(values: np.ndarray) -> float:
