@@ -116,7 +116,8 @@ const page = (function () {
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
     { rootMargin: "600px 0px" },
   );
-  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 30));
+  const idle = (work) =>
+    window.requestIdleCallback ? window.requestIdleCallback(work, { timeout: 500 }) : setTimeout(work, 30);
   function drawNext() {
     const next = plots.find((plot) => !plot.dataset.drawn);
     if (next) draw(next).then(() => idle(drawNext));
