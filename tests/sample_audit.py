@@ -4,6 +4,7 @@ import numpy as np
 
 from equirank.auditing.audit_result import AuditResult
 from equirank.core.table import Table
+from equirank.reports.claims import Claim, claims_table, effect_size
 
 HOSTILE = {
     "script": "</script><script>window.hacked = 1</script>",
@@ -61,20 +62,32 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
             for attribute, groups in names.items()
         ],
     }  # fmt: skip
-    verdict = [
-        f"{groups[0]} rank on average 7 positions lower than everyone else in lists of 50 "
-        f"(95% confidence interval 4 to 10; p = 0.001)."
-        for groups in names.values()
+    claims = [
+        sample_claim(f"c{at}", attribute, groups[0], n_queries)
+        for at, (attribute, groups) in enumerate(names.items(), start=1)
     ]
     notes = [
         {"kind": "warning", "text": "Many ties: 41% of the rows are tied."},
         {"kind": "missing", "text": "12 rows have no age_group; they are a group of their own."},
         {"kind": "skipped", "text": "RND is undefined in 2 of 20 queries; they were skipped."},
         {"kind": "sample", "text": "With 20 lists, a gap of 3 positions is detectable."},
-        {"kind": "four_fifths", "text": "The four-fifths rule is a rule of thumb of one agency."},
+        {"kind": "scope", "text": "This audit covers 1,000 people in 20 lists."},
     ]
-    built = {name: Table(_columns(name, rows)) for name, rows in tables.items()}
-    return AuditResult(facts=facts, verdict=verdict, notes=notes, tables=built)
+    built = {"claims": claims_table(claims)}
+    built |= {name: Table(_columns(name, rows)) for name, rows in tables.items()}
+    return AuditResult(facts=facts, claims=claims, notes=notes, tables=built)
+
+
+def sample_claim(name, attribute, group, n_queries=20, **fields):
+    """Return a finding: the group ranks 7 positions lower in lists of 50."""
+    scope = {"lists": n_queries, "people": 1000, "shortest": 50, "median": 50.0, "longest": 50}
+    values = {
+        "scope": scope, "estimate": 7.0, "unit": "positions", "shares": (0.36, 0.5), "low": 4.0,
+        "high": 10.0, "interval_of": "lists", "bounds": (4.5, 9.5), "test": "shuffled labels",
+        "p": 0.0005, "p_family": 0.001, "block": "i", "threshold": 0.05, "direction": "lower",
+        "size": effect_size(0.36, 0.5), "detectable": 3.1, "status": "finding",
+    }  # fmt: skip
+    return Claim(name, "position", attribute, group, **(values | fields))
 
 
 def _columns(name, rows):
@@ -93,9 +106,9 @@ def fill(tables, rng, attribute, groups, n_queries, against, relevance):
             "n_queries": n_queries, "mean_position": 25 + difference / 2,
             "mean_position_low": 23 + difference / 2, "mean_position_high": 27 + difference / 2,
             "position_difference": difference, "position_difference_low": difference - 3,
-            "position_difference_high": difference + 3, "p_value": 0.0009990009, "p_holm": 0.002,
-            "detectable": 3.1, "exposure": share * 0.9, "exposure_low": share * 0.8,
-            "exposure_high": share, "exposure_per_item": 0.9,
+            "position_difference_high": difference + 3, "p_value": 0.0005, "p_family": 0.001,
+            "status": "finding" if i == 0 else "cannot_tell", "exposure": share * 0.9,
+            "exposure_low": share * 0.8, "exposure_high": share, "exposure_per_item": 0.9,
             "merit": 0.8 if relevance else np.nan, "merit_share": share if relevance else np.nan,
         })  # fmt: skip
         for k in (10, 20):
@@ -139,10 +152,11 @@ def fill(tables, rng, attribute, groups, n_queries, against, relevance):
             tables["strip"].append(
                 here | {"query": f"V{query:02}", "position": position + 1, "length": 50}
             )
-    for metric in ("RND", "ExposureGap", "PositionDifference"):
+    for metric in ("RND", "ExposureGap", "DisparateTreatment"):
         tables["gaps"].append(mark | {
             "metric": metric, "name": f"{metric}(by={attribute[:20]!r})", "group": groups[0],
-            "value": 0.231, "low": 0.15, "high": 0.31, "p_value": 0.000999, "detectable": 0.11,
+            "value": 0.231, "chance": 0.1, "corrected": 0.131, "low": 0.15, "high": 0.31,
+            "bound_low": 0.16, "bound_high": 0.3, "p_value": 0.000999, "detectable": 0.11,
             "n_queries": n_queries, "n_skipped": 0, "direction": "lower",
             "summary": "How far the share in each prefix is from the share of all.",
         })  # fmt: skip
@@ -150,12 +164,11 @@ def fill(tables, rng, attribute, groups, n_queries, against, relevance):
             tables["comparison"].append(mark | {
                 "metric": metric, "group": groups[0], "value": 0.12, "other": 0.231,
                 "difference": -0.111, "low": -0.15, "high": -0.08, "p_value": 0.001,
-                "p_holm": 0.003, "n_queries": n_queries,
+                "n_queries": n_queries,
             })  # fmt: skip
     tables["checks"].append(here | {
         "check": "clustering.z", "value": -1.3, "low": -2.0, "high": -0.5, "expected": 0.0,
-        "p_value": 0.02, "p_holm": 0.08, "n_queries": n_queries,
-        "reading": "The members stand no more in clusters than chance would give.",
+        "p_value": 0.02, "n_queries": n_queries,
     })  # fmt: skip
     for query in range(min(n_queries, 500)):
         tables["queries"].append({
@@ -169,7 +182,8 @@ def whole(tables, relevance, against):
     """The rows that are not about one attribute."""
     if relevance:
         tables["metrics"].append({
-            "metric": "NDCG@10", "value": 0.713, "low": 0.68, "high": 0.74, "n_queries": 20,
+            "metric": "NDCG@10", "value": 0.713, "low": 0.68, "high": 0.74, "bound_low": 0.69,
+            "bound_high": 0.73, "n_queries": 20,
             "n_skipped": 0, "direction": "higher", "summary": "Gain against the best order.",
         })  # fmt: skip
     for metric in ("RND", "ExposureGap", "clustering.z"):

@@ -7,7 +7,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 
 import pytest
-from sample_audit import HOSTILE, sample_audit
+from sample_audit import HOSTILE, sample_audit, sample_claim
 
 from equirank import MissingExtraError
 from equirank.auditing.audit_page import render
@@ -220,18 +220,22 @@ def test_numbers_are_written_for_readers(form, value, written):
 
 def test_very_long_names_do_not_swallow_sentences(hostile, hostile_text):
     assert HOSTILE["long"] in hostile.tables["groups"]["group"]
-    hostile.verdict.append(
-        f"{HOSTILE['long']} rank on average 3 positions lower (95% confidence interval)."
-    )
+    hostile.claims.append(sample_claim("c9", "sex", HOSTILE["long"], shares=(0.1, 0.5), size=2.0))
     words = " ".join(Page(render(hostile)).text.split())
-    assert "x… rank on average 3 positions lower (95% confidence interval)." in words
+    assert 'x…" (sex) rank on average 7 positions lower than everyone else' in words
 
 
-def test_a_warning_that_the_verdict_holds_is_not_repeated(result):
+def test_a_warning_is_shown_once_and_sentences_beyond_five_are_folded(result):
     loud = next(note["text"] for note in result.notes if note["kind"] == "warning")
     bare = sample_audit({"sex": ["f", "m"]}, n_queries=2, against=False)
-    bare.verdict.append(f"Beware: {loud}")
     assert " ".join(Page(render(bare)).text.split()).count(loud) == 1
+    bare.claims += [sample_claim(f"c{i}", "sex", f"g{i}", size=0.01 * i) for i in range(2, 9)]
+    text = render(bare)
+    assert len(bare.verdict) == 5
+    lead, _, folded = text.partition('<details class="remaining">')
+    assert "3 more statements" in folded
+    assert all(f"&#34;g{i}&#34; (sex) rank" not in lead for i in (2, 3, 4))
+    assert "&#34;g8&#34; (sex) rank" in lead
 
 
 def test_names_of_metrics_may_be_broken_into_lines_and_are_escaped():

@@ -45,7 +45,7 @@ def opened(browser):
     """Open a file; afterwards there was no error and no request but the file itself."""
     contexts, asked, said = [], [], []
 
-    def visit(path, before="", **options):
+    def visit(path, before="", unfolded=True, **options):
         context = browser.new_context(accept_downloads=True, **options)
         context.add_init_script(before)
         contexts.append(context)
@@ -55,6 +55,8 @@ def opened(browser):
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-ready]")
+        if unfolded:
+            page.click("#rest > summary")
         return page
 
     yield visit
@@ -81,7 +83,7 @@ def test_every_chart_is_drawn_and_described(opened, file):
     page = opened(file)
     page.wait_for_selector("html[data-drawn=all]", state="attached")
     plots = page.locator(".plot").count()
-    assert plots == 20
+    assert plots == 21
     assert page.locator(".plot svg").count() == plots
     described = page.locator(".plot[role=graphics-document]")
     assert described.count() == plots
@@ -126,6 +128,15 @@ def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
     assert page.locator(".plot svg").count() == len(others)
     assert errors == []
     page.close()
+
+
+def test_everything_but_the_findings_is_folded(opened, file):
+    page = opened(file, unfolded=False)
+    assert page.locator(".verdict li").first.is_visible()
+    assert not page.locator("#panel-0").is_visible()
+    page.click("nav a[href='#methods']")
+    page.wait_for_selector("#rest[open]")
+    assert page.locator("#methods").is_visible()
 
 
 def test_search_and_sort(opened, file):
@@ -196,10 +207,11 @@ def test_the_keyboard_is_enough(opened, file):
 
 def test_paper_shows_all_attributes_with_their_charts(opened, file):
     # without idle time only the charts in sight are drawn: printing must draw the others
-    page = opened(file, before="window.requestIdleCallback = () => 0", color_scheme="dark")
+    idle = "window.requestIdleCallback = () => 0"
+    page = opened(file, before=idle, unfolded=False, color_scheme="dark")
     assert page.locator(".plot svg").count() < 20
     page.pdf(format="A4")
-    assert page.locator(".plot svg").count() == 20
+    assert page.locator(".plot svg").count() == 21
     assert page.locator(".drill tbody tr").count() == 2 * 500
     page.emulate_media(media="print")
     assert all(page.locator(f"#panel-{i}").is_visible() for i in range(2))

@@ -9,7 +9,16 @@ from equirank import AuditResult, DataError, FormatError, audit
 from equirank.core.table import Table, table_from_json, table_to_json
 
 TABLES = [
-    *("groups", "selection", "gaps", "metrics", "prefix_shares", "exposure_merit", "pairwise"),
+    *(
+        "claims",
+        "groups",
+        "selection",
+        "gaps",
+        "metrics",
+        "prefix_shares",
+        "exposure_merit",
+        "pairwise",
+    ),
     *("scores", "strip", "checks", "queries", "blind_spots", "methods", "comparison"),
 ]
 
@@ -35,8 +44,18 @@ def test_json_reads_back_equal(name, request, tmp_path):
 
 def test_the_document(hiring):
     document = json.loads(hiring.to_json())
-    assert list(document) == ["schema_version", "kind", "facts", "verdict", "notes", "tables"]
-    assert document["schema_version"] == 1
+    assert list(document) == [
+        *("schema_version", "kind", "facts", "claims", "verdict", "notes", "tables")
+    ]
+    assert document["schema_version"] == 2
+    assert [each["id"] for each in document["claims"]] == [each.id for each in hiring.claims]
+    assert [each["sentence"] for each in document["claims"]] == [
+        each.sentence for each in hiring.claims
+    ]
+    assert [each["text"] for each in document["verdict"]] == hiring.verdict
+    assert {name for each in document["verdict"] for name in each["claims"]} <= {
+        each.id for each in hiring.claims
+    }
     assert list(document["tables"]) == TABLES == list(hiring.tables)
     group = document["tables"]["groups"]["group"]
     assert group["type"] == "label"
@@ -71,16 +90,17 @@ def test_numbers_json_does_not_know():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"schema_version": 2}', "schema_version of the text must be at most 1, got 2"),
-        ('{"schema_version": "x"}', "must be at most 1, got 'x'"),
-        ('{"schema_version": 1}', "but parts are missing"),
-        ('{"schema_version": 1, "tables": {"a": 3}}', "but parts are missing"),
+        ('{"schema_version": 3}', "schema_version of the text must be at most 2, got 3"),
+        ('{"schema_version": "x"}', "must be at most 2, got 'x'"),
+        ('{"schema_version": 1}', "must be 2, got 1: .* audit the data again"),
+        ('{"schema_version": 2}', "but parts are missing"),
+        ('{"schema_version": 2, "tables": {"a": 3}}', "but parts are missing"),
         ("{}", "must be JSON written by an audit"),
         ("{nonsense", "must be JSON written by an audit"),
         ('{"a":' * 100_000, "must be JSON written by an audit"),
         ('{"schema_version": ' + "9" * 5000 + "}", "must be JSON written by an audit"),
         (
-            '{"schema_version": 1, "tables": {"a": {"b": {"type": "integer", "values": [1%s]}}}}'
+            '{"schema_version": 2, "tables": {"a": {"b": {"type": "integer", "values": [1%s]}}}}'
             % ("0" * 40),
             "but parts are missing",
         ),
@@ -139,6 +159,7 @@ def test_hostile_groups_stay_text():
 
 
 def test_fails_is_a_bool():
-    assert small().fails("ExposureGap>=0") is True
+    assert small().fails("raw: ExposureGap>0.01") is True
+    assert small().fails("ExposureGap>0.99") is False
     with pytest.raises(DataError):
         small().fails("nothing")

@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden"
 #: Words that judge. What was measured is said, what it means is for people to say.
 JUDGING = re.compile(
     r"\b(un)?fair\w*|\bbias\w*|\b(non-?)?complian\w*|\bcomply|\b(il)?legal\w*|\bdiscriminat\w*|"
-    r"\b(un)?just(ice)?\b|\bguilt\w*|\bviolat\w*",
+    r"\b(un)?just(ice)?\b(?! under| over)|\bguilt\w*|\bviolat\w*",
     re.IGNORECASE,
 )
 
@@ -47,7 +47,7 @@ def some_audit(seed):
         "sensitive": {"a": names[data.attribute().codes], "b": rng.choice(list("xy"), data.n_rows)},
     }
     frame = {k: v for k, v in columns.items() if k != "sensitive" and v is not None}
-    frame |= columns["sensitive"]
+    frame |= columns["sensitive"] | {"id": np.arange(data.n_rows)}
     other = frame | {"score": rng.random(data.n_rows)}
     return audit(
         frame,
@@ -55,6 +55,7 @@ def some_audit(seed):
         query="query",
         score="score",
         relevance="relevance" if columns["relevance"] is not None else False,
+        id="id",
         against=other if rng.random() < 0.3 else None,
         n_boot=int(rng.choice([0, 30])),
         n_permutations=int(rng.choice([0, 30])),
@@ -65,16 +66,20 @@ def some_audit(seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_no_sentence_judges_and_where_zero_is_held_it_cannot_tell(seed):
     result = some_audit(seed)
-    for text in [*result.verdict, *(note["text"] for note in result.notes)]:
+    sentences = [*result.verdict, *(claim.sentence for claim in result.claims)]
+    for text in [*sentences, *(note["text"] for note in result.notes)]:
         assert not JUDGING.search(text), text
         assert text.endswith((".", '"')), text
         assert "nan" not in text.lower().split(), text
         assert "  " not in text
-    for row in result.tables["groups"]:
-        holds = row["position_difference_low"] <= 0 <= row["position_difference_high"]
-        about = f'eople in group "{row["group"]}" ({row["attribute"]}) rank on average'
-        if holds:
-            assert not any(about in sentence for sentence in result.verdict)
+    for claim in result.claims:
+        neutral = {"ratio": 1.0, "chance": claim.shares[1]}.get(claim.unit, 0.0)
+        if claim.quantity.startswith("change"):
+            neutral = 0.0
+        if claim.low <= neutral <= claim.high:
+            assert claim.status != "finding", claim
+        if claim.status == "cannot_tell":
+            assert "he data do not show" in claim.sentence
 
 
 if __name__ == "__main__":

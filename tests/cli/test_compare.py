@@ -67,6 +67,8 @@ def test_tables_tests_and_sentences(folder):
     assert "comparing boost, fair" in done.stdout
     assert "Held-out values, by queries" in done.stdout
     assert "Compared with boost" in done.stdout
+    assert "p (corrected)" in done.stdout
+    assert "- By NDCG@5, " in done.stdout
     assert "- 2 methods were compared on 8 lists (80 rows): 2 folds, 2 seeds." in done.stdout
     assert "add --out FOLDER" in done.stdout
 
@@ -90,6 +92,11 @@ def test_a_folder_and_its_cells(folder):
     assert document["data"] == {"file": "people.csv", "rows": 80, "queries": 8}
     assert set(document["chance"]) == {"NDCG@5", "ExposureGap"}
     assert document["errors"] == []
+    assert document["claims"] == earlier["claims"]
+    pairs = [claim for claim in document["claims"] if claim["against"] is not None]
+    assert [claim["quantity"] for claim in pairs] == ["NDCG@5", "ExposureGap"]
+    assert all(0 < claim["p"] <= claim["p_family"] <= 1 for claim in pairs)
+    assert {claim["sentence"][-1] for claim in document["claims"]} == {"."}
     run(folder / "c.toml", "--out", out, "--fresh", "--store", folder / "elsewhere")
     assert len(list((folder / "elsewhere").iterdir())) == 8
 

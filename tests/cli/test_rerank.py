@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from equirank import Ranking
 from equirank.cli.app import app
 from equirank.cli.rerank import method_names, parse_value
 from equirank.core.reranker import Reranker
@@ -17,6 +18,7 @@ from equirank.io import read_csv
 from equirank.rerankers import DetGreedy, FAStarIR
 
 HIRING = ["--query", "vacancy", "--sensitive", "sex"]
+SEX_LISTS = ["--query", "list", "--sensitive", "sex", "--protected", "f"]
 TEXT = """query,id,sex,score,relevance
 q1,a,m,4,1
 q1,b,m,3,0
@@ -335,3 +337,60 @@ def test_a_column_of_the_output_must_be_new(tmp_path, name):
     assert said == f"{path}: must have no column {name!r}, which --out adds; rename it first"
     assert not out.exists()
     assert run(path, *GREEDY).exit_code == 0  # nothing is written
+
+
+@pytest.fixture
+def lists(tmp_path):
+    """Eight lists of 30 people with ids, of whom some are women."""
+    path = tmp_path / "people.csv"
+    rng = np.random.default_rng(3)
+    rows = [
+        f"{q},p{q}-{i},{rng.choice(['f', 'm'], p=[0.4, 0.6])},{rng.random():.6f}"
+        for q in range(8)
+        for i in range(30)
+    ]
+    path.write_text("list,id,sex,score\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def reported(monkeypatch, *words):
+    """Run with a report, and give the text of the terminal and the audit on the page."""
+    from equirank.auditing import audit_page
+
+    results = []
+    monkeypatch.setattr(audit_page, "render", lambda result: results.append(result) or "page")
+    done = run(*words)
+    assert done.exit_code == 0, done.output
+    return done.stdout, results[0]
+
+
+def cut_at(ranking, k):
+    return Ranking(ranking.data, np.where(ranking.position <= k, ranking.position, 0))
+
+
+def changes(result):
+    return [claim for claim in result.claims if claim.quantity.startswith("change")]
+
+
+def test_a_report_on_a_cut_list_in_which_nobody_moved_says_only_that(lists, tmp_path, monkeypatch):
+    words = [*SEX_LISTS, "--p", "0.05", "--k", "10", "--report", tmp_path / "page.html"]
+    said, result = reported(monkeypatch, lists, *words)
+    assert "moved: 0 items" in said
+    assert [claim.sentence for claim in changes(result)] == ["Nobody moved."]
+    assert not any("before" in sentence for sentence in result.verdict)
+
+
+def test_a_report_compares_the_first_k_with_the_first_k(lists, tmp_path, monkeypatch):
+    words = [*SEX_LISTS, "--p", "0.7", "--k", "10", "--report", tmp_path / "page.html"]
+    _, result = reported(monkeypatch, lists, *words)
+    before = read_csv(lists, sensitive="sex", features=()).ranking()
+    after = FAStarIR(0.7, protected="f", k=10)(before)
+    women = before.data.sensitive["sex"].codes == 0
+    now, was = ((r.position[women] > 0).sum() for r in (after, cut_at(before, 10)))
+    assert now > was
+    (claim,) = [
+        claim for claim in changes(result)
+        if (claim.quantity, claim.scope.get("k")) == ("change of selected", 10)
+    ]  # fmt: skip
+    assert (claim.group, claim.estimate, claim.direction) == ("f", now - was, "higher")
+    assert f"have {now - was} more in the top 10 than before" in claim.sentence

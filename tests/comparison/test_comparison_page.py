@@ -55,7 +55,7 @@ def test_everything_is_there(text):
     assert "ridge__alpha" in words
     assert "12.5" in words
     assert "random order" in words
-    assert "Random sign flips" in words
+    assert "random sign flips" in words
     assert 'data-json="comparison.json"' in words
     for table in ("results", "summary", "tests", "groups", "errors", "parameters", "chance"):
         assert f'data-csv="{table}"' in words

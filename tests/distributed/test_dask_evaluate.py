@@ -115,11 +115,13 @@ def test_audit_gives_the_result_of_the_whole(missing):
 @pytest.mark.slow
 def test_audit_against_another_ranking():
     frame = people()
+    frame["person"] = np.arange(len(frame))
     other = frame.assign(score=np.random.default_rng(0).random(len(frame)))
-    options = {"sensitive": "sex", **FEW}
+    options = {"sensitive": "sex", "id": "person", **FEW}
     found = dask_audit(parted(frame), against=parted(other, 3), **options)
     assert found == audit(frame, against=other, **options)
     assert len(found.tables["comparison"]) > 0
+    assert any(claim.quantity == "change of position" for claim in found.claims)
 
 
 def test_bad_input_is_refused_in_a_clear_sentence():

@@ -10,7 +10,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "audit.md").read_text(encoding="utf
 
 def test_every_column_is_documented():
     result = audit(score=[2, 1], relevance=[1, 0], sensitive=list("ab"), n_boot=0, n_permutations=0)
-    rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE))
+    # Tables come first on the page, and then the keys of the JSON.
+    rows = dict(reversed(re.findall(r"^\| `(\w+)` \| (.*) \|$", PAGE, re.MULTILINE)))
     gaps = set(result.tables["gaps"]["metric"])
     for name, table in result.tables.items():
         told = re.findall(r"`(\w+)`", rows[name])

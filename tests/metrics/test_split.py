@@ -32,10 +32,21 @@ def dcg_of_group(blocks, hidden, y, groups, label, **options):
     return twins.dcg(blocks, hidden, masked(y, groups, label), **options)
 
 
+def ideal_of_group(y, groups, label, *, k=None, gain="exp2", discount="log2"):
+    """The group's DCG in the ideal order of the whole list, equal grades sharing their places."""
+    weights = [twins.weight_of_place(place, discount) for place in range(1, len(y) + 1)]
+    weights = sorted((0.0 if k and at >= k else w for at, w in enumerate(weights)), reverse=True)
+    total = 0.0
+    for grade, group in zip(y, groups, strict=True):
+        first = sum(other > grade for other in y)
+        places = weights[first : first + sum(other == grade for other in y)]
+        total += twins.gain_of(grade, gain) * sum(places) / len(places) * (group == label)
+    return total
+
+
 def ndcg_of_group(blocks, hidden, y, groups, label, **options):
     gained = twins.dcg(blocks, hidden, masked(y, groups, label), **options)
-    own = [grade for grade, group in zip(y, groups, strict=True) if group == label]
-    return twins.ratio(gained, twins.best_dcg(own, **options))
+    return twins.ratio(gained, ideal_of_group(y, groups, label, **options))
 
 
 def precision_of_group(blocks, hidden, y, groups, label, **options):
@@ -67,6 +78,7 @@ TABLE = [
     (NDCG(), ndcg_of_group, {}),
     (NDCG @ 2, ndcg_of_group, {"k": 2}),
     (NDCG(gain="linear"), ndcg_of_group, {"gain": "linear"}),
+    (NDCG(discount=(0.2, 1.0, 0.5)) @ 4, ndcg_of_group, {"discount": (0.2, 1.0, 0.5), "k": 4}),
     (Precision(), precision_of_group, {}),
     (Precision @ 3, precision_of_group, {"k": 3}),
     (Precision(threshold=2) @ 9, precision_of_group, {"k": 9, "threshold": 2}),
@@ -117,14 +129,27 @@ def test_a_group_that_is_absent_has_no_value_in_any_metric():
 
 
 def test_ndcg_of_a_group_by_hand():
-    # the group's items stand at places 2 and 4, relevance 1 and 2
+    # group b is at positions 2 and 4 with relevance 1 and 2; in the ideal order at 3 and 2
     data = as_ranking_data(y=[3, 1, 0, 2], score=[4, 3, 2, 1], sensitive_features=list("abab"))
     slots = data.ranking().slots()
     codes, _ = slots.groups(None)
     got = NDCG().split(slots, codes, 2)[0]
-    best = 3 / log2(2) + 1 / log2(3)
+    best = 3 / log2(3) + 1 / log2(4)
     assert got[1] == pytest.approx((1 / log2(3) + 3 / log2(5)) / best)
     assert got[0] == pytest.approx((7 / log2(2)) / (7 / log2(2)))
+
+
+@pytest.mark.parametrize("options", [{}, {"k": 2}, {"k": 3, "gain": "linear"}], ids=str)
+def test_the_ideal_of_a_group_is_the_mean_over_all_orders_of_equal_grades(options):
+    y, groups = [2, 1, 2, 0, 1, 2], list("aabbab")
+    by_grade = [[i for i, grade in enumerate(y) if grade == one] for one in (2, 1, 0)]
+    data = as_ranking_data(y=y, score=[1, 2, 3, 4, 5, 6], sensitive_features=groups)
+    slots = data.ranking().slots()
+    codes, _ = slots.groups(None)
+    _, ideal = NDCG(**options).split_sums(slots, codes, 2)
+    for at, label in enumerate("ab"):
+        wanted = twins.dcg(by_grade, [], masked(y, groups, label), **options)
+        assert ideal[0, at] == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("metric", [DCG(), DCG @ 2, Precision(), Precision @ 2], ids=str)

@@ -15,7 +15,7 @@ from equirank.plots.theme import FOCUS, MOST_GROUPS, group_scale
 
 #: Each picture, its table, and the columns that are drawn.
 PICTURES = {
-    "comparison": ("comparison", ["value", "other", "difference", "low", "high", "p_holm"]),
+    "comparison": ("comparison", ["value", "other", "difference", "low", "high", "p_value"]),
     "exposure_merit": ("exposure_merit", ["merit_share", "exposure_share"]),
     "exposure": ("groups", ["share", "exposure"]),
     "impact_ratios": ("selection", ["k", "impact_ratio", "ratio_low", "ratio_high"]),
@@ -53,6 +53,7 @@ OTHERS = {
     "before_after",
     "causal_dag",
     "fair_angles",
+    "findings",
     "margin_bounds",
     "pair_explanation",
     "tradeoff",

@@ -1,6 +1,6 @@
 """audit: compare how groups of people are ranked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,8 +16,12 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
 from ..io.column_roles import assign
-from .audit_plan import make_plan
+from ..kernels.resampling import weighted_means
+from ..reports.claims import claims_table
+from .audit_plan import Plan, make_plan
 from .audit_result import AuditResult
+from .compared import Compared, compare_groups
+from .gates import MetricGate, count_comparisons, read_gate
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
@@ -25,12 +29,13 @@ from .tables.group_tables import exposure_merit_table, groups_table, pairwise_ta
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
-from .verdict.verdict import make_verdict
 
 __all__ = ["as_ranking", "audit", "audit_ranking"]
 
 
 Ties = Literal["average", "stable"]
+#: Comparisons in gates beyond which more permutations are drawn.
+MANY_GATES = 50
 
 
 def as_ranking(
@@ -38,7 +43,7 @@ def as_ranking(
 ) -> Ranking:
     """Return the ranking that data states.
 
-    ``columns`` (query, score, relevance, position, sensitive) are column names if ``data`` is a
+    ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
     frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`.
     """
     if isinstance(data, (RankingData, Ranking)):
@@ -56,6 +61,7 @@ def as_ranking(
         score=found.get("score"),
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
+        ids=found.get("id"),
         missing_sensitive="category",
         max_groups=max_groups,
     ).ranking(ties)
@@ -68,9 +74,12 @@ def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
             raise DataError(f"{role} must be the name of a column of data, got an array")
     names, column = _columns_of(data)
     named: dict[str, Any] = dict(columns)
-    sensitive = named.pop("sensitive")
-    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=False, **named)
+    sensitive, given = named.pop("sensitive"), named.pop("id")
+    ids: Any = False if given is None else given
+    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=ids, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
+    if "ids" in found:
+        found["id"] = found.pop("ids")
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
     return found
@@ -101,6 +110,7 @@ def audit(
     relevance: Any = None,
     position: Any = None,
     sensitive: Any = None,
+    id: Any = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,
@@ -108,12 +118,13 @@ def audit(
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
-    n_permutations: int = 1000,
+    n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
     title: str = "ranking",
     against_title: str = "the other ranking",
     created: str | None = None,
+    gates: Sequence[str] = (),
     max_groups: int | None = None,
 ) -> AuditResult:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
@@ -130,6 +141,8 @@ def audit(
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
         Missing values form a separate group.
+    id : str or array-like, optional
+        The column of people's ids, which match the people of ``against``.
     protected : str, sequence of str or mapping, optional
         The groups to compare with everyone else: ``"sex=female"`` or ``{"sex": "female"}``. By
         default all groups are compared.
@@ -138,8 +151,9 @@ def audit(
     metrics : metric, string, or a list of them, optional
         Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
     against : optional
-        A second ranking of the same lists to compare with, in any form of ``data`` (a frame needs
-        the same columns).
+        A second ranking of the same people in the same lists to compare with, in any form of
+        ``data`` (a frame needs the same columns, and ``id``). A ranking cut at k is compared with
+        the first k of the other.
     cross : bool
         Whether to audit the intersections of every two attributes.
     ties : {"average", "stable"}
@@ -152,13 +166,17 @@ def audit(
         Seed of the bootstrap and the permutations.
     title, against_title, created : str, optional
         Names of the two rankings and a date, for the report.
+    gates : sequence of str
+        Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
+        ``n_permutations`` as far as their p-values need.
     max_groups : int, optional
         Most groups of an attribute, as in `as_ranking_data`.
 
     Returns
     -------
     AuditResult
-        Its ``verdict``, ``tables``, ``facts`` and ``notes``; ``to_html`` writes a report.
+        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts`` and ``notes``;
+        ``to_html`` writes a report.
 
     Raises
     ------
@@ -172,11 +190,13 @@ def audit(
     >>> result = audit(load_hiring(), protected="sex=female", n_boot=100, n_permutations=99)
     >>> result.tables["groups"]["position_difference"][:2].round(1)
     array([ 6.3, -6.3])
+    >>> [claim.status for claim in result.claims if claim.quantity == "position"][:1]
+    ['finding']
     >>> result.fails("ExposureGap>0.1")
     False
     """
     columns = {"query": query, "score": score, "relevance": relevance}
-    columns |= {"position": position, "sensitive": sensitive}
+    columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
     ranking = as_ranking(data, columns, ties, max_groups)
@@ -197,6 +217,7 @@ def audit(
         title=title,
         against_title=against_title,
         created=created,
+        gates=gates,
     )
 
 
@@ -215,6 +236,7 @@ def audit_ranking(
     title: str,
     against_title: str,
     created: str | None,
+    gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
     """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
@@ -232,15 +254,22 @@ def audit_ranking(
         n_permutations=n_permutations,
         seed=as_seed(random_state),
     )
+    rules = [read_gate(text) for text in gates]
+    comparisons = count_comparisons(rules, plan)
+    if comparisons > MANY_GATES and n_permutations:
+        plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
+    metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
+    if against is not None:
+        _check_attributes(against, plan)
+    compared = compare_groups(plan, against)
     measured = _with_focus(measure_all(plan, metrics, measure=measure))
     other = None if against is None else _other(against, measured, metrics)
-    tables = _tables(measured, other)
+    tables = _tables(measured, other, compared)
     for table in tables.values():
         table.backend = ranking.data.backend
     facts = make_facts(measured, other, title, against_title, created)
-    notes = make_notes(measured, facts, tables)
-    verdict = make_verdict(facts, tables, notes)
-    return AuditResult(facts, verdict, tables, notes, measured.plan)
+    notes = make_notes(measured, facts, tables, compared.claims)
+    return AuditResult(facts, compared.claims, tables, notes, measured.plan)
 
 
 def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
@@ -258,7 +287,7 @@ def _with_focus(measured: Measured) -> Measured:
     """Set the focus of each attribute: the protected group, else the one ranked lowest."""
     lowest = {}
     for each in measured.plan.audited:
-        means = np.asarray(measured.position_differences(each).summary[1])
+        means = weighted_means(measured.position_differences(each))
         lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
     audited = {
         each: each if each.protected else each.focused(lowest[each.name])
@@ -269,12 +298,15 @@ def _with_focus(measured: Measured) -> Measured:
     return replace(measured, plan=plan, gaps=gaps)
 
 
+def _check_attributes(against: Ranking, plan: Plan) -> None:
+    lacking = [name for name in plan.data.sensitive if name not in against.data.sensitive]
+    if lacking:
+        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
+
+
 def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:
     """Evaluate the second ranking in the same way, without intervals."""
     plan, data = measured.plan, ranking.data
-    lacking = [name for name in plan.data.sensitive if name not in data.sensitive]
-    if lacking:
-        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
     audited = []
     for each in plan.audited:
         attribute = data.attribute(each.key)
@@ -286,10 +318,11 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
     return measure_all(other, wanted)
 
 
-def _tables(measured: Measured, other: Measured | None) -> dict[str, Table]:
+def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
     checks = checks_table(measured)
     return {
-        "groups": groups_table(measured),
+        "claims": claims_table(compared.claims),
+        "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import plots
 from ..plots.theme import MOST_GROUPS, group_scale, shorten
+from ..reports.claims import lead_statements
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 
 __all__ = ["render"]
@@ -26,16 +27,17 @@ CHARTS: tuple[tuple[str, str, str], ...] = (
     ("comparison", "comparison", "comparison"),
 )
 #: Kinds of notes shown in other sections; all others are listed as data notes.
-PLACED = ("warning", "sample", "small", "four_fifths")
+PLACED = ("warning", "sample", "small", "scope", "not_measured")
 #: Longer names are cut in sentences.
 LONG = 60
 #: A bracket with statistics in a sentence of the verdict.
-STATISTICS = re.compile(r"(\([^()]*\b(?:interval|permutation)\b[^()]*\)[.,;:]?)")
+STATISTICS = re.compile(r"(\([^()]*\b(?:interval|corrected)\b[^()]*\)[.,;:]?)")
 
 
 def render(result: Any) -> str:
     """Return the report of an `AuditResult` as one self-contained HTML page."""
     cut = _shortener(result)
+    lead, remaining = lead_statements(result.claims)
     return write_page(
         asset("audit.html"),
         kind="ranking audit",
@@ -50,12 +52,9 @@ def render(result: Any) -> str:
         style=asset("audit.css"),
         script=asset("audit.js"),
         facts=result.facts,
-        verdict=[_parts(cut(sentence)) for sentence in result.verdict],
-        notes=[
-            note | {"text": cut(note["text"])}
-            for note in result.notes
-            if not any(note["text"] in sentence for sentence in result.verdict)
-        ],
+        verdict=[_parts(cut(statement.text)) for statement in lead],
+        remaining=[_parts(cut(statement.text)) for statement in remaining],
+        notes=[note | {"text": cut(note["text"])} for note in result.notes],
         placed=PLACED,
         most_groups=MOST_GROUPS,
         panels=[_panel(result, i, entry) for i, entry in enumerate(_attributes(result))],
@@ -115,7 +114,9 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Draw each chart of each attribute that has rows."""
+    """Draw the findings, and each chart of each attribute that has rows."""
+    if any(claim.status in ("finding", "cannot_tell") for claim in result.claims):
+        yield "claims", chart_for_page(plots.findings(result))
     for index, entry in enumerate(_attributes(result)):
         for key, function, table in CHARTS:
             if _rows(result.tables[table], entry["name"]):

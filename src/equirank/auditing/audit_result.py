@@ -3,6 +3,7 @@
 import html
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,15 +11,17 @@ from typing import Any
 import numpy as np
 
 from ..core.errors import DataError, FormatError
+from ..core.metric import Metric
 from ..core.table import Table, table_from_json, table_to_json
 from ..io.files import replacing
+from ..reports.claims import Claim, Statement, lead_statements, ordered_findings
 from .audit_plan import Plan
-from .gates import Expression, read_expression
+from .gates import Outcome, concerns, judge, read_gate
 
 __all__ = ["SCHEMA_VERSION", "AuditResult"]
 
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 #: Columns of the table of groups in the text form.
 SHOWN = ("attribute", "group", "size", "mean_position", "position_difference", "exposure_per_item")
 
@@ -31,12 +34,13 @@ class AuditResult:
     ----------
     facts : dict
         What was audited and how: sizes, attributes and their groups, cutoffs, seeds.
-    verdict : list of str
-        Sentences in plain English, written by rules from the tables.
+    claims : list of Claim
+        Every comparison of the report: its numbers, its test and its status.
     tables : dict of str to Table
-        ``groups``, ``selection``, ``gaps``, ``metrics``, ``prefix_shares``, ``exposure_merit``,
-        ``pairwise``, ``scores``, ``strip``, ``checks``, ``queries``, ``blind_spots``, ``methods``
-        and ``comparison``; those that do not apply have no rows. Each has ``to_frame``.
+        ``claims``, ``groups``, ``selection``, ``gaps``, ``metrics``, ``prefix_shares``,
+        ``exposure_merit``, ``pairwise``, ``scores``, ``strip``, ``checks``, ``queries``,
+        ``blind_spots``, ``methods`` and ``comparison``; those that do not apply have no rows. Each
+        has ``to_frame``.
     notes : list of dict
         ``kind`` and ``text``: ties, missing values, skipped lists, small groups.
 
@@ -44,19 +48,32 @@ class AuditResult:
     --------
     >>> from equirank import audit
     >>> result = audit(score=[4, 3, 2, 1], sensitive={"sex": list("mmff")}, protected="sex=f")
-    >>> result.verdict[0]
-    'This audit covers 4 people in one list, compared by sex.'
+    >>> result.claims[0].estimate, result.claims[0].status
+    (2.0, 'described')
     >>> result.tables["groups"]["mean_position"]
     array([3.5, 1.5])
-    >>> result.fails("PositionDifference>3")
-    False
     """
 
     facts: dict[str, Any]
-    verdict: list[str]
+    claims: list[Claim]
     tables: dict[str, Table]
     notes: list[dict[str, str]] = field(default_factory=list)
     _plan: Plan | None = None
+
+    @property
+    def findings(self) -> list[Claim]:
+        """The claims with status ``"finding"``, largest first."""
+        return ordered_findings(self.claims)
+
+    @property
+    def statements(self) -> list[Statement]:
+        """The first sentences of the report, at most five, with the ids of their claims."""
+        return lead_statements(self.claims)[0]
+
+    @property
+    def verdict(self) -> list[str]:
+        """The first sentences of the report, at most five."""
+        return [statement.text for statement in self.statements]
 
     def to_html(self, path: str | os.PathLike[str]) -> None:
         """Write the report: one HTML file that needs no network.
@@ -83,14 +100,16 @@ class AuditResult:
         Returns
         -------
         str
-            ``schema_version``, ``facts``, ``verdict``, ``notes`` and ``tables``; each table maps a
-            column to ``type`` and ``values``. Undefined numbers are null.
+            ``schema_version``, ``facts``, ``claims``, ``verdict`` (sentences with the ids of their
+            claims), ``notes`` and ``tables``; each table maps a column to ``type`` and ``values``.
+            Undefined numbers are null.
         """
         document = {
             "schema_version": SCHEMA_VERSION,
             "kind": "equirank audit",
             "facts": self.facts,
-            "verdict": self.verdict,
+            "claims": [claim.to_dict() for claim in self.claims],
+            "verdict": [statement._asdict() for statement in self.statements],
             "notes": self.notes,
             "tables": {name: table_to_json(table) for name, table in self.tables.items()},
         }
@@ -136,69 +155,75 @@ class AuditResult:
                 f"schema_version of {name} must be at most {SCHEMA_VERSION}, got {version!r}: a "
                 "newer equirank is needed"
             )
+        if version < 2:
+            raise FormatError(
+                f"schema_version of {name} must be {SCHEMA_VERSION}, got {version}: its sentences "
+                "were not stored as claims; audit the data again"
+            )
         try:
             tables = {key: table_from_json(part) for key, part in document["tables"].items()}
-            parts = [document[key] for key in ("facts", "verdict", "notes")]
+            facts, notes = document["facts"], document["notes"]
+            claims = [Claim.from_dict(each) for each in document["claims"]]
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             raise FormatError(f"{name} must be JSON of an audit, but parts are missing") from None
-        return cls(parts[0], parts[1], tables, parts[2])
+        return cls(facts, claims, tables, notes)
 
-    def fails(self, expression: str) -> bool:
-        """Return whether an expression holds, such as ``"RND@50>0.3"`` or ``"RND@50.low>0.3"``.
-
-        Parameters
-        ----------
-        expression : str
-            A metric, optionally ``.low``, ``.high`` or ``.p_value``, one of ``>``, ``>=``, ``<``
-            and ``<=``, and a number. A group metric without an attribute is checked for every
-            attribute, and holds if it holds for any; the audit's protected groups apply.
-
-        Returns
-        -------
-        bool
-
-        Raises
-        ------
-        DataError
-            If it cannot be parsed, or its number is undefined. A metric that the audit did not
-            include is computed now, unless the result was read from a file.
-        """
-        return bool(self.failures(expression))
-
-    def failures(self, expression: str) -> list[str]:
-        """Return one line for each attribute and group for which an expression holds.
+    def fails(self, gates: str | Sequence[str]) -> bool:
+        """Return whether a gate fires, such as ``"sex=female selected at 10 < 0.8"``.
 
         Parameters
         ----------
-        expression : str
-            As in `fails`.
+        gates : str or sequence of str
+            As in `judge`.
         """
-        rule = read_expression(expression)
-        rows = self._rows(rule)
-        if not rows and self._plan is not None:
-            rows = self._computed_rows(rule)
-        if not rows:
-            known = [name for table in ("gaps", "metrics") for name in self.tables[table]["metric"]]
-            words = ", ".join(dict.fromkeys(known))
-            raise DataError(
-                f"{expression!r} must use a metric of this audit ({words}), got {rule.metric}"
-            )
-        return rule.held_by(rows)
+        return bool(self.failures(gates))
 
-    def _rows(self, rule: Expression) -> list[dict[str, Any]]:
+    def failures(self, gates: str | Sequence[str]) -> list[str]:
+        """Return one line for each comparison for which a gate fires.
+
+        Parameters
+        ----------
+        gates : str or sequence of str
+            As in `judge`.
+        """
+        return [line for outcome in self.judge(gates) for line in outcome.fired]
+
+    def judge(self, gates: str | Sequence[str]) -> list[Outcome]:
+        """Return what each gate finds; fair data fire any of them with probability at most 5%.
+
+        A gate fires when the estimate breaks the number, its one-sided confidence bound is beyond
+        the number, and the p-value of "no difference" is at most 0.05 divided by the number of
+        comparisons in all gates.
+
+        Parameters
+        ----------
+        gates : str or sequence of str
+            Limits for comparisons of groups (``"any race exposure < 0.8"``, ``"sex=female above <
+            0.4"``, ``"female positions > 3"``), ``"any finding"``, or limits for metrics
+            (``"RND@50 > 0.3"``), which apply to the value corrected for chance, or with ``raw:`` to
+            the bare value. A metric that the audit did not include is computed now, unless the
+            result was read from a file.
+        """
+        parsed = [read_gate(each) for each in ([gates] if isinstance(gates, str) else gates)]
+        return judge(parsed, self.claims, self._rows, self.facts)
+
+    def _rows(self, metric: Metric) -> list[dict[str, Any]]:
+        """Return the rows of a metric, computed now if the audit did not include it."""
         both = [*self.tables["gaps"], *({"name": r["metric"], **r} for r in self.tables["metrics"])]
-        return [row for row in both if rule.concerns(row)]
+        found = [row for row in both if concerns(metric, row)]
+        if not found and self._plan is not None:
+            from .measured import measure_all
+            from .tables.gap_tables import gap_rows, metrics_table
 
-    def _computed_rows(self, rule: Expression) -> list[dict[str, Any]]:
-        from .measured import measure_all
-        from .tables.gap_tables import gap_rows, metrics_table
-
-        if self._plan is None:
-            return []
-        measured = measure_all(self._plan, [rule.metric], only=True)
-        more = [row for each in self._plan.audited for row in gap_rows(measured, each)]
-        more += [{"name": row["metric"], **row} for row in metrics_table(measured)]
-        return [row for row in more if rule.concerns(row)]
+            measured = measure_all(self._plan, [metric], only=True)
+            more = [row for each in self._plan.audited for row in gap_rows(measured, each)]
+            more += [{"name": row["metric"], **row} for row in metrics_table(measured)]
+            found = [row for row in more if concerns(metric, row)]
+        if not found:
+            names = [name for table in ("gaps", "metrics") for name in self.tables[table]["metric"]]
+            words = ", ".join(dict.fromkeys(names))
+            raise DataError(f"gates must use a metric of this audit ({words}), got {metric}")
+        return found
 
     def __eq__(self, other: object) -> bool:
         """Return whether two results are equal."""

@@ -1,86 +1,516 @@
-"""Expressions such as ``RND@50.low>0.3``, which decide whether an audit fails."""
+"""Gates such as ``sex=female selected at 10 < 0.8``, which decide whether an audit fails."""
 
-from dataclasses import dataclass, replace
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
 
-from ..core.errors import DataError
+from ..core.errors import DataError, suggest
 from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metric
-from ..core.rules import SIGNS, take_rule_apart
+from ..core.rules import SIGNS
+from ..reports.claims import Claim
+from ..reports.number_words import level_words, p_words, ratio
+from .audit_plan import TIMES, Plan
 from .measured import short_name
-from .measures import PositionDifference
 
-__all__ = ["Expression", "read_expression"]
+__all__ = [
+    "AnyFinding",
+    "Gate",
+    "GroupGate",
+    "MetricGate",
+    "Outcome",
+    "concerns",
+    "count_comparisons",
+    "judge",
+    "read_gate",
+]
 
 
-FORM = '"RND@50>0.3" or "RND@50.low>0.3"'
+#: The level of all gates of a command together: fair data fail at most this often.
+GATE_LEVEL = 0.05
+QUANTITIES = ("selected", "exposure", "above", "positions")
+#: Quantities of the grammar that need decisions or scores, which this audit does not measure.
+LATER = ("scored", "score")
+PARTS = (".low", ".high", ".p_value")
+FORM = (
+    '"sex=female selected at 10 < 0.8", "any race exposure < 0.8", "any finding", '
+    '"RND(by=\'race\')@50 > 0.3" or "raw: RND@50 > 0.3"'
+)
+OPERATOR = re.compile(r"(<=|>=|<|>)")
 
 
 @dataclass(frozen=True)
-class Expression:
-    """A comparison of a metric's value, interval end or p-value with a number."""
+class GroupGate:
+    """A limit for a comparison of groups."""
+
+    text: str
+    attribute: str
+    group: str
+    quantity: str
+    against: str
+    k: int | None
+    sign: str
+    limit: float
+    observed: bool
+
+
+@dataclass(frozen=True)
+class MetricGate:
+    """A limit for a metric: its corrected value, or with ``raw`` its bare value."""
 
     text: str
     metric: Metric
-    what: str
+    part: str
     sign: str
     limit: float
-
-    def concerns(self, row: dict[str, Any]) -> bool:
-        """Return whether the expression applies to a row of the gaps or metrics."""
-        if not isinstance(self.metric, GroupMetric):
-            return bool(row["name"] == str(self.metric))
-        if row["metric"] != short_name(self.metric):
-            return False
-        by, protected = self.metric.by, self.metric.protected
-        wanted = None if by is None else " x ".join([by] if isinstance(by, str) else by)
-        crossed = " x " in row["attribute"]
-        if wanted is None and crossed:
-            return False
-        if wanted is not None and row["attribute"] != wanted:
-            return False
-        return protected is None or row["group"] == str(protected)
-
-    def held_by(self, rows: list[dict[str, Any]]) -> list[str]:
-        """Return a line for each row for which it holds; an undefined number is an error."""
-        found = []
-        for row in rows:
-            value = float(row[self.what])
-            names = [name for name in (row.get("attribute"), row.get("group")) if name]
-            where = f" of {', '.join(names)}" if names else ""
-            if isnan(value):
-                raise DataError(
-                    f"{self.text!r} cannot be evaluated: {self.what} of {row['metric']}{where} is "
-                    "undefined"
-                )
-            if SIGNS[self.sign](value, self.limit):
-                found.append(f"{self.text}: {self.what}{where} is {value:.4g}")
-        return found
+    raw: bool
 
 
-def read_expression(text: str) -> Expression:
-    """Return the parsed expression.
+@dataclass(frozen=True)
+class AnyFinding:
+    """Fires if a report contains a finding."""
+
+    text: str
+    attribute: str
+
+
+Gate = GroupGate | MetricGate | AnyFinding
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a gate found: one line per comparison that fires, and remarks."""
+
+    gate: Gate
+    fired: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+
+def read_gate(text: str) -> Gate:
+    """Return the parsed gate.
 
     Examples
     --------
-    >>> read_expression("RND@50.low>0.3")
-    Expression(text='RND@50.low>0.3', metric=RND@50, what='low', sign='>', limit=0.3)
+    >>> read_gate("sex=female selected at 10 < 0.8").k
+    10
+    >>> read_gate("RND@50 > 0.3").metric
+    RND@50
+    >>> read_gate("any finding in sex").attribute
+    'sex'
     """
-    rule = take_rule_apart(text, FORM)
+    text = text.strip()
+    if re.fullmatch(r"any\s+finding(\s+in\s+.+)?", text):
+        words = _words(text)
+        return AnyFinding(text, " ".join(words[3:]))
+    left, sign, right = _split(text)
+    words = right.split()
+    observed = words[1:] == ["observed"]
+    if not left or not words or (len(words) > 1 and not observed):
+        raise _unreadable(text)
     try:
-        limit = float(rule.limit)
+        limit = float(words[0])
     except ValueError:
-        limit = float("nan")
+        raise _unreadable(text) from None
     if isnan(limit):
-        raise DataError(f"expression {text!r} cannot be read; it looks like {FORM}")
-    own = rule.metric.split("(")[0].strip() == PositionDifference.__name__
-    metric = _own(rule.metric) if own else parse_metric(rule.metric)
-    return Expression(text.strip(), metric, rule.part, rule.sign, limit)
+        raise _unreadable(text)
+    parts = _words(left)
+    at = next((i for i, word in enumerate(parts) if word in (*QUANTITIES, *LATER) and i), None)
+    if at is None:
+        if observed:
+            raise DataError(
+                f"gate {text!r}: 'observed' follows a comparison of groups; for a metric write "
+                "'raw:'"
+            )
+        return _metric_gate(text, left, sign, limit)
+    return _group_gate(text, parts, at, sign, limit, observed)
 
 
-def _own(name: str) -> Metric:
-    """Return the position difference, which is not a public metric."""
-    read = parse_metric(name.strip().replace(PositionDifference.__name__, "ExposureGap", 1))
-    options: dict[str, Any] = {"by": read.by, "protected": read.protected}  # type: ignore[attr-defined]
-    return replace(PositionDifference(), **options)
+def _unreadable(text: str) -> DataError:
+    return DataError(f"gate {text!r} cannot be read; it looks like {FORM}")
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise _unreadable(text) from None
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """Split at the operator outside quotes and brackets."""
+    depth, quote = 0, ""
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter in "<>" and depth == 0:
+            found = OPERATOR.match(text, at)
+            sign = found.group(1) if found else letter
+            return text[:at].strip(), sign, text[at + len(sign) :].strip()
+    raise _unreadable(text)
+
+
+def _group_gate(
+    text: str, words: list[str], at: int, sign: str, limit: float, observed: bool
+) -> GroupGate:
+    who, quantity, rest = words[:at], words[at], words[at + 1 :]
+    if quantity in LATER:
+        raise DataError(
+            f"gate {text!r}: {quantity!r} is not measured by this audit; the quantities are "
+            f"{', '.join(QUANTITIES)}"
+        )
+    attribute, group = _who(text, who)
+    against, k = "rest", None
+    while rest:
+        if rest[0] == "vs" and len(rest) > 1:
+            against, rest = rest[1], rest[2:]
+        elif rest[0] == "at" and len(rest) > 1 and rest[1].isdecimal() and int(rest[1]) > 0:
+            k, rest = int(rest[1]), rest[2:]
+        else:
+            raise _unreadable(text)
+    if k is not None and quantity != "selected":
+        raise DataError(f"gate {text!r}: 'at' applies to 'selected' only")
+    neutral = {"above": 0.5, "positions": 0.0}.get(quantity, 1.0)
+    if SIGNS[sign](neutral, limit):
+        raise DataError(
+            f"gate {text!r} must hold for equal groups, but their {quantity} is {neutral:g}, which "
+            f"is {sign} {limit:g}"
+        )
+    return GroupGate(text, attribute, group, quantity, against, k, sign, limit, observed)
+
+
+def _who(text: str, words: list[str]) -> tuple[str, str]:
+    """Return attribute and group; an empty group means every group."""
+    if not words:
+        raise _unreadable(text)
+    if words[0] == "any" and len(words) > 1:
+        return " ".join(words[1:]), ""
+    joined = " ".join(words)
+    attribute, equals, group = joined.partition("=")
+    return (attribute.strip(), group.strip()) if equals else ("", joined)
+
+
+def _metric_gate(text: str, left: str, sign: str, limit: float) -> MetricGate:
+    raw = left.startswith("raw:")
+    name = left.removeprefix("raw:").strip()
+    part = next((each for each in PARTS if name.endswith(each)), "")
+    metric = parse_metric(name.removesuffix(part).strip())
+    breaks = SIGNS[sign](metric.ideal, limit) if part != ".p_value" else False
+    if breaks and isinstance(metric, GroupMetric):
+        raise DataError(
+            f"gate {text!r} must hold for equal groups, but their {type(metric).__name__} is "
+            f"{metric.ideal:g}, which is {sign} {limit:g}"
+        )
+    return MetricGate(text, metric, part.removeprefix("."), sign, limit, raw)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One comparison of a gate: its name, its numbers, and why it was not tested, if so."""
+
+    name: str
+    estimate: float
+    bounds: tuple[float, float]
+    p: float
+    level: float = 0.95
+    reason: str = ""
+
+    @property
+    def tested(self) -> bool:
+        """Whether bounds and p-value are known."""
+        return not any(map(isnan, (*self.bounds, self.p)))
+
+
+def judge(
+    gates: Sequence[Gate],
+    claims: Sequence[Claim],
+    rows: Callable[[Metric], list[dict[str, Any]]],
+    facts: dict[str, Any],
+) -> list[Outcome]:
+    """Return the outcome of all gates of a command, whose comparisons share 5%.
+
+    Parameters
+    ----------
+    gates : sequence of Gate
+        All gates.
+    claims : sequence of Claim
+        Of the audit.
+    rows : callable
+        Maps a metric to its rows in the tables of gaps and metrics.
+    facts : dict
+        Of the audit.
+    """
+    groups = {
+        gate: _comparisons(gate, claims, facts) for gate in gates if isinstance(gate, GroupGate)
+    }
+    metrics = {gate: rows(gate.metric) for gate in gates if isinstance(gate, MetricGate)}
+    m = sum(map(len, groups.values())) + sum(map(len, metrics.values()))
+    m += sum(isinstance(gate, AnyFinding) for gate in gates)
+    draws = facts["n_permutations"]
+    tested = next((gate for gate in gates if _needs_test(gate)), None)
+    if tested is not None and not (draws and facts["n_boot"]):
+        raise DataError(
+            f"gate {tested.text!r} cannot be evaluated: it needs n_boot and n_permutations above "
+            "0; 'observed' after a comparison and 'raw:' before a metric need neither"
+        )
+    if tested is not None and (draws + 1) * GATE_LEVEL < m:
+        raise DataError(
+            f"{m} comparisons in gates need at least {40 * m - 1} permutations, got {draws}: "
+            "increase n_permutations, or pass the gates to audit"
+        )
+    limit = GATE_LEVEL / max(m, 1)
+    outcomes = []
+    for gate in gates:
+        if isinstance(gate, AnyFinding):
+            outcomes.append(_any_finding(gate, claims, facts))
+        elif isinstance(gate, GroupGate):
+            outcomes.append(_judge_groups(gate, groups[gate], limit))
+        else:
+            outcomes.append(_judge_metric(gate, metrics[gate], limit))
+    return outcomes
+
+
+def _needs_test(gate: Gate) -> bool:
+    if isinstance(gate, MetricGate):
+        bare = gate.raw or gate.part == "p_value"
+        return isinstance(gate.metric, GroupMetric) and not bare
+    return not (isinstance(gate, GroupGate) and gate.observed)
+
+
+def count_comparisons(gates: Sequence[Gate], plan: Plan) -> int:
+    """Return at least the number of comparisons in all gates, before anything is measured."""
+    single = [each for each in plan.audited if not each.crossed]
+    total = 0
+    for gate in gates:
+        if isinstance(gate, GroupGate):
+            sizes = [each.n_groups for each in plan.audited if each.name == gate.attribute]
+            groups = 1 if gate.group else max(sizes, default=1)
+            cuts = len(plan.ks) if gate.quantity == "selected" and gate.k is None else 1
+            total += groups * cuts
+        elif isinstance(gate, MetricGate):
+            total += sum(max(1, len(each.protected)) for each in single)
+        else:
+            total += 1
+    return total
+
+
+def _any_finding(gate: AnyFinding, claims: Sequence[Claim], facts: dict[str, Any]) -> Outcome:
+    names = [each["name"] for each in facts["attributes"]]
+    if gate.attribute and gate.attribute not in names:
+        hint = suggest(gate.attribute, names)
+        raise DataError(
+            f"gate {gate.text!r} must name one of the attributes {', '.join(names)}{hint}"
+        )
+    found = [
+        claim
+        for claim in claims
+        if claim.status == "finding" and gate.attribute in ("", claim.attribute)
+    ]
+    return Outcome(gate, [f"{gate.text}: {claim.sentence}" for claim in found])
+
+
+def _attribute_of(gate: GroupGate, facts: dict[str, Any]) -> tuple[str, list[str]]:
+    """Return the attribute of a gate and its groups, or raise an error that names both."""
+    known = {
+        each["name"]: [group["name"] for group in each["groups"]] for each in facts["attributes"]
+    }
+    if gate.attribute:
+        if gate.attribute not in known:
+            hint = suggest(gate.attribute, list(known))
+            raise DataError(
+                f"gate {gate.text!r} must name one of the attributes {', '.join(known)}, got "
+                f"{gate.attribute!r}{hint}"
+            )
+        groups = known[gate.attribute]
+        if gate.group and gate.group not in groups:
+            hint = suggest(gate.group, groups)
+            raise DataError(
+                f"gate {gate.text!r} must name a group of {gate.attribute} ({', '.join(groups)}), "
+                f"got {gate.group!r}{hint}"
+            )
+        return gate.attribute, [gate.group] if gate.group else groups
+    holders = [name for name, groups in known.items() if gate.group in groups]
+    if len(holders) != 1:
+        if holders:
+            where = " and ".join(f"{name}={gate.group}" for name in holders)
+            raise DataError(f"gate {gate.text!r} is ambiguous: {where}")
+        every = [group for groups in known.values() for group in groups]
+        raise DataError(
+            f"gate {gate.text!r} must name a group of this audit, got {gate.group!r}"
+            f"{suggest(gate.group, every)}"
+        )
+    return holders[0], [gate.group]
+
+
+def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]) -> list[Compared]:
+    """Return the comparisons of a gate; those of two groups are mirror images of one claim."""
+    if gate.against != "rest":
+        raise DataError(f"gate {gate.text!r}: this audit compares groups with everyone else only")
+    attribute, groups = _attribute_of(gate, facts)
+    quantity = "position" if gate.quantity in ("above", "positions") else gate.quantity
+    ks = [gate.k] if gate.k is not None else list(facts["ks"])
+    if gate.k is not None and gate.k not in facts["ks"]:
+        raise DataError(f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit")
+    scopes: list[int | None] = list(ks) if quantity == "selected" else [None]
+    found = []
+    for group in groups:
+        for k in scopes:
+            claim, mirrored = _claim_of(claims, attribute, group, quantity, k, facts)
+            if claim is None:
+                continue
+            name = f"{attribute}={group}" + ("" if k is None else f" at {k}")
+            found.append(_numbers(gate, claim, mirrored, name))
+    if not found:
+        raise DataError(f"gate {gate.text!r} cannot be evaluated: no such comparison was made")
+    if gate.group and isnan(found[0].estimate):
+        raise DataError(f"gate {gate.text!r} cannot be evaluated: {gate.quantity} is undefined")
+    return [each for each in found if not isnan(each.estimate)]
+
+
+def _claim_of(
+    claims: Sequence[Claim],
+    attribute: str,
+    group: str,
+    quantity: str,
+    k: int | None,
+    facts: dict[str, Any],
+) -> tuple[Claim | None, bool]:
+    """Return the claim of a group, or that of the other of two groups, mirrored."""
+    entry = next(each for each in facts["attributes"] if each["name"] == attribute)
+    others = [each["name"] for each in entry["groups"] if each["name"] != group]
+    wanted = {group: False} | ({others[0]: True} if len(others) == 1 else {})
+    for name, mirrored in wanted.items():
+        for claim in claims:
+            same = (claim.attribute, claim.group, claim.quantity) == (attribute, name, quantity)
+            if same and not claim.scope.get("given") and claim.scope.get("k") == k:
+                return claim, mirrored
+    return None, False
+
+
+def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compared:
+    unit = {"above": "chance", "positions": "positions"}.get(gate.quantity)
+    estimate, bounds, p = claim.estimate, claim.bounds, claim.p
+    if unit is not None:
+        if unit not in claim.also:
+            return Compared(name, float("nan"), (float("nan"),) * 2, float("nan"), claim.level)
+        estimate, _, _, low, high, p = claim.also[unit]
+        bounds = (low, high)
+    if mirrored:
+        share = claim.shares[1]
+        turn: Callable[[float], float] = {
+            "above": lambda value: 1.0 - value,
+            "positions": lambda value: -value,
+            # Of two groups with a share of people s and 1 - s, both shares of exposure add up to 1.
+            "exposure": lambda value: (1.0 - share * value) / (1.0 - share),
+        }.get(gate.quantity, lambda value: 1.0 / value if value else float("inf"))
+        estimate, bounds = turn(estimate), (turn(bounds[1]), turn(bounds[0]))
+    return Compared(name, estimate, bounds, p, claim.level, claim.reason)
+
+
+def _written(value: float, gate: GroupGate | MetricGate) -> str:
+    """Return a number whose text is on its side of the gate's limit."""
+    return ratio(value, thresholds=[gate.limit])
+
+
+def _breaks(sign: str, limit: float, one: Compared, level: float) -> bool:
+    """Return whether estimate and bound are beyond the limit and chance is unlikely."""
+    bound = one.bounds[1] if sign in ("<", "<=") else one.bounds[0]
+    return bool(SIGNS[sign](one.estimate, limit) and SIGNS[sign](bound, limit) and one.p <= level)
+
+
+def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outcome:
+    fired: list[str] = []
+    remarks: list[str] = []
+    for one in found:
+        if gate.observed:
+            if SIGNS[gate.sign](one.estimate, gate.limit):
+                fired.append(
+                    f"{gate.text}: {gate.quantity} of {one.name} is "
+                    f"{_written(one.estimate, gate)}; chance may do this"
+                )
+        elif SIGNS[gate.sign](one.estimate, gate.limit) and not one.tested:
+            text = f"gate {gate.text!r} cannot be evaluated for {one.name}: {one.reason}"
+            if gate.group:
+                raise DataError(text)
+            remarks.append(text)
+        elif _breaks(gate.sign, gate.limit, one, level):
+            low, high = one.bounds
+            below = gate.sign in ("<", "<=")
+            bound = (
+                f"at most {_written(high, gate)}" if below else f"at least {_written(low, gate)}"
+            )
+            fired.append(
+                f"{gate.text}: {gate.quantity} of {one.name} is {_written(one.estimate, gate)} "
+                f"({bound} with {level_words(one.level)} confidence, {p_words(one.p, one.level)})"
+            )
+    return Outcome(gate, fired, remarks)
+
+
+def concerns(metric: Metric, row: dict[str, Any]) -> bool:
+    """Return whether a metric of a gate applies to a row of the gaps or metrics."""
+    if not isinstance(metric, GroupMetric):
+        return bool(row["name"] == str(metric))
+    if row["metric"] != short_name(metric):
+        return False
+    by, protected = metric.by, metric.protected
+    wanted = None if by is None else TIMES.join([by] if isinstance(by, str) else by)
+    if wanted is None and TIMES in row["attribute"]:
+        return False
+    if wanted is not None and row["attribute"] != wanted:
+        return False
+    return protected is None or row["group"] == str(protected)
+
+
+def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) -> Outcome:
+    fired: list[str] = []
+    remarks: list[str] = []
+    for row in rows:
+        names = [name for name in (row.get("attribute"), row.get("group")) if name]
+        where = f" of {', '.join(names)}" if names else ""
+        bare = gate.raw or gate.part == "p_value" or "corrected" not in row
+        shift = 0.0 if bare else row["corrected"] - row["value"]
+        value = float(row[gate.part or "value"])
+        value += 0.0 if gate.part == "p_value" else shift
+        if isnan(value):
+            raise DataError(
+                f"gate {gate.text!r} cannot be evaluated: {gate.part or 'value'} of "
+                f"{row['metric']}{where} is undefined"
+            )
+        if bare and "corrected" in row:
+            if SIGNS[gate.sign](value, gate.limit):
+                what = gate.part or "value"
+                fired.append(
+                    f"{gate.text}: {what}{where} is {_written(value, gate)}; chance may do this"
+                )
+            continue
+        bounds = float(row["bound_low"]) + shift, float(row["bound_high"]) + shift
+        if gate.part or ("corrected" not in row and isnan(bounds[0])):
+            bounds = value, value
+        one = Compared("", value, bounds, row.get("p_value", 0.0))
+        if _breaks(gate.sign, gate.limit, one, level):
+            word = "corrected value" if "corrected" in row else "value"
+            fired.append(f"{gate.text}: the {word}{where} is {_written(value, gate)}")
+        elif "corrected" in row and _out_of_reach(gate, row):
+            least = gate.metric.ideal - row["chance"]
+            remarks.append(
+                f"{gate.text}: the corrected value{where} cannot be below "
+                f"{_written(least, gate)} on these data, so this gate cannot fire; a comparison "
+                "such as "
+                f'"any {row["attribute"]} selected < {gate.limit:g}" can'
+            )
+    return Outcome(gate, fired, remarks)
+
+
+def _out_of_reach(gate: MetricGate, row: dict[str, Any]) -> bool:
+    """Return whether the smallest corrected value of a ratio is not below the limit."""
+    low = gate.metric.bounds[0]
+    least = gate.metric.ideal + low - row["chance"]
+    return gate.sign in ("<", "<=") and not SIGNS[gate.sign](least, gate.limit)

@@ -24,7 +24,7 @@ from ..metrics import (
     Precision,
 )
 from .audit_plan import Audited, Plan
-from .measures import GroupDifferences, GroupTotals, PositionDifference, Totals
+from .measures import GroupTotals, Totals, list_differences
 
 __all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "short_name"]
 
@@ -70,29 +70,18 @@ class Measured:
         """Return an attribute's totals, and those of the bootstrap replicates."""
         return Totals.of(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
 
-    def position_differences(self, audited: Audited) -> Result:
-        """Return an attribute's position differences."""
-        return self._differences(audited)[0]
+    def position_differences(self, audited: Audited) -> np.ndarray:
+        """Return the difference in mean position of each list and group."""
+        return list_differences(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
 
-    def exposure_differences(self, audited: Audited) -> Result:
-        """Return an attribute's differences in exposure."""
-        return self._differences(audited)[1]
-
-    def _differences(self, audited: Audited) -> tuple[Result, Result]:
-        metric = GroupDifferences(by=audited.key)
-        if metric not in self._parts:
-            self._parts[metric] = metric.parts(self.result(metric))
-        return self._parts[metric]
-
-    @cached_property
-    def _parts(self) -> dict[Metric, tuple[Result, Result]]:
-        return {}
-
-    def interval(self, replicates: np.ndarray | None, shape: Any = ()) -> tuple[Any, Any]:
-        """Return the interval of replicates; NaN without replicates."""
+    def interval(
+        self, replicates: np.ndarray | None, shape: Any = (), level: float | None = None
+    ) -> tuple[Any, Any]:
+        """Return the interval of replicates, by default at the audit's level; NaN without them."""
         if replicates is None:
             return np.full(shape, np.nan), np.full(shape, np.nan)
-        return interval(replicates, self.plan.level, self.evaluation.sample_size)
+        level = self.plan.level if level is None else max(level, 0.0)
+        return interval(replicates, level, self.evaluation.sample_size)
 
 
 def measure_all(
@@ -101,7 +90,7 @@ def measure_all(
     only: bool = False,
     measure: Callable[..., Evaluation] = evaluate,
 ) -> Measured:
-    """Evaluate position differences, totals, gaps and relevance metrics in one pass.
+    """Evaluate totals, gaps and relevance metrics in one pass.
 
     With ``only``, just the ``wanted`` metrics are evaluated. ``measure`` has the signature of
     `evaluate`.
@@ -112,7 +101,7 @@ def measure_all(
     inner = [] if only else _inner(plan)
     found = measure(
         plan.ranking,
-        list(dict.fromkeys([*overall, *inner, *_measured_gaps(gaps)])),
+        list(dict.fromkeys([*overall, *inner, *(gap.metric for gap in gaps)])),
         n_boot=plan.n_boot,
         n_permutations=plan.n_permutations,
         level=plan.level,
@@ -123,13 +112,8 @@ def measure_all(
 
 def measured_metrics(plan: Plan) -> list[Metric]:
     """Return all metrics of an audit, for `evaluate`."""
-    gaps = _measured_gaps(_gaps(plan, [], False))
+    gaps = [gap.metric for gap in _gaps(plan, [], False)]
     return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
-
-
-def _measured_gaps(gaps: Iterable[Gap]) -> list[Metric]:
-    """Return the metrics of gaps, except position differences, which `_inner` includes."""
-    return [gap.metric for gap in gaps if not isinstance(gap.metric, PositionDifference)]
 
 
 def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
@@ -143,11 +127,7 @@ def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
 
 def _inner(plan: Plan) -> list[Metric]:
     """Return the metrics behind the tables of groups and selection."""
-    return [
-        metric
-        for each in plan.audited
-        for metric in (GroupDifferences(by=each.key), GroupTotals(by=each.key, ks=plan.ks))
-    ]
+    return [GroupTotals(by=each.key, ks=plan.ks) for each in plan.audited]
 
 
 def _gaps(plan: Plan, wanted: list[GroupMetric], only: bool) -> Iterable[Gap]:
@@ -209,14 +189,11 @@ def short_name(metric: Metric) -> str:
 
 
 def parse_wanted(metrics: Any) -> list[Metric]:
-    """Return the requested metrics; the audit's own `PositionDifference` is accepted too."""
+    """Return the requested metrics."""
     if metrics is None:
         return []
     several = [metrics] if isinstance(metrics, (str, Metric, type)) else list(metrics)
-    found: list[Metric] = []
-    for metric in several:
-        own = isinstance(metric, str) and metric.strip() == PositionDifference.__name__
-        found += [PositionDifference()] if own else parse_metrics(metric)
+    found = [each for metric in several for each in parse_metrics(metric)]
     if any(isinstance(metric, GroupTotals) for metric in found):
         raise DataError("metrics must be metrics or their names")
     return [*dict.fromkeys(found)]

@@ -1,19 +1,18 @@
-"""The metrics of an audit: differences in position and exposure, and totals of groups."""
+"""Sums per list and group, and the means, shares and rates computed from them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..core.evaluation import Result
-from ..core.metric import GroupMetric, Metric, Values
+from ..core.metric import Metric, Values
 from ..core.slots import Slots
 from ..kernels.discounts import discounts
-from ..kernels.resampling import weighted_means
 from ..kernels.segments import divide
 
-__all__ = ["GroupDifferences", "GroupTotals", "PositionDifference", "Totals", "slot_positions"]
+__all__ = ["GroupTotals", "Totals", "list_differences", "slot_positions"]
 
 
 def slot_positions(slots: Slots) -> np.ndarray:
@@ -21,118 +20,6 @@ def slot_positions(slots: Slots) -> np.ndarray:
     if slots.lo is None:
         return slots.position.astype(np.float64)
     return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class PositionDifference(GroupMetric):
-    """Position difference: mean position of a group minus that of everyone else; 0 is equal.
-
-    ``mean position of G - mean position of the rest`` in each list, averaged over lists; above 0
-    the group ranks lower. The value is the protected group's, else that farthest from 0. Tied items
-    have the mean position of their block; items not shown share the positions after those shown.
-    Over draws: the expected difference. Undefined if a list has only one group.
-
-    Examples
-    --------
-    >>> from equirank import as_ranking_data, evaluate
-    >>> data = as_ranking_data(score=[4, 3, 2, 1], sensitive_features=list("mmff"))
-    >>> metric = PositionDifference(protected="f")
-    >>> evaluate(data, metric, n_boot=0)[metric]
-    2.0
-    """
-
-    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    signed: ClassVar[bool] = True
-    takes_k: ClassVar[bool] = False
-
-    def values(self, slots: Slots) -> Values:
-        """Return the difference of every group in each query."""
-        codes, labels = slots.groups(self.by)
-        total = slots.sum_by_group(slot_positions(slots), codes, len(labels))
-        people = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
-        groups = _differences(total, people)
-        return Values(self._chosen(slots.data, groups), groups, labels)
-
-    def summarize(
-        self, values: Values, counts: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the mean difference of the protected group, else the largest, and those of all."""
-        groups = weighted_means(np.asarray(values.groups), counts)
-        if self.protected is None:
-            return self.farthest(groups), groups
-        return weighted_means(values.value[:, None], counts)[..., 0], groups
-
-    def _chosen(self, data: Any, groups: np.ndarray) -> np.ndarray:
-        if self.protected is None:
-            return self.farthest(groups)
-        return groups[:, data.attribute(self.by).code(self.protected)]
-
-    @staticmethod
-    def farthest(groups: np.ndarray) -> np.ndarray:
-        """Return the value farthest from 0 over the last axis, ignoring NaN."""
-        size = np.where(np.isnan(groups), -1.0, np.abs(groups))
-        return np.take_along_axis(groups, size.argmax(axis=-1)[..., None], axis=-1)[..., 0]
-
-
-@dataclass(frozen=True, repr=False, kw_only=True)
-class GroupDifferences(GroupMetric):
-    """Each group's difference in position, then each group's difference in exposure.
-
-    Exposure is scaled to a mean of 1 in every list, so that lists of all lengths weigh the same.
-    Both are differences from everyone else, with two-sided tests.
-    """
-
-    bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
-    signed: ClassVar[bool] = True
-    takes_k: ClassVar[bool] = False
-
-    def values(self, slots: Slots) -> Values:
-        """Return the differences of all groups in each query: position, then exposure."""
-        codes, labels = slots.groups(self.by)
-        n = len(labels)
-        people = slots.sum_by_group(np.ones(len(codes)), codes, n)
-        exposure = slots.expect(discounts(int(slots.sizes.max()), "log2"))
-        total = slots.sum_by_group(exposure, codes, n)
-        mean = divide(total.sum(axis=1, keepdims=True), people.sum(axis=1, keepdims=True))
-        position = _differences(slots.sum_by_group(slot_positions(slots), codes, n), people)
-        scaled = divide(_differences(total, people), mean, np.nan_to_num(mean) > 0)
-        groups = np.concatenate([position, scaled], axis=1)
-        worst = np.where(np.isnan(position), 0.0, np.abs(position)).max(axis=1)
-        return Values(np.where(np.isnan(position).all(axis=1), np.nan, worst), groups, labels)
-
-    def summarize(
-        self, values: Values, counts: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the mean of each difference over queries."""
-        groups = weighted_means(np.asarray(values.groups), counts)
-        return np.zeros(groups.shape[:-1]), groups
-
-    def parts(self, result: Result) -> tuple[Result, Result]:
-        """Return the differences in position and those in exposure as separate results."""
-        n = np.asarray(result.values.groups).shape[1] // 2
-        return self._part(result, slice(0, n)), self._part(result, slice(n, 2 * n))
-
-    def _part(self, result: Result, columns: slice) -> Result:
-        groups = np.asarray(result.values.groups)[:, columns]
-        drawn, p = result.group_replicates, result.group_p_values
-        value = PositionDifference.farthest(groups)
-        return replace(
-            result,
-            metric=PositionDifference(by=self.by),
-            values=Values(value, groups, result.values.labels),
-            replicates=None,
-            group_replicates=None if drawn is None else drawn[:, columns],
-            p_value=float("nan"),
-            group_p_values=None if p is None else p[columns],
-            null=None,
-        )
-
-
-def _differences(total: np.ndarray, people: np.ndarray) -> np.ndarray:
-    """Return each group's mean minus that of everyone else."""
-    rest = total.sum(axis=1, keepdims=True) - total
-    rest_people = people.sum(axis=1, keepdims=True) - people
-    return divide(total, people) - divide(rest, rest_people)
 
 
 #: The sums before those of the selections at each k.
@@ -194,6 +81,20 @@ def _scaled(total: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Scale each list to a mean of 1 per item, so that long lists weigh no more."""
     whole = total.sum(axis=1, keepdims=True)
     return np.nan_to_num(divide(total * sizes[:, None], whole))
+
+
+def list_differences(result: Result) -> np.ndarray:
+    """Return each group's mean position minus that of everyone else, per list.
+
+    NaN where a list lacks the group or everyone else.
+    """
+    table = np.asarray(result.values.groups)
+    table = table.reshape(len(table), len(SUMS) + len(result.metric.ks), -1)  # type: ignore[attr-defined]
+    mean, people = table[:, SUMS.index("position")], table[:, SUMS.index("people")]
+    total = mean * people
+    rest = total.sum(axis=1, keepdims=True) - total
+    rest_people = people.sum(axis=1, keepdims=True) - people
+    return divide(total, people) - divide(rest, rest_people)
 
 
 class Totals:

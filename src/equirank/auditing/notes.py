@@ -1,6 +1,6 @@
 """The notes of an audit, which qualify its numbers, and the facts about what was audited."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,10 @@ import numpy as np
 from ..core.environment import library_version
 from ..core.labels import MISSING
 from ..core.table import Table
-from ..reports.number_words import joined, number, percent, positions, quoted
+from ..reports.claims import Claim
+from ..reports.number_words import joined, number, percent, quoted
 from .audit_plan import Audited, Plan
 from .measured import MOST_PAIRED, MOST_PREFIXED, Measured
-from .measures import PositionDifference
 from .tables.gap_tables import MOST_QUERIES, shared_queries
 from .tables.group_tables import POWER, SMALL_SELECTED, SMALL_SHARE
 from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS
@@ -34,22 +34,25 @@ Notes = Iterable[tuple[str, str]]
 
 
 def make_notes(
-    measured: Measured, facts: dict[str, Any], tables: dict[str, Table]
+    measured: Measured,
+    facts: dict[str, Any],
+    tables: dict[str, Table],
+    claims: Sequence[Claim],
 ) -> list[dict[str, str]]:
     """Return the notes, warnings first."""
     found = [
         {"kind": kind, "text": text}
         for kind, text in (
+            ("scope", _covered(facts)),
+            ("not_measured", _not_measured(facts, tables)),
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
             *_missing(facts),
             *_skipped(tables, facts),
-            *_absent(tables, facts),
+            *_absent(claims, facts),
             *_small(tables),
             *_sample(facts),
-            *_detectable(tables),
             *_limited(measured, facts),
-            *_four_fifths(),
         )
     ]
     return sorted(found, key=lambda note: note["kind"] != "warning")
@@ -122,7 +125,7 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
     skipped: dict[str, list[str]] = {}
     for name in ("gaps", "metrics"):
         for row in tables[name]:
-            if row["n_skipped"] and row["metric"] != PositionDifference.__name__:
+            if row["n_skipped"]:
                 metric = row["metric"]
                 metric += f" ({row['attribute']})" if row.get("attribute") else ""
                 skipped.setdefault(number(row["n_skipped"]), []).append(metric)
@@ -137,21 +140,26 @@ def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
         )
 
 
-def _absent(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
+def _absent(claims: Sequence[Claim], facts: dict[str, Any]) -> Notes:
     """State where the positions of a group could not be compared in every list."""
     for each in facts["attributes"]:
         rows = [
-            row
-            for row in tables["gaps"]
-            if row["attribute"] == each["name"] and row["metric"] == PositionDifference.__name__
+            claim
+            for claim in claims
+            if claim.attribute == each["name"]
+            and claim.quantity == "position"
+            and not claim.scope.get("given")
         ]
-        fewest = min(rows, key=lambda row: row["n_queries"])
-        if fewest["n_skipped"]:
+        if not rows:
+            continue
+        fewest = min(rows, key=lambda claim: claim.scope["lists"])
+        if fewest.scope["lists"] < facts["n_queries"]:
             yield (
                 "skipped",
                 f"Groups of {each['name']} are compared by position in the lists that contain the "
-                f"group and others: {number(fewest['n_queries'])} of {number(facts['n_queries'])} "
-                f'for group "{fewest["group"]}"' + (", the rarest." if len(rows) > 1 else "."),
+                f"group and others: {number(fewest.scope['lists'])} of "
+                f'{number(facts["n_queries"])} for group "{fewest.group}"'
+                + (", the rarest." if len(rows) > 1 else "."),
             )
 
 
@@ -197,20 +205,6 @@ def _sample(facts: dict[str, Any]) -> Notes:
             )
 
 
-def _detectable(tables: dict[str, Table]) -> Notes:
-    """State the detectable difference of the group in focus of each attribute."""
-    parts = [
-        f'{positions(row["detectable"])} for group "{row["group"]}" ({row["attribute"]})'
-        for row in tables["groups"]
-        if row["focus"] and not np.isnan(row["detectable"])
-    ]
-    if parts:
-        yield (
-            "sample",
-            f"The smallest difference detectable with 80% power is {joined(parts[:6])}.",
-        )
-
-
 def _limited(measured: Measured, facts: dict[str, Any]) -> Notes:
     """State which tables and checks cover only a part of the data."""
     kept, total = facts["drilldown_kept"], facts["drilldown_total"]
@@ -236,13 +230,62 @@ def _limited(measured: Measured, facts: dict[str, Any]) -> Notes:
             yield "drilldown", f"{lead} shares by prefix and scores show {largest}."
 
 
-def _four_fifths() -> Notes:
-    yield (
-        "four_fifths",
-        "An impact ratio of four fifths (0.8) is a rule of thumb of one agency in the United "
-        "States. Several laws that require impact ratios set no threshold. The ratios here are "
-        "facts about these lists, not a judgement.",
-    )
+def _covered(facts: dict[str, Any]) -> str:
+    """Return how many people and lists were audited, and by what."""
+    length = facts["list_length"]
+    if facts["n_queries"] == 1:
+        lists = "one list"
+    elif length["min"] == length["max"]:
+        lists = f"{number(facts['n_queries'])} lists of {number(length['max'])}"
+    else:
+        lists = (
+            f"{number(facts['n_queries'])} lists ({number(length['min'])} to "
+            f"{number(length['max'])} people each, median {length['median']:,.0f})"
+        )
+    names = [each["name"] for each in facts["attributes"] if not each["crossed"]]
+    crossed = len(facts["attributes"]) - len(names)
+    if crossed:
+        names.append("their intersection" if crossed == 1 else "their intersections")
+    people = "1 person" if facts["n_rows"] == 1 else f"{number(facts['n_rows'])} people"
+    return f"This audit covers {people} in {lists}, compared by {joined(names)}."
+
+
+#: Properties of the benchmark that sentences can name.
+PROPERTIES = {
+    "smooth distribution": "positions that are spread unevenly",
+    "tokenisation": "a few people of a group ranked high while the rest of the group is ranked low",
+    "bimodality": "positions concentrated at both ends",
+    "clustering": "positions in clusters",
+    "noisy ranking": "less accurate positions for one group",
+    "arbitrary treatment": "positions within a group that ignore merit",
+    "class asymmetry": "a group moved down as a whole",
+    "biased ground truth": "recorded relevance that is itself distorted",
+    "gerrymandering": "harm to one part of a group that another part offsets",
+}
+
+
+def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
+    """Return what was not measured."""
+    missing = []
+    if facts["has_relevance"]:
+        missing.append("whether the recorded relevance is right")
+    else:
+        missing.append("whether more relevant people rank higher, since no relevance was given")
+    names = [each["name"] for each in facts["attributes"] if not each["crossed"]]
+    if len(names) == 1:
+        missing.append(f"attributes other than {names[0]}, and its intersections with them")
+    elif len(names) == len(facts["attributes"]):
+        missing.append("intersections of the attributes")
+    if facts["n_queries"] == 1:
+        missing.append("lists other than this one")
+    missing.append("whether similar people are treated alike")
+    rows = list(tables["blind_spots"])
+    detected = {row["property"] for row in rows if row["detects"]}
+    known = dict.fromkeys(row["property"] for row in rows)
+    undetected = [PROPERTIES.get(name, name) for name in known if name not in detected]
+    if undetected:
+        missing.append(f"what no metric of this audit detects: {joined(undetected, 'or')}")
+    return f"Not measured: {'; '.join(missing)}."
 
 
 def make_facts(

@@ -45,6 +45,7 @@ def audit(
         typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
     position: options.PositionOption = None,
+    ids: options.IdOption = None,
     protected: Annotated[
         list[str] | None,
         typer.Option(
@@ -60,14 +61,17 @@ def audit(
         list[str] | None,
         typer.Option(
             metavar="RULE",
-            help='Such as "RND@50>0.3" or "RND@50.low>0.3"; if it holds, the exit code is 1. '
-            "May be repeated.",
+            help='Such as "sex=female selected at 10 < 0.8", "any race exposure < 0.8", '
+            '"any finding" or "RND@50 > 0.3" (corrected for chance); if it holds, the exit code '
+            "is 1. May be repeated.",
         ),
     ] = None,
     against: Annotated[
         str | None,
         Read(),
-        typer.Option(metavar="FILE", help="Another ranking of the same lists, to compare with."),
+        typer.Option(
+            metavar="FILE", help="Another ranking of the same people, to compare with; needs --id."
+        ),
     ] = None,
     metrics: Annotated[
         list[str] | None,
@@ -94,26 +98,27 @@ def audit(
     still written), and 2 for bad input.
     """
     failures: list[str] = []
+    remarks: list[str] = []
     with errors_in_one_line():
         from ..auditing.audit import audit as audit_data
-        from ..auditing.gates import read_expression
+        from ..auditing.gates import read_gate
         from ..io.table_file import read_file
 
-        rules = [read_expression(rule) for rule in fail_on or ()]
+        gates = [read_gate(rule).text for rule in fail_on or ()]
         cutoffs = _cutoffs(k)
         if out is not None:
             require_report_extra()
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
-        columns["max_groups"] = max_groups
+        columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
             read_file(file, file_format, **columns),
             protected=protected,
             k=cutoffs,
-            metrics=[*(metrics or ()), *(rule.metric for rule in rules)] or None,
+            metrics=metrics or None,
             against=None if against is None else read_file(against, file_format, **columns),
             ties=ties,
             n_boot=n_boot,
@@ -121,7 +126,9 @@ def audit(
             random_state=seed,
             title=os.path.basename(file),
             against_title="" if against is None else os.path.basename(against),
+            gates=gates,
         )
+        outcomes = result.judge(gates)
         if out is not None:
             with writing(out):
                 result.to_html(out)
@@ -129,7 +136,10 @@ def audit(
             write_json(json, result.to_json())
         if json != "-":
             _show(result, out)
-        failures = [line for rule in rules for line in result.failures(rule.text)]
+        failures = [line for outcome in outcomes for line in outcome.fired]
+        remarks = [line for outcome in outcomes for line in outcome.remarks]
+    for line in remarks:
+        typer.echo(f"equirank: note: {printable(line)}", err=True)
     for line in failures:
         typer.echo(f"equirank: --fail-on holds: {printable(line)}", err=True)
     if failures:
@@ -150,17 +160,24 @@ def _cutoffs(text: str | None) -> list[int] | None:
 
 def _show(result: "AuditResult", out: str | None) -> None:
     """Print the verdict, the groups, the notes, and the path of the report."""
+    from ..reports.claims import lead_statements
+
     facts = result.facts
     typer.echo(f"Audit of {printable(facts['title'])}\n")
+    for note in (note for note in result.notes if note["kind"] in ("scope", "warning")):
+        _say(note["text"], "" if note["kind"] == "scope" else "Warning: ")
     for sentence in result.verdict:
         _say(sentence)
+    hidden = len(lead_statements(result.claims)[1])
+    if hidden:
+        _say(f"{hidden} more statements are in the report and in the JSON under claims.", "")
     if sys.stdout.isatty():
         typer.echo()
     for each in facts["attributes"]:
         if len(each["groups"]) <= MOST_GROUPS:
             _show_groups(result, each["name"])
     typer.echo()
-    kinds = ("missing", "ties", "skipped")
+    kinds = ("missing", "ties", "skipped", "not_measured")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     if out is None:

@@ -3,8 +3,8 @@
 ``--json`` writes ``equirank`` (the version), ``data`` (file, rows, queries), ``unit`` (of the
 tests), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, fit_seconds,
 failed), ``tests`` (`Comparison.versus`), ``chance`` (metric to the value of a random
-order), ``errors`` (method, fold, seed, error) and ``verdict`` (sentences). Undefined numbers are
-null.
+order), ``errors`` (method, fold, seed, error), ``claims`` (`Comparison.claims`, each with its
+sentence) and ``verdict`` (sentences). Undefined numbers are null.
 """
 
 import os
@@ -174,6 +174,7 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
         "tests": json.loads(result.versus(baseline).to_json()),
         "chance": {name: None if v != v else v for name, v in result.chance.items()},
         "errors": errors,
+        "claims": [claim.to_dict() for claim in result.claims],
         "verdict": verdict(result),
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
@@ -181,15 +182,14 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
 
 def _show(result: "Comparison", baseline: str, out: str | None) -> None:
     """Print one line per model, the tests, the verdict, and the path of the report."""
-    from ..comparison.comparison_page import verdict
+    from ..comparison.comparison_page import verdict, with_family_p
     from ..core.table import Table
 
     console.show_table(result.wide(), f"Held-out values, by {result.unit}")
-    tests = result.versus(baseline)
+    tests = with_family_p(result, baseline)
     if len(tests):
-        p = "p_t_holm" if result.unit == "folds" else "p_random_holm"
         columns = {name: tests[name] for name in ("method", "metric", "difference", "low", "high")}
-        columns |= {"p (Holm)": tests[p], "n": tests["n"]}
+        columns |= {"p (corrected)": tests["p_family"], "n": tests["n"]}
         console.show_table(Table(columns), f"Compared with {console.printable(baseline)}")
     typer.echo()
     for sentence in verdict(result):

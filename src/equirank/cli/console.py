@@ -102,7 +102,7 @@ def errors_in_one_line() -> Iterator[None]:
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 #: Arguments of functions that are set by an option of another name.
 _OTHER_NAMES = {"y": "relevance", "sensitive_features": "sensitive", "qid": "query"}
-_OTHER_NAMES |= {"item": "explain", "path": "out", "expression": "fail_on"}
+_OTHER_NAMES |= {"item": "explain", "path": "out", "expression": "fail_on", "gate": "fail_on"}
 #: Arguments that are keys of a configuration.
 _DATA_KEYS = ("query", "relevance", "sensitive", "cost")
 _ARGUMENTS = re.compile(
@@ -116,7 +116,7 @@ _ARGUMENTS = re.compile(
         (?:^|(?<=:\ )|(?<=;\ )|(?<=,\ )|(?<=\ or\ ))
           [a-z_]+(?=\ must|\ needs|\ \('|\ of\ '|\ or\ [a-z_]+\ must)
         | (?<=\()[a-z_]+(?=\))
-        | expression(?=\ ['"])
+        | (?:expression|gate)(?=\ ['"])
         | [a-z]+_[a-z_]+
         | (?<=lower\ )p | (?<=or\ )alpha | (?<=smaller\ )k
       )\b

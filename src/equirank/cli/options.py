@@ -15,6 +15,7 @@ __all__ = [
     "FileArgument",
     "FormatOption",
     "FormulasOption",
+    "IdOption",
     "LevelOption",
     "MaxGroupsOption",
     "MissingRelevanceOption",
@@ -83,6 +84,9 @@ RelevanceOption = Annotated[
 SensitiveOption = Annotated[
     list[str] | None,
     typer.Option(metavar=COLUMN, help="Column of people's groups; may be repeated."),
+]
+IdOption = Annotated[
+    str | None, typer.Option("--id", metavar=COLUMN, help="Column of the items' ids.")
 ]
 FormatOption = Annotated[
     Literal["csv", "tsv", "parquet", "letor"] | None,

@@ -145,9 +145,7 @@ def rerank(
         typer.Option(metavar=options.COLUMN, help="Column of relevance, for the loss in NDCG."),
     ] = None,
     sensitive: options.SensitiveOption = None,
-    ids: Annotated[
-        str | None, typer.Option("--id", metavar=options.COLUMN, help="Column of the items' ids.")
-    ] = None,
+    ids: options.IdOption = None,
     out: Annotated[
         str | None,
         Written(),

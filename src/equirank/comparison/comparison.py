@@ -19,6 +19,7 @@ from ..core.table import Table
 from ..io.files import replacing
 from ..io.write_table import write_table
 from .cell import Cell
+from .comparison_claims import ComparisonClaim, make_claims
 from .folds import Fold
 from .paired import Sample, means_and_intervals, paired_tests, samples
 
@@ -56,6 +57,8 @@ class Comparison:
     table : Table
         One row per method, fold, seed and metric: value on the test rows, seconds, and the error of
         a failed cell.
+    claims : list of ComparisonClaim
+        Values and paired differences, with corrected p-values, behind every sentence of the report.
 
     Examples
     --------
@@ -153,6 +156,17 @@ class Comparison:
             for method, cells in self._cells.items()
             for metric in self.metrics
         }
+
+    @cached_property
+    def claims(self) -> list[ComparisonClaim]:
+        """Each method's value of each metric, then the paired difference of all pairs of methods.
+
+        The p-values are corrected for all pairs and metrics, so the report names a difference
+        between equal methods with a probability of at most ``1 - level``. Every sentence of the
+        report is made from these claims.
+        """
+        failed = [method for method in self.methods if not self._whole(method)]
+        return make_claims(self._samples, self.methods, self.metrics, failed, self.level)
 
     def by_group(self) -> Table:
         """Return each group's value of each group metric, as a mean over cells."""

@@ -10,12 +10,20 @@ from .. import plots
 from ..core.environment import library_version
 from ..core.errors import DataError
 from ..core.metric import Metric
-from ..core.table import Table
+from ..core.table import Table, table_to_json
 from ..plots.theme import shorten
-from ..reports.number_words import joined, level_words
+from ..reports.number_words import joined, level_words, number
 from ..reports.page import asset, chart_for_page, table_rows, write_page
+from .comparison_claims import lead, top_methods
 
-__all__ = ["behind_mixture", "how_it_was_done", "render", "tradeoff_chart", "verdict"]
+__all__ = [
+    "behind_mixture",
+    "how_it_was_done",
+    "render",
+    "tradeoff_chart",
+    "verdict",
+    "with_family_p",
+]
 
 
 #: Longer names are cut in charts, for small screens.
@@ -42,22 +50,27 @@ def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -
 
 
 def mixture_ends(result: Any, x: Metric, y: Metric) -> tuple[float, float, float, float]:
-    """Return both ends of the mixture line: a random order, and the best method by y."""
+    """Return both ends of the mixture line: a random order, and the method leading in y."""
     for metric in (x, y):
         if metric.name not in result.chance:
             raise DataError(f"{metric.name} is undefined for a random order, which has no scores")
+    ends = [result.chance[x.name], result.chance[y.name]]
+    leader = _leader(result, x, y)
+    ends += [float(_rows(result, metric)[leader]["value"]) for metric in (x, y)]
+    return ends[0], ends[1], ends[2], ends[3]
+
+
+def _leader(result: Any, x: Metric, y: Metric) -> int:
+    """Return the index of the method with the best estimate of y, where x is known too."""
     values = {metric.name: _signed(result, metric) for metric in (x, y)}
     known = ~np.isnan(values[x.name]) & ~np.isnan(values[y.name])
     if not known.any():
         raise DataError(f"no method has a value of both {x.name} and {y.name}")
-    best = int(np.argmax(np.where(known, values[y.name], -np.inf)))
-    ends = [result.chance[x.name], result.chance[y.name]]
-    ends += [float(_rows(result, metric)[best]["value"]) for metric in (x, y)]
-    return ends[0], ends[1], ends[2], ends[3]
+    return int(np.argmax(np.where(known, values[y.name], -np.inf)))
 
 
 def behind_mixture(result: Any, x: Metric, y: Metric) -> list[str]:
-    """Return the methods that a mixture of the best by y with chance beats in both metrics."""
+    """Return the methods that a mixture of the one leading in y with chance beats in both."""
     x0, y0, x1, y1 = mixture_ends(result, x, y)
     signs = [1.0 if metric.direction == "higher" else -1.0 for metric in (x, y)]
     t = np.linspace(0.0, 1.0, 1001)
@@ -85,12 +98,13 @@ LISTED = 6
 
 
 def verdict(result: Any) -> list[str]:
-    """Return sentences on the best method, those not distinguishable from it, and failures."""
+    """Return sentences on the methods at the top, all findings, mixtures and failures."""
     sentences = [_scope(result)]
     main = result.metrics[0]
     whole = [method for method in result.methods if method not in result.first_errors()]
     if whole:
-        sentences.append(_best(result, main, whole))
+        said = lead(result.claims, result.metrics, whole)
+        sentences += [statement.text for statement in said]
     else:
         sentences.append("No method finished every fold, so there is no best method.")
     for metric in result.metrics[1:]:
@@ -98,9 +112,10 @@ def verdict(result: Any) -> list[str]:
             behind = behind_mixture(result, metric, main)
             if behind:
                 be = "is" if len(behind) == 1 else "are"
+                leader = result.methods[_leader(result, metric, main)]
                 sentences.append(
                     f"{_listed(behind)} {be} behind the line of random mixtures in {metric.name} "
-                    f"and {main.name}: a mixture of the best ranking with a random order has "
+                    f"and {main.name}: a mixture of {shorten(leader, 40)} with a random order has "
                     "better mean values of both."
                 )
     for method, error in result.first_errors().items():
@@ -119,30 +134,6 @@ def _scope(result: Any) -> str:
     count = len(result.methods)
     methods = f"{count} methods were" if count > 1 else "One method was"
     return f"{methods} compared on {lists} ({result.n_rows:,} rows): {cut}{times}."
-
-
-def _best(result: Any, metric: Metric, whole: list[str]) -> str:
-    rows = {r["method"]: r for r in result.summary() if r["metric"] == metric.name}
-    sign = 1.0 if metric.direction == "higher" else -1.0
-    known = [method for method in whole if rows[method]["value"] == rows[method]["value"]]
-    if not known:
-        return f"{metric.name} is undefined for every method."
-    best = max(known, key=lambda method: sign * rows[method]["value"])
-    row = rows[best]
-    interval = ""
-    if row["low"] == row["low"]:
-        level = f"{level_words(result.level)} confidence interval"
-        interval = f" ({level} {row['low']:.3f} to {row['high']:.3f})"
-    sentence = f"By {metric.name}, {shorten(best)} is best with {row['value']:.3f}{interval}."
-    others = [method for method in known if method != best]
-    if not others:
-        return sentence
-    tests = [r for r in result.versus(best) if r["metric"] == metric.name]
-    p = {r["method"]: r["p_t_holm" if r["unit"] == "folds" else "p_random_holm"] for r in tests}
-    alike = [method for method in others if not p[method] <= 1 - result.level]
-    if not alike:
-        return f"{sentence} The paired test distinguishes it from every other method."
-    return f"{sentence} The paired test does not distinguish it from {_listed(alike)}."
 
 
 def _listed(names: list[str]) -> str:
@@ -181,15 +172,23 @@ def how_it_was_done(result: Any) -> list[tuple[str, str]]:
         ),
         (
             "Paired tests",
-            ("Random sign flips of the differences per query. " if by_query else "")
-            + "P-values are corrected by Holm over all rows of the table.",
+            "P-values are corrected for all pairs of methods and all metrics of this report, "
+            + (
+                "by step-down maxT over random sign flips of the differences per query. A metric "
+                "that is not a mean over queries has the corrected resampled t-test and Holm's "
+                "method."
+                if by_query
+                else "by Holm's method."
+            )
+            + " A difference is stated if its corrected p-value is at most "
+            f"{number(1 - result.level)} and its confidence interval excludes 0.",
         ),
         (
             "Random mixture",
-            "The dashed line in each chart joins the best method on the vertical axis to a random "
-            "order of the same lists: the values of showing a random order with some probability. "
-            "Mixing any ranking with noise closes every gap, so a method behind that line has no "
-            "advantage over random mixing.",
+            "The dashed line in each chart joins the method that leads on the vertical axis to a "
+            "random order of the same lists: the values of showing a random order with some "
+            "probability. Mixing any ranking with noise closes every gap, so a method behind that "
+            "line has no advantage over random mixing.",
         ),
     ]
 
@@ -201,7 +200,7 @@ MOST_CHARTS = 6
 def render(result: Any, baseline: str | None = None) -> str:
     """Return the report of a `Comparison` as one self-contained HTML page."""
     against = result.methods[0] if baseline is None else baseline
-    tests = result.versus(against)
+    tests = with_family_p(result, against)
     charts = dict(_charts(result))
     params = _parameters(result)
     tables = {
@@ -217,11 +216,16 @@ def render(result: Any, baseline: str | None = None) -> str:
         library_version=library_version(),
         tables=tables,
         charts=charts,
+        document={
+            "claims": [claim.to_dict() for claim in result.claims],
+            "tables": {name: table_to_json(table) for name, table in tables.items()},
+        },
         json_name="comparison.json",
         style=asset("comparison.css"),
         verdict=verdict(result),
         methods=list(_methods(result)),
         metrics=[{"name": m.name, "direction": m.direction} for m in result.metrics],
+        level=result.level,
         chance=result.chance,
         keys=list(charts),
         against=against,
@@ -251,17 +255,26 @@ def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"tradeoff-{metric.name}", chart_for_page(chart)
 
 
+def with_family_p(result: Any, baseline: str) -> Table:
+    """Return the paired tests against one method, with the p-values of the claims."""
+    tests = result.versus(baseline)
+    family = {
+        (claim.quantity, frozenset((claim.group, claim.against))): claim.p_family
+        for claim in result.claims
+    }
+    keys = zip(tests["metric"].tolist(), tests["method"].tolist(), strict=True)
+    p = [family[metric, frozenset((method, baseline))] for metric, method in keys]
+    return Table({**tests.columns, "p_family": p})
+
+
 def _methods(result: Any) -> Iterator[dict[str, Any]]:
-    """Return one row per method: its cells by metric, with the best marked."""
+    """Return one row per method: its cells by metric, with those at the top marked."""
     rows = table_rows(result.summary())
-    best = {}
-    for metric in result.metrics:
-        known = [r["value"] for r in rows if r["metric"] == metric.name and r["value"] is not None]
-        known = known or [None]
-        best[metric.name] = max(known) if metric.direction == "higher" else min(known)
+    whole = [method for method in result.methods if method not in result.first_errors()]
+    top = {metric.name: top_methods(result.claims, metric, whole) for metric in result.metrics}
     for method in result.methods:
         own = [row for row in rows if row["method"] == method]
-        cells = [row | {"best": row["value"] == best[row["metric"]]} for row in own]
+        cells = [row | {"top": method in top[row["metric"]]} for row in own]
         yield {
             "name": method, "cells": cells, "seconds": own[0]["fit_seconds"],
             "failed": own[0]["failed"],

@@ -15,11 +15,13 @@ from ..kernels.resampling import weighted_means
 from .cell import Cell
 from .folds import Fold
 
-__all__ = ["Sample", "means_and_intervals", "paired_tests", "samples"]
+__all__ = ["Sample", "family_tests", "means_and_intervals", "paired_tests", "samples"]
 
 
 #: Replicates of the bootstrap over queries, and sign flips of the randomisation test.
 N_BOOT, N_PERMUTATIONS = 1000, 10_000
+#: Sign flips behind the p-values that are corrected for all pairs of methods.
+N_FAMILY = 1_999
 #: Above this number of queries Student's interval replaces the bootstrap, which is slower.
 MANY = 2000
 #: Random numbers drawn at a time.
@@ -153,6 +155,75 @@ def paired_tests(pairs: Sequence[tuple[Sample, Sample]], level: float) -> list[d
     return found
 
 
+def family_tests(
+    pairs: Sequence[tuple[Sample, Sample]], tested: Sequence[bool], level: float
+) -> list[dict[str, Any]]:
+    """Return the difference of each pair, its interval, and p-values corrected for all pairs.
+
+    Over queries the correction is the step-down maxT of sign flips that all pairs share, with the
+    statistic ``|sum of differences| / root of their sum of squares``. It respects the correlation
+    of pairs that share a method. Over folds it is Holm's, of the corrected resampled t-test. If
+    both kinds occur, each has half of the error probability.
+
+    Parameters
+    ----------
+    pairs : sequence of pairs of Sample
+        The samples whose difference, first minus second, is estimated.
+    tested : sequence of bool
+        Whether the pair belongs to the family; the others have no p-values.
+    level : float
+        Level of the intervals.
+    """
+    gaps = [
+        a.where(~(np.isnan(a.values) | np.isnan(b.values)), a.values - b.values) for a, b in pairs
+    ]
+    rows = [
+        {"estimate": row["value"], "low": row["low"], "high": row["high"], "p": float("nan"),
+         "p_family": float("nan"), "interval_of": gap.unit, "n": row["n"]}
+        for gap, row in zip(gaps, means_and_intervals(gaps, level), strict=True)
+    ]  # fmt: skip
+    chosen = [i for i, row in enumerate(rows) if tested[i] and row["n"] > 1]
+    by_query = [i for i in chosen if gaps[i].unit == "queries"]
+    by_fold = [i for i in chosen if gaps[i].unit == "folds"]
+    blocks = (len(by_query) > 0) + (len(by_fold) > 0)
+    if by_query:
+        own, family = _step_down([gaps[i].per_unit() for i in by_query])
+        for i, p, p_family in zip(by_query, own.tolist(), family.tolist(), strict=True):
+            rows[i] |= {"p": p, "p_family": min(1.0, blocks * p_family)}
+    differences = [gaps[i].per_unit() for i in by_fold]
+    alone = [
+        _t_test(d[~np.isnan(d)], gaps[i].ratio) for i, d in zip(by_fold, differences, strict=True)
+    ]
+    for i, p, p_family in zip(by_fold, alone, inference.holm(alone).tolist(), strict=True):
+        rows[i] |= {"p": p, "p_family": min(1.0, blocks * p_family)}
+    return rows
+
+
+def _step_down(differences: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the p-value of each column under shared random signs, alone and by step-down maxT."""
+    table = np.nan_to_num(np.stack(differences, axis=1))
+    table = table[(table != 0).any(axis=1)]
+    scale = np.sqrt((table**2).sum(axis=0))
+    table = table / np.where(scale > 0, scale, 1.0)
+    seen = np.abs(table.sum(axis=0))
+    order = np.argsort(-seen, kind="stable")
+    close = seen[order] - 1e-9
+    n, draws = len(table), 0
+    exact = 2**n <= N_FAMILY
+    alone, family = np.zeros(len(seen)), np.zeros(len(seen))
+    for signs in _all_signs(n) if exact else _random_signs(n, N_FAMILY):
+        drawn = np.abs(signs @ table[:, order])
+        largest = np.maximum.accumulate(drawn[:, ::-1], axis=1)[:, ::-1]
+        alone += (drawn >= close).sum(axis=0)
+        family += (largest >= close).sum(axis=0)
+        draws += len(signs)
+    more = 0 if exact else 1
+    p, p_family = np.empty(len(seen)), np.empty(len(seen))
+    p[order] = (more + alone) / (more + draws)
+    p_family[order] = np.maximum.accumulate((more + family) / (more + draws))
+    return p, p_family
+
+
 def _by_flips(differences: Sequence[np.ndarray]) -> Iterator[float]:
     """Yield the p-value of each column of differences under random signs, or all signs if few.
 
@@ -178,10 +249,10 @@ def _all_signs(n: int) -> Iterator[np.ndarray]:
     yield np.array(list(product((-1.0, 1.0), repeat=n))).reshape(2**n, n)
 
 
-def _random_signs(n: int) -> Iterator[np.ndarray]:
+def _random_signs(n: int, draws: int = N_PERMUTATIONS) -> Iterator[np.ndarray]:
     rng, block = generator(0, 13), max(1, BLOCK // n)
-    for begin in range(0, N_PERMUTATIONS, block):
-        shape = (min(block, N_PERMUTATIONS - begin), n)
+    for begin in range(0, draws, block):
+        shape = (min(block, draws - begin), n)
         yield rng.integers(0, 2, size=shape, dtype=np.int8) * 2.0 - 1.0
 
 

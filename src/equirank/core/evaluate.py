@@ -12,7 +12,15 @@ from .evaluation import Evaluation, Result
 from .metric import GroupMetric, Metric, Values, resampled
 from .pair_cost import warn_uneven_costs
 from .params import Constraint, Integer, Number, check_params
-from .query_blocks import Measures, QueryBlock, Split, join_blocks, measure_block, permutation_test
+from .query_blocks import (
+    ByGroup,
+    Measures,
+    QueryBlock,
+    Split,
+    join_blocks,
+    measure_block,
+    permutation_test,
+)
 from .random import generator
 from .ranking import Ranking
 from .registry import parse_metrics
@@ -164,9 +172,8 @@ def _summed_up(
             part = _split_result(measures, metric, block, drawn, tested)
         boot, group_boot = drawn[at]
         p, null = tested[at]
-        one, rest = (p[0], p[1:]) if metric.signed and null is not None else (p, None)
         values = block.values[at]
-        results.append(Result(metric, values, boot, group_boot, float(one), part, rest, null))
+        results.append(Result(metric, values, boot, group_boot, float(p), part, null))
     return Evaluation(
         tuple(results),
         block.qids,
@@ -186,13 +193,13 @@ def _split_result(
     drawn: list[Replicates],
     tested: list[Any],
 ) -> Split:
-    at = measures.everything.index(measures.split[metric])
-    n_strata = measures.n_strata
-    per_query = np.asarray(block.values[at].groups).reshape(len(block.qids), n_strata, -1)
+    by_group, n_strata = measures.split[metric], measures.n_strata
+    at = measures.everything.index(by_group)
+    value = np.asarray(by_group.summarize(block.values[at])[1]).reshape(n_strata, -1)
     replicates = drawn[at][1]
     if replicates is not None:
         replicates = replicates.reshape(len(replicates), n_strata, -1)
-    return Split(per_query, replicates, np.broadcast_to(tested[at][0], (n_strata,)))
+    return Split(value, replicates, np.broadcast_to(tested[at][0], (n_strata,)))
 
 
 def _bootstrap(
@@ -209,7 +216,10 @@ def _bootstrap(
     strata = _strata(ranking.data, metrics)
     for counts in inference.item_counts(generator(random_state, 0), n_boot, strata):
         for at, drawn in enumerate(resampled(metrics, ranking, counts)):
-            parts[at].append((drawn.value, drawn.groups))
+            metric, groups = metrics[at], drawn.groups
+            if isinstance(metric, ByGroup):
+                groups = metric.quotients(np.asarray(groups))
+            parts[at].append((drawn.value, groups))
     return [_stacked(part) for part in parts]
 
 

@@ -24,9 +24,7 @@ __all__ = ["Evaluation", "Result"]
 class Result:
     """One metric of an evaluation: its values per query, replicates and permutation p-value.
 
-    ``group_p_values`` are the p-values by group of a signed metric. ``null`` contains the draws of
-    the test statistic under permuted groups (larger is stronger); for a signed metric these are the
-    largest absolute difference, then that of each group.
+    ``null`` contains the draws of the test statistic under permuted groups (larger is stronger).
     """
 
     metric: Metric
@@ -35,7 +33,6 @@ class Result:
     group_replicates: np.ndarray | None
     p_value: float
     split: Split | None
-    group_p_values: np.ndarray | None = None
     null: np.ndarray | None = None
 
     @cached_property

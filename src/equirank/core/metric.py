@@ -84,9 +84,8 @@ class Metric(metaclass=MetricType):
         Whether it distinguishes two copies of one item.
     exact_ties : bool
         Whether ties receive the mean over all orders of the tied items.
-    signed : bool
-        Whether its group columns are differences of either sign; the permutation test is then
-        two-sided, for each group and for the largest difference.
+    biased : bool
+        Whether its mean over random orders differs from ``ideal``, as for gaps between groups.
     takes_k : bool
         Whether it has a cutoff.
     infinite : bool
@@ -119,7 +118,7 @@ class Metric(metaclass=MetricType):
     of_expectation: ClassVar[bool] = False
     individual: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = True
-    signed: ClassVar[bool] = False
+    biased: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     infinite: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "a denominator is 0"
@@ -167,6 +166,14 @@ class Metric(metaclass=MetricType):
     def name(self) -> str:
         """String of the metric."""
         return repr(self)
+
+    @property
+    def ideal(self) -> float:
+        """The best possible value, or the neutral one for ratios without an upper bound."""
+        low, high = self.bounds
+        if self.direction == "lower":
+            return low if np.isfinite(low) else 0.0
+        return high if np.isfinite(high) else 1.0
 
     @classmethod
     def options(cls) -> list[str]:
@@ -251,9 +258,20 @@ class Metric(metaclass=MetricType):
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the metric of each group at the positions of the full list (query x group).
 
-        Only for metrics that are sums over items (``additive``).
+        Only for metrics that are sums over items (``additive``). The value of a group over all
+        queries is the mean over those that contain it, unless the metric defines `split_sums`.
         """
         raise DataError(f"{self} is not a sum over items, so it has no values by group")
+
+    def split_sums(
+        self, slots: Slots, codes: np.ndarray, n_groups: int
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return numerator and denominator of each group (query x group), or None.
+
+        The value of a group is then the sum of its numerators over all queries divided by the sum
+        of its denominators.
+        """
+        return None
 
     def scorer(self) -> "MetricScorer":
         """Return a scikit-learn scorer; higher is better."""
@@ -303,6 +321,7 @@ class GroupMetric(Metric):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
+    biased: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains only one group"
 
     by: str | tuple[str, ...] | None = None

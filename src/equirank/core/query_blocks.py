@@ -7,12 +7,10 @@ does for these queries, so the parts of a large data set give the same numbers a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..kernels.resampling import weighted_means
 from ..kernels.segments import divide
 from . import inference
 from .data import RankingData
@@ -38,24 +36,20 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A metric by group: values per query, stratum and group, the whole stratum last."""
+    """A metric by group: values (strata x groups, the whole stratum last) and their replicates."""
 
-    per_query: np.ndarray
+    value: np.ndarray
     replicates: np.ndarray | None
     p_value: np.ndarray
-
-    @cached_property
-    def value(self) -> np.ndarray:
-        """Means over queries (strata x groups + 1)."""
-        flat = self.per_query.reshape(len(self.per_query), -1)
-        return weighted_means(flat).reshape(self.per_query.shape[1:])
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class ByGroup(Metric):
     """Values of a metric by group, at the positions of the full list.
 
-    For each stratum, the columns are the groups, then the whole stratum.
+    For each stratum, the columns are the groups, then the whole stratum. Of a metric with
+    `Metric.split_sums`, these are the numerators, and as many columns of denominators follow.
+    `quotients` returns the values.
 
     Parameters
     ----------
@@ -83,10 +77,37 @@ class ByGroup(Metric):
             stratum, strata = slots.groups(self.control)
             n_strata = len(strata)
         cells = stratum.astype(np.int64) * len(labels) + codes
-        parts = self.metric.split(slots, cells, n_strata * len(labels))
-        whole = self.metric.split(slots, stratum, n_strata)
-        table = np.concatenate([parts.reshape(len(parts), n_strata, -1), whole[:, :, None]], axis=2)
-        return Values(spread(table[:, :, :-1]).max(axis=1), table.reshape(len(table), -1), labels)
+        n_cells, shape = n_strata * len(labels), (slots.n_queries, n_strata, -1)
+        sums = self.metric.split_sums(slots, cells, n_cells)
+        if sums is None:
+            values = self.metric.split(slots, cells, n_cells).reshape(shape)
+            whole = self.metric.split(slots, stratum, n_strata)[:, :, None]
+            tables = [np.concatenate([values, whole], axis=2)]
+        else:
+            parts = [each.reshape(shape) for each in sums]
+            tables = [np.concatenate([p, p.sum(axis=2, keepdims=True)], axis=2) for p in parts]
+        columns = np.concatenate([each.reshape(shape[0], -1) for each in tables], axis=1)
+        table = self.quotients(columns).reshape(shape)
+        return Values(spread(table[:, :, :-1]).max(axis=1), columns, labels)
+
+    @property
+    def of_sums(self) -> bool:
+        """Whether the values are quotients of sums over queries, not means."""
+        return type(self.metric).split_sums is not Metric.split_sums
+
+    def quotients(self, columns: np.ndarray) -> np.ndarray:
+        """Return the values from columns (last axis) of one query or means over several."""
+        if not self.of_sums:
+            return columns
+        above, below = np.split(columns, 2, axis=-1)
+        return divide(above, below)
+
+    def summarize(
+        self, values: Values, counts: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the mean difference, and per group the mean or the quotient of sums."""
+        value, columns = super().summarize(values, counts)
+        return value, self.quotients(np.asarray(columns))
 
 
 def spread(table: np.ndarray) -> np.ndarray:
@@ -253,9 +274,9 @@ def permutation_test(
     pool, metric = block.pools[at], measures.everything[at]
     if pool is None:
         return float("nan"), None
-    statistic: Any = _both_sides if metric.signed else _only_column
+    statistic: Any = _only_column
     if isinstance(metric, ByGroup):
-        statistic = _Spread(measures.n_strata)
+        statistic = _Spread(metric, measures.n_strata)
     observed = tested_columns(metric, block.values[at])
     rng = inference.pool_generator(random_state)
     return inference.permutation_p(observed, pool, block.exact[at], statistic, rng, n_permutations)
@@ -263,7 +284,7 @@ def permutation_test(
 
 def tested_columns(metric: Metric, values: Values) -> np.ndarray:
     """Return the columns of a permutation test (last axis); larger is stronger."""
-    if isinstance(metric, ByGroup) or metric.signed:
+    if isinstance(metric, ByGroup):
         return np.asarray(values.groups)
     return (1.0 if metric.direction == "lower" else -1.0) * values.value[..., None]
 
@@ -272,18 +293,13 @@ def _only_column(means: np.ndarray) -> np.ndarray:
     return means[..., 0]
 
 
-def _both_sides(means: np.ndarray) -> np.ndarray:
-    """Return the largest absolute difference, then that of each group."""
-    size = np.abs(means)
-    return np.concatenate([nan_extreme(size, 1.0)[..., None], size], axis=-1)
-
-
 @dataclass(frozen=True)
 class _Spread:
     """The largest difference of groups in each stratum."""
 
+    metric: ByGroup
     n_strata: int
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
-        table = means.reshape(*means.shape[:-1], self.n_strata, -1)
+        table = self.metric.quotients(means).reshape(*means.shape[:-1], self.n_strata, -1)
         return spread(table[..., :-1])

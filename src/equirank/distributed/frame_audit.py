@@ -25,6 +25,7 @@ def dask_audit(
     relevance: str | Literal[False] | None = None,
     position: str | Literal[False] | None = None,
     sensitive: str | Sequence[str] | None = None,
+    id: str | None = None,
     protected: Any = None,
     k: Any = None,
     metrics: Any = None,
@@ -32,7 +33,7 @@ def dask_audit(
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
-    n_permutations: int = 1000,
+    n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
     title: str = "ranking",
@@ -54,10 +55,12 @@ def dask_audit(
         The rows, or a folder of Parquet files.
     query, score, relevance, position, sensitive : str, optional
         Names of columns as in `audit`; recognised if omitted, False for none.
+    id : str, optional
+        The column of people's ids, which match the people of ``against``.
     protected, k, metrics, cross, ties, n_boot, n_permutations, level, random_state
         As in `audit`.
     against : dask.dataframe.DataFrame or path, optional
-        A second ranking of the same lists, with the same columns.
+        A second ranking of the same people in the same lists, with the same columns.
     title, against_title, created : str, optional
         As in `audit`.
     max_groups : int, optional
@@ -77,12 +80,13 @@ def dask_audit(
     >>> parts = dask.dataframe.from_pandas(frame, npartitions=2)
     >>> with dask.config.set(scheduler="synchronous"):
     ...     result = dask_audit(parts, sensitive="sex", protected="sex=f", n_boot=0)
-    >>> result.verdict[0]
+    >>> result.notes[0]["text"]
     'This audit covers 4 people in one list, compared by sex.'
     """
     wanted = parse_wanted(metrics)
     columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
+    columns["ids"] = False if id is None else id
     blocks = _blocks(data, columns, wanted, cross, ties, max_groups, client)
     ranking = blocks.gather().ranking(ties)
     other = None

@@ -232,6 +232,7 @@ def _joined(blocks: list[RankingData], seen: Survey) -> RankingData:
         y=column("y"),
         score=column("score"),
         position=column("position"),
+        ids=column("ids"),
         sensitive={
             name: Attribute(
                 _frozen(np.concatenate([block.sensitive[name].codes for block in blocks])),

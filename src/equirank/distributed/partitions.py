@@ -98,6 +98,7 @@ class Lists:
             argument: frame[single[role]]
             for role, argument in (
                 ("relevance", "y"), ("score", "score"), ("position", "position"), ("cost", "cost"),
+                ("ids", "ids"),
             )
             if role in single
         }  # fmt: skip
@@ -141,7 +142,13 @@ def open_frame(data: Any) -> Any:
 
 
 def roles_of(
-    frame: Any, *, sensitive: Any, features: Any = (), weight: Any = None, **single: Any
+    frame: Any,
+    *,
+    sensitive: Any,
+    features: Any = (),
+    weight: Any = None,
+    ids: Any = False,
+    **single: Any,
 ) -> Roles:
     """Return the column of each role: the one named, else the one recognised as in `read_csv`.
 
@@ -149,7 +156,7 @@ def roles_of(
     """
     names = [str(name) for name in frame.columns]
     used = [name for name in names if weight is None or name != weight]
-    roles = assign("data", used, sensitive=sensitive, features=features, ids=False, **single)
+    roles = assign("data", used, sensitive=sensitive, features=features, ids=ids, **single)
     if not roles.others:
         return roles
     from pandas.api.types import is_bool_dtype, is_numeric_dtype

@@ -6,6 +6,7 @@ from .dag_chart import causal_dag as causal_dag
 from .export import save_chart as save_chart
 from .group_charts import exposure as exposure
 from .group_charts import exposure_merit as exposure_merit
+from .group_charts import findings as findings
 from .group_charts import impact_ratios as impact_ratios
 from .group_charts import pairwise_accuracy as pairwise_accuracy
 from .group_charts import selection_rates as selection_rates

@@ -88,7 +88,7 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     """
     attribute, rows = attribute_rows(result, "comparison", attribute)
     alt = altair()
-    keep = ("value", "other", "difference", "low", "high", "p_holm")
+    keep = ("value", "other", "difference", "low", "high", "p_value")
     shown = [
         {"metric": _label(row), "audited": "audited", "against": "against"}
         | {key: row[key] for key in keep}
@@ -98,7 +98,7 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
         alt.Tooltip(f"{key}:Q", title=title, format=".4~f")
         for key, title in (
             ("value", "audited"), ("other", "against"), ("difference", "difference"),
-            ("low", "low"), ("high", "high"), ("p_holm", "p (Holm)"),
+            ("low", "low"), ("high", "high"), ("p_value", "p"),
         )
     ]  # fmt: skip
     sides = {"domain": ["against", "audited"], "range": [MUTED, FOCUS]}

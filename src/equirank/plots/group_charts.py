@@ -8,6 +8,7 @@ from .theme import altair, attribute_rows, audit_chart, data, dress, group_scale
 __all__ = [
     "exposure",
     "exposure_merit",
+    "findings",
     "impact_ratios",
     "intervals_by_k",
     "pairwise_accuracy",
@@ -189,6 +190,97 @@ def selection_rates(result: Any, attribute: str | None = None, *, width: int = 6
         f"Share of each group of {shorten(attribute)} in the top k, with its confidence interval, "
         "for each k.",
     )
+
+
+#: Most comparisons in the chart of findings.
+MOST_FINDINGS = 8
+
+
+def findings(result: Any, *, width: int = 460) -> Any:
+    """Draw the largest findings of an audit: the share of the group and the share compared with.
+
+    Without findings, the largest comparisons that were tested are drawn.
+
+    Parameters
+    ----------
+    result : AuditResult
+        Provides the claims.
+    width : int
+        Width in pixels.
+
+    Returns
+    -------
+    altair.Chart
+        Two points per comparison: rates in the top k, shares of exposure and of people, or the
+        share of pairs in which the group is ranked above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import audit
+    >>> from equirank.plots import findings
+    >>> result = audit(score=np.arange(20), sensitive={"sex": ["f"] * 10 + ["m"] * 10}, k=5)
+    >>> findings(result).to_dict()["title"]["text"]
+    'Largest findings'
+    """
+    alt = altair()
+    claims = result.findings or sorted(
+        (claim for claim in result.claims if claim.status == "cannot_tell"),
+        key=lambda claim: -claim.size,
+    )
+    words = ("the group", "compared with")
+    rows = [
+        {
+            "claim": _label(claim),
+            "what": word,
+            "share": share,
+            "first": claim.shares[0],
+            "second": claim.shares[1],
+            "p": claim.p_family,
+        }
+        for claim in claims[:MOST_FINDINGS]
+        for word, share in zip(words, claim.shares, strict=True)
+    ]
+    y = alt.Y("claim:N", title=None, sort=None).axis(labelLimit=240)
+    base = alt.Chart(data(rows))
+    line = base.mark_rule(strokeWidth=3, opacity=0.45, color=theme.MUTED).encode(
+        x=alt.X("first:Q"), x2="second:Q", y=y
+    )
+    points = base.mark_point(size=110, filled=True, opacity=1).encode(
+        x=alt.X("share:Q", title="share").scale(domainMin=0).axis(format=".0%", tickCount=5),
+        y=y,
+        color=alt.Color("what:N")
+        .legend(columns=1)
+        .scale(domain=words[::-1], range=[theme.MUTED, theme.FOCUS]),
+        shape=alt.Shape("what:N")
+        .legend(columns=1)
+        .scale(domain=words[::-1], range=["diamond", "circle"]),
+        tooltip=[
+            alt.Tooltip("claim:N", title="comparison"),
+            alt.Tooltip("what:N", title="who"),
+            alt.Tooltip("share:Q", title="share", format=".1%"),
+            alt.Tooltip("p:Q", title="p, whole report", format=".3f"),
+        ],
+    )
+    title = "Largest findings" if result.findings else "Largest differences, none of them a finding"
+    return dress(
+        alt.layer(line, points).properties(width=width, height=34 * max(len(rows) // 2, 1)),
+        title,
+        "For each comparison the share of the group and the share it is compared with.",
+    )
+
+
+def _label(claim: Any) -> str:
+    """Return the group and what is compared, for an axis."""
+    what = {
+        "selected": f"top {claim.scope.get('k')}",
+        "change of selected": f"change in top {claim.scope.get('k')}",
+        "position": "ranked above",
+        "merit": "ranked above",
+        "change of position": "change of ranked above",
+    }.get(claim.quantity, claim.quantity)
+    given = claim.scope.get("given")
+    return shorten(f"{claim.group}: {what}" + (f", given {given}" if given else ""), 60)
 
 
 def two_shares(

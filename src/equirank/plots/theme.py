@@ -71,8 +71,10 @@ SHARED = """
     >>> from equirank import audit
     >>> from equirank.plots import {name}
     >>> people = {{"sex": ["m", "f", "m", "f"], "score": [4, 3, 2, 1], "relevance": [1, 1, 0, 0]}}
+    >>> people |= {{"id": [1, 2, 3, 4]}}
     >>> other = people | {{"score": [1, 2, 3, 4]}}
-    >>> result = audit(people, sensitive="sex", against=other, k=2, n_boot=20, n_permutations=20)
+    >>> few = {{"n_boot": 20, "n_permutations": 20}}
+    >>> result = audit(people, sensitive="sex", id="id", against=other, k=2, **few)
     >>> {name}(result).to_dict()["title"]["text"]
     {title!r}
     """

@@ -15,6 +15,7 @@ from ..core.metric import Metric, measure, permuted, resampled
 from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import metric_names, parse_metric, parse_metrics
+from ..kernels.segments import divide
 from .trial_lists import Trial, constant, tie_orders, widened
 
 __all__ = ["CHECKS", "check_metric"]
@@ -288,6 +289,9 @@ def check_split(trial: Trial) -> None:
         trial.require(False, "split must raise DataError unless the metric is additive")
     values = metric.split(slots, codes, len(labels))
     trial.require(values.shape == (slots.n_queries, len(labels)), "split must be query x group")
+    sums = metric.split_sums(slots, codes, len(labels))
+    if sums is not None:
+        trial.same(divide(*sums), values, "split must be the quotient of split_sums")
     swapped = metric.split(slots, len(labels) - 1 - codes, len(labels))
     trial.same(swapped[:, ::-1], values, "split must follow the groups")
 

@@ -16,7 +16,7 @@ def test_all_is_explained(hiring):
     }
     measured |= {metric.partition("@")[0] for metric in hiring.tables["metrics"]["metric"]}
     assert measured <= names
-    assert {"Confidence intervals", "Permutation p-values", "Small cells"} <= names
+    assert {"Confidence intervals of statements", "Tests of statements", "Small cells"} <= names
     assert "Detectable difference" in names
     for row in methods:
         assert row["formula"], row["name"]
@@ -62,10 +62,10 @@ def test_it_is_current(metric):
 def test_the_audit_shows_what_it_measured(hiring, one_list):
     table = hiring.tables["blind_spots"]
     assert len(table) == len(set(table["metric"])) * len(scenario_names())
-    assert {"PositionDifference", "ExposureGap", "RND", "clustering.z"} <= set(table["metric"])
+    assert {"position", "ExposureGap", "RND", "clustering.z"} <= set(table["metric"])
     assert "ExposureGap, crossed attributes" in table["metric"]
     found = {(row["metric"], row["property"]): row["detects"] for row in table}
-    assert not found["PositionDifference", "bimodality"]
+    assert not found["position", "bimodality"]
     assert found["clustering.z", "clustering"]
     assert not found["ExposureGap", "gerrymandering"]
     assert found["ExposureGap, crossed attributes", "gerrymandering"]

@@ -7,12 +7,10 @@ import numpy as np
 
 from ...core.errors import DataError
 from ...core.evaluation import Evaluation, Result
-from ...core.metric import Values
 from ...core.table import Table, as_label, make_table
 from ..audit_plan import Audited
 from ..measured import Measured
-from ..measures import PositionDifference
-from .group_tables import POWER, detectable_difference, detectable_positions
+from .group_tables import POWER, detectable_difference
 
 __all__ = [
     "MOST_QUERIES",
@@ -23,12 +21,12 @@ __all__ = [
     "metrics_table",
     "queries_table",
     "shared_queries",
+    "value_by_chance",
 ]
 
 
 COMPARISON_COLUMNS = (
-    "o:attribute o:metric o:group f:value f:other f:difference f:low f:high f:p_value f:p_holm "
-    "i:n_queries"
+    "o:attribute o:metric o:group f:value f:other f:difference f:low f:high f:p_value i:n_queries"
 )
 
 Key = tuple[str, str, str]
@@ -38,8 +36,8 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
     """Return the values of both rankings over shared lists, and the paired test of the difference.
 
     ``value`` belongs to the audited ranking, ``other`` to the one it is compared with. The interval
-    is a bootstrap over lists; the p-value is that of the paired randomisation test, corrected by
-    Holm over all rows. With one shared list they are undefined.
+    is a bootstrap over lists; the p-value is that of the paired randomisation test, not corrected
+    for the number of rows. With one shared list they are undefined.
     """
     rows: list[dict[str, Any]] = []
     if other is not None:
@@ -50,7 +48,7 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
         b = _evaluation(other, [results_b[key] for key in keys])
         for key, row in zip(keys, a.versus(b), strict=True):
             values = {name: row[name] for name in ("value", "other", "difference", "low", "high")}
-            values |= {"p_value": row["p_random"], "p_holm": row["p_random_holm"]}
+            values |= {"p_value": row["p_random"]}
             names = dict(zip(("attribute", "metric", "group"), key, strict=True))
             rows.append(names | values | {"n_queries": row["queries"]})
     return make_table(COMPARISON_COLUMNS, rows)
@@ -76,39 +74,26 @@ def _evaluation(measured: Measured, results: list[Result]) -> Evaluation:
 
 
 def _results(measured: Measured) -> dict[Key, Result]:
-    """Return the compared results: relevance metrics, position differences and gaps."""
+    """Return the compared results: relevance metrics and gaps."""
     found: dict[Key, Result] = {
         ("", str(metric), ""): measured.result(metric) for metric in measured.overall
     }
     for each in measured.plan.audited:
-        columns = np.asarray(measured.position_differences(each).values.groups)
-        for code in _reported(each):
-            group = each.groups[code]
-            metric = PositionDifference(by=each.key, protected=group)
-            result = Result(metric, Values(columns[:, code]), None, None, np.nan, None)
-            found[each.name, PositionDifference.__name__, group] = result
         for gap in measured.gaps:
-            if gap.audited is each and not isinstance(gap.metric, PositionDifference):
+            if gap.audited is each:
                 found[each.name, gap.short, gap.group] = measured.result(gap.metric)
     return found
 
 
-def _reported(each: Audited) -> list[int]:
-    """Return the codes of the groups with a row: of two groups only the focus."""
-    return [each.focus] if each.n_groups == 2 else list(range(each.n_groups))
-
-
 GAP_COLUMNS = (
-    "o:attribute o:metric o:name o:group f:value f:low f:high f:p_value f:detectable i:n_queries "
-    "i:n_skipped o:direction o:summary"
+    "o:attribute o:metric o:name o:group f:value f:chance f:corrected f:low f:high f:bound_low "
+    "f:bound_high f:p_value f:detectable i:n_queries i:n_skipped o:direction o:summary"
 )
 
 
 def gaps_table(measured: Measured) -> Table:
-    """Return one row per attribute and gap: position differences first, then the metrics."""
-    rows = []
-    for each in measured.plan.audited:
-        rows += [*_position_rows(measured, each), *gap_rows(measured, each)]
+    """Return one row per attribute and gap metric."""
+    rows = [row for each in measured.plan.audited for row in gap_rows(measured, each)]
     return make_table(GAP_COLUMNS, rows)
 
 
@@ -116,7 +101,7 @@ def gap_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
     """Return the rows of an attribute's gap metrics."""
     rows = []
     for gap in measured.gaps:
-        if gap.audited is each and not isinstance(gap.metric, PositionDifference):
+        if gap.audited is each:
             row = {"attribute": each.name, "metric": gap.short, "group": gap.group}
             rows.append(row | _row(measured, measured.result(gap.metric)))
     return rows
@@ -128,18 +113,27 @@ def metrics_table(measured: Measured) -> Table:
         {"attribute": "", "metric": str(m), "group": "", **_row(measured, measured.result(m))}
         for m in measured.overall
     ]
-    columns = "o:metric f:value f:low f:high i:n_queries i:n_skipped o:direction o:summary"
+    columns = (
+        "o:metric f:value f:low f:high f:bound_low f:bound_high i:n_queries i:n_skipped "
+        "o:direction o:summary"
+    )
     return make_table(columns, rows)
 
 
 def _row(measured: Measured, result: Result) -> dict[str, Any]:
     metric = result.metric
     low, high = measured.interval(result.replicates)
+    bounds = measured.interval(result.replicates, level=2.0 * measured.plan.level - 1.0)
+    chance = value_by_chance(result)
     return {
         "name": str(metric),
         "value": result.summary[0],
+        "chance": chance,
+        "corrected": metric.ideal + result.summary[0] - chance,
         "low": float(low),
         "high": float(high),
+        "bound_low": float(bounds[0]),
+        "bound_high": float(bounds[1]),
         "p_value": result.p_value,
         "detectable": detectable_gap(result, measured.plan.level, measured.evaluation.sample_size),
         "n_queries": measured.plan.data.n_queries - result.n_skipped,
@@ -149,32 +143,18 @@ def _row(measured: Measured, result: Result) -> dict[str, Any]:
     }
 
 
-def _position_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
-    """Return the position differences of the groups."""
-    result = measured.position_differences(each)
-    means = np.asarray(result.summary[1])
-    low, high = measured.interval(result.group_replicates, means.shape)
-    detectable = detectable_positions(measured, each)
-    n_queries = (~np.isnan(np.asarray(result.values.groups))).sum(axis=0)
-    p = result.group_p_values
-    return [
-        {
-            "attribute": each.name,
-            "metric": PositionDifference.__name__,
-            "name": str(PositionDifference(by=each.key, protected=each.groups[code])),
-            "group": each.groups[code],
-            "value": means[code],
-            "low": low[code],
-            "high": high[code],
-            "p_value": np.nan if p is None else p[code],
-            "detectable": detectable[code],
-            "n_queries": n_queries[code],
-            "n_skipped": measured.plan.data.n_queries - int(n_queries[code]),
-            "direction": "zero",
-            "summary": PositionDifference.summary(),
-        }
-        for code in _reported(each)
-    ]
+def value_by_chance(result: Result) -> float:
+    """Return the mean of a biased metric over permutations of groups within lists.
+
+    The ideal value for a metric without bias, NaN without permutations.
+    """
+    metric = result.metric
+    if not metric.biased:
+        return float(metric.ideal)
+    if result.null is None or not np.isfinite(result.null).any():
+        return float("nan")
+    sign = 1.0 if metric.direction == "lower" else -1.0
+    return sign * float(result.null[np.isfinite(result.null)].mean())
 
 
 def detectable_gap(result: Result, level: float, n: int) -> float:
@@ -202,16 +182,12 @@ def queries_table(measured: Measured) -> Table:
 
     Lists are sorted by the focus group's absolute position difference divided by the list length.
     """
-    shorts = [
-        short
-        for short in dict.fromkeys(gap.short for gap in measured.gaps)
-        if short != PositionDifference.__name__
-    ]
+    shorts = list(dict.fromkeys(gap.short for gap in measured.gaps))
     data = measured.plan.data
     sizes = np.diff(data.offsets)
     rows: list[dict[str, Any]] = []
     for each in measured.plan.audited:
-        difference = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
+        difference = measured.position_differences(each)[:, each.focus]
         order = np.argsort(-np.nan_to_num(np.abs(difference / sizes), nan=-1.0), kind="stable")
         columns: dict[str, np.ndarray] = {}
         for gap in measured.gaps:

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from ...core.inference import holm
 from ...core.table import Table, make_table
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ..audit_plan import Audited
+from ..compared import Compared
 from ..measured import MOST_PAIRED, Measured
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "SMALL_SELECTED",
     "SMALL_SHARE",
     "detectable_difference",
-    "detectable_positions",
     "exposure_merit_table",
     "groups_table",
     "pairwise_table",
@@ -33,29 +32,29 @@ POWER = 0.8
 GROUP_COLUMNS = (
     "o:attribute o:group b:protected b:focus i:size f:share i:n_queries f:mean_position "
     "f:mean_position_low f:mean_position_high f:position_difference f:position_difference_low "
-    "f:position_difference_high f:p_value f:p_holm f:detectable f:exposure f:exposure_low "
-    "f:exposure_high f:exposure_per_item f:exposure_p_holm f:merit f:merit_share"
+    "f:position_difference_high f:p_value f:p_family o:status f:exposure f:exposure_low "
+    "f:exposure_high f:exposure_per_item f:merit f:merit_share"
 )
 
 
-def groups_table(measured: Measured) -> Table:
+def groups_table(measured: Measured, compared: Compared) -> Table:
     """Return one row per attribute and group.
 
-    The interval of the exposure is that of the exposure per item, times the group's share: the
-    number of a group's items per list varies, which is not part of how they are ranked.
+    The difference in position, its interval and its p-values are those of the claims; of two groups
+    one is the mirror image of the other. The interval of the exposure is that of the exposure per
+    item, times the group's share: the number of a group's items per list varies, which is not part
+    of how they are ranked.
     """
-    rows = [row for each in measured.plan.audited for row in _group_rows(measured, each)]
+    rows = [row for each in measured.plan.audited for row in _group_rows(measured, compared, each)]
     return make_table(GROUP_COLUMNS, rows)
 
 
-def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
+def _group_rows(measured: Measured, compared: Compared, each: Audited) -> list[dict[str, Any]]:
     totals, drawn = measured.totals(each)
-    positions = measured.position_differences(each)
     n = (each.n_groups,)
     known = measured.plan.data.y is not None
-    differences = np.asarray(positions.summary[1])
-    p = positions.group_p_values
-    exposure_p = measured.exposure_differences(each).group_p_values
+    differences = np.array([compared.position_of(each.name, code) for code in range(*n)])
+    claims = [compared.claim_of(each.name, code) for code in range(*n)]
     empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
     columns: dict[str, Any] = {
         "attribute": [each.name] * each.n_groups,
@@ -66,39 +65,24 @@ def _group_rows(measured: Measured, each: Audited) -> list[dict[str, Any]]:
         "share": share,
         "n_queries": totals.lists,
         "mean_position": totals.mean_position,
-        "position_difference": differences,
-        "p_value": empty if p is None else p,
-        "p_holm": empty if p is None else _corrected(p),
-        "detectable": detectable_positions(measured, each),
+        "position_difference": differences[:, 0],
+        "position_difference_low": differences[:, 1],
+        "position_difference_high": differences[:, 2],
+        "p_value": differences[:, 3],
+        "p_family": [np.nan if claim is None else claim.p_family for claim in claims],
+        "status": ["described" if claim is None else claim.status for claim in claims],
         "exposure": totals.exposure,
         "exposure_per_item": totals.exposure_per_item,
-        "exposure_p_holm": empty if exposure_p is None else _corrected(exposure_p),
         "merit": totals.relevance if known else empty,
         "merit_share": totals.merit if known else empty,
     }
     replicates = {
         "mean_position": None if drawn is None else drawn.mean_position,
         "exposure": None if drawn is None else drawn.exposure_per_item * share,
-        "position_difference": positions.group_replicates,
     }
     for name, values in replicates.items():
         columns[f"{name}_low"], columns[f"{name}_high"] = measured.interval(values, n)
     return [{name: values[code] for name, values in columns.items()} for code in range(*n)]
-
-
-def _corrected(p: np.ndarray) -> np.ndarray:
-    """Return p-values corrected by Holm; two groups mirror each other and are one test."""
-    return p if len(p) <= 2 else holm(p)
-
-
-def detectable_positions(measured: Measured, each: Audited) -> np.ndarray:
-    """Return each group's detectable position difference, corrected for the number of groups."""
-    level = measured.plan.level
-    if each.n_groups > 2:
-        level = 1.0 - (1.0 - level) / each.n_groups
-    replicates = measured.position_differences(each).group_replicates
-    n = measured.evaluation.sample_size
-    return detectable_difference(replicates, level, n, (each.n_groups,))
 
 
 def detectable_difference(

@@ -12,7 +12,6 @@ import numpy as np
 from ...core.metric import Metric
 from ...core.table import Table, make_table
 from ..measured import Measured
-from ..measures import PositionDifference
 
 __all__ = ["PATH", "blind_spots_table", "methods_table", "packaged"]
 
@@ -36,7 +35,7 @@ def blind_spots_table(measured: Measured, checks: Table) -> Table:
     Only metrics and checks of this audit are listed. A metric with options is looked up by its
     name: the benchmark used the default options.
     """
-    wanted = {PositionDifference.__name__: POSITION_CHECK}
+    wanted = {"position": POSITION_CHECK}
     for gap in measured.gaps:
         name = type(gap.metric).__name__
         if gap.audited.crossed:
@@ -67,8 +66,6 @@ def _stem(metric: str) -> str:
 
 #: Formulas in plain text, for the metrics of every audit.
 FORMULAS = {
-    "PositionDifference": "mean position of G - mean position of everyone else, per list; mean "
-    "over lists",
     "ExposureGap": "| mean v of G - mean v of everyone else |, v(position) = 1 / log2(1 + "
     "position)",
     "RND": "1/Z sum over k = step, 2 step, ... of | share of G in the top k - share of G in the "
@@ -84,6 +81,31 @@ FORMULAS = {
 
 #: How the other numbers are computed: name, formula, reading, reference.
 PROCEDURES = (
+    (
+        "Difference in position",
+        "mean position of G - mean position of everyone else, per list; mean over lists",
+        "Above 0 the group ranks lower. Where the longest list is more than twice as long as the "
+        "shortest, the chance that a person of G is ranked above someone else of the list is "
+        "stated instead; it is 50% in a random order.",
+        "",
+    ),
+    (
+        "Ratio in the top k",
+        "sum(a n2/N) / sum(b n1/N) over lists: a of the n1 people of G and b of the n2 others are "
+        "in the top k",
+        "The Mantel-Haenszel ratio compares people within the same list, so it does not depend on "
+        "how groups are spread over lists.",
+        "Mantel and Haenszel, Statistical aspects of the analysis of data from retrospective "
+        "studies, JNCI 1959. Greenland and Robins, Biometrics 1985.",
+    ),
+    (
+        "Position given relevance",
+        "difference in position - its mean over shuffles among people of the list with the same "
+        "relevance",
+        "With more than 10 values, relevance is cut into 20 bands and its linear trend is removed "
+        "from the positions of each list.",
+        "",
+    ),
     (
         "Exposure",
         "v(position) = 1 / log2(1 + position), scaled to a mean of 1 in every list",
@@ -123,7 +145,15 @@ PROCEDURES = (
         "algorithm, CIKM 2017.",
     ),
     (
-        "Confidence intervals",
+        "Confidence intervals of statements",
+        "from 20 lists on: bootstrap-t over lists, ratios on the log scale; with fewer lists: "
+        "estimate +- 1.96 standard deviations over shuffles, ratios by the log interval",
+        "From 20 lists on, the interval is about lists like these; with fewer, it is about the "
+        "people of these lists only.",
+        "Efron and Tibshirani, An introduction to the bootstrap, 1993.",
+    ),
+    (
+        "Confidence intervals of tables",
         "bootstrap over lists, for one list over its items within each group; percentiles, "
         "widened for small samples",
         "If the audit were repeated on other such lists, about this share of the intervals would "
@@ -132,17 +162,25 @@ PROCEDURES = (
         "2015.",
     ),
     (
-        "Permutation p-values",
-        "share of permutations of groups within lists with a difference at least as large",
-        "How often chance alone would produce a difference this large. If several groups are "
-        "compared, p-values are corrected by Holm.",
-        "Good, Permutation, parametric and bootstrap tests of hypotheses, 2005. Holm, A simple "
-        "sequentially rejective multiple test procedure, 1979.",
+        "Tests of statements",
+        "labels of whole people are shuffled within lists; Z = (T - mean) / deviation over all "
+        "shuffles; corrected p = share of shuffles whose largest |Z| of the report is at least as "
+        "large, step by step",
+        "If groups were irrelevant to the order, a report would contain a finding with a "
+        "probability of at most 5%, whatever its number of attributes, groups and cutoffs.",
+        "Westfall and Young, Resampling-based multiple testing, 1993.",
+    ),
+    (
+        "Value by chance",
+        "mean of a metric over permutations of groups within lists; corrected = ideal + value - "
+        "value by chance",
+        "Gaps between groups are above 0 in a random order too. The corrected value removes that.",
+        "",
     ),
     (
         "Detectable difference",
-        "(z of the level + z of 0.8) x standard error",
-        "The smallest true difference that this audit detects with 80% power.",
+        "(critical value of the corrected test + 0.84) x deviation over shuffles",
+        "The smallest true difference that this audit finds with 80% power.",
         "Cohen, Statistical power analysis for the behavioral sciences, 1988.",
     ),
     (
@@ -156,7 +194,7 @@ PROCEDURES = (
 
 def methods_table(measured: Measured) -> Table:
     """Return name, formula, reading and reference of everything measured."""
-    metrics: list[Metric] = [PositionDifference(), *measured.overall]
+    metrics: list[Metric] = [*measured.overall]
     metrics += [gap.metric for gap in measured.gaps]
     kinds = dict.fromkeys(type(metric) for metric in metrics)
     rows = [_of_metric(kind) for kind in kinds]

@@ -219,7 +219,7 @@ def strip_table(measured: Measured) -> Table:
     slots = ranking.slots()
     sizes = np.diff(data.offsets)
     for each in measured.plan.audited:
-        column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
+        column = measured.position_differences(each)[:, each.focus]
         order = np.argsort(-np.nan_to_num(column / sizes, nan=-np.inf), kind="stable")
         order = order[: max(1, int((~np.isnan(column)).sum()))]
         chosen = order[np.linspace(0, len(order) - 1, min(LISTS_SHOWN, len(order))).astype(int)]

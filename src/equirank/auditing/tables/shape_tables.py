@@ -5,55 +5,33 @@ from typing import Any
 import numpy as np
 
 from ...core.environment import progress
-from ...core.inference import holm, interval, permutation_p, query_counts
+from ...core.inference import interval, permutation_p, query_counts
 from ...core.random import generator
 from ...core.table import Table, make_table
 from ...kernels.resampling import weighted_means
 from ..audit_plan import Audited
 from ..measured import Measured
 
-__all__ = ["CHECK_WORDS", "MOST_LISTS", "checks_table", "reading"]
+__all__ = ["MOST_LISTS", "checks_table"]
 
 
 #: Number of lists checked, spread evenly over all, and of items sampled from a longer list.
 MOST_LISTS, MOST_ITEMS = 40, 1000
-#: Below this corrected p-value a pattern is reported.
-LEVEL = 0.05
-
-#: The phrase for a group where a check is more than chance.
-CHECK_WORDS = {
-    "smoothness.ks": "spread less evenly over the list",
-    "smoothness.wasserstein": "spread less evenly over the list",
-    "bimodality.coefficient": "concentrated more at both ends of the list",
-    "clustering.z": "clustered more often",
-    "tokenisation_index.index": "more often split into a few above and the rest below the "
-    "position of their merit",
-    "noisy_ranking.ratio": "farther from the position of their merit",
-    "arbitrary_treatment.difference": "ordered less by merit",
-    "statistical_independence.difference": "farther from the mean position",
-    "conditional_independence.difference": "moved farther from the position of their merit, as a "
-    "group,",
-    "conditional_independence(bins=2).absolute": "moved farther from the position of their merit, "
-    "in either half of the list,",
-}
 #: Checks that need no relevance.
 WITHOUT_MERIT = (
     *("smoothness.ks", "smoothness.wasserstein", "bimodality.coefficient", "clustering.z"),
     "statistical_independence.difference",
 )
 
-COLUMNS = (
-    "o:attribute o:group o:check f:value f:low f:high f:expected f:p_value f:p_holm i:n_queries "
-    "o:reading"
-)
+COLUMNS = "o:attribute o:group o:check f:value f:low f:high f:expected f:p_value i:n_queries"
 
 
 def checks_table(measured: Measured) -> Table:
     """Return the checks of each single attribute's focus group, on up to 40 lists.
 
     Values are means over lists with a bootstrap interval; larger values are farther from chance.
-    ``expected`` and the p-value come from permuting groups within lists; p-values are corrected by
-    Holm over the checks of the attribute.
+    ``expected`` and the p-value come from permuting groups within lists. The checks describe one
+    group's positions; they are not corrected for their number and no statement rests on them.
     """
     single = [each for each in measured.plan.audited if not each.crossed]
     rows = [row for key, each in enumerate(single) for row in _rows(measured, each, key)]
@@ -83,7 +61,7 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
         counts = np.concatenate(list(query_counts(rng, plan.n_boot, len(lists))))
         low, high = interval(weighted_means(observed, counts), plan.level, len(lists))
     value, expected = weighted_means(observed), weighted_means(weighted_means_of(pool))
-    corrected, group = holm(p), each.groups[each.focus]
+    group = each.groups[each.focus]
     return [
         {
             "attribute": each.name,
@@ -94,9 +72,7 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
             "high": high[at],
             "expected": expected[at],
             "p_value": p[at],
-            "p_holm": corrected[at],
             "n_queries": int((~np.isnan(observed[:, at])).sum()),
-            "reading": reading(name, group, float(corrected[at])),
         }
         for at, name in enumerate(names)
     ]
@@ -105,23 +81,6 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
 def weighted_means_of(pool: np.ndarray) -> np.ndarray:
     """Return the mean over lists of every draw, undefined values excluded."""
     return np.stack([weighted_means(draw) for draw in pool])
-
-
-def reading(check: str, group: str, p: float) -> str:
-    """Return the result of a check in words.
-
-    Examples
-    --------
-    >>> reading("clustering.z", "f", 0.001)
-    'people in group "f" are clustered more often than expected by chance'
-    >>> reading("clustering.z", "f", 0.4)
-    'no more than expected by chance'
-    """
-    if np.isnan(p):
-        return "not checked: each list has too few people of the group"
-    if p >= LEVEL:
-        return "no more than expected by chance"
-    return f'people in group "{group}" are {CHECK_WORDS[check]} than expected by chance'
 
 
 def _lists(
@@ -136,7 +95,7 @@ def _lists(
 
     data = measured.plan.data
     slots = next(draw for _, draw in measured.plan.ranking.draws()).slots()
-    column = np.asarray(measured.position_differences(each).values.groups)[:, each.focus]
+    column = measured.position_differences(each)[:, each.focus]
     usable = np.flatnonzero(~np.isnan(column))
     chosen = usable
     if len(usable) > MOST_LISTS:

@@ -61,6 +61,11 @@ class ExposureByGroup(ExposureMetric):
     additive: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains no item of the group"
 
+    @property
+    def ideal(self) -> float:
+        """Undefined: an exposure has no best value."""
+        return float("nan")
+
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return each wanted group's mean exposure."""
         n_groups = int(max(codes.max(), wanted.max())) + 1

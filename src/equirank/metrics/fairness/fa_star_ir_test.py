@@ -111,6 +111,11 @@ class FAStarIRTest(GroupMetric):
     adjusted: bool = True
     law: str = "binomial"
 
+    @property
+    def ideal(self) -> float:
+        """Undefined: a test passes or fails."""
+        return float("nan")
+
     def __post_init__(self) -> None:
         """Check the options."""
         super().__post_init__()

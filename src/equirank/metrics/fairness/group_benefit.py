@@ -44,6 +44,11 @@ class GroupBenefit(GroupMetric):
     bounds: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
     takes_k: ClassVar[bool] = False
 
+    @property
+    def ideal(self) -> float:
+        """Undefined: a benefit has no best value."""
+        return float("nan")
+
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return the benefit of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])

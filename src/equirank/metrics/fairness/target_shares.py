@@ -245,6 +245,11 @@ class Skew(ShareMetric):
         if self.extreme == "max" and self.protected is None:
             object.__setattr__(self, "direction", "lower")
 
+    @property
+    def ideal(self) -> float:
+        """The log ratio of equal shares."""
+        return 0.0
+
     def values(self, slots: Slots) -> Values:
         """Return the value of each query and the skew of each group."""
         codes, labels = slots.groups(self.by)

@@ -10,8 +10,15 @@ import numpy as np
 from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
-from ...kernels.discounts import discounts, gain_shift, gains, unshifted
-from ...kernels.segments import divide, largest_within, segment_sum, sort_values_within
+from ...kernels.discounts import discounts, gain_shift, gains, ideal_exposure, unshifted
+from ...kernels.segments import (
+    divide,
+    largest_within,
+    segment_sum,
+    sort_values_within,
+    sort_within,
+    tie_blocks,
+)
 
 __all__ = ["DCG", "NDCG"]
 
@@ -87,8 +94,11 @@ class NDCG(GainMetric):
 
     ``NDCG@k = DCG@k / max over orders of DCG@k``; 1 is best. Undefined if no item is relevant;
     other libraries count such a query as 0 (scikit-learn) or 1 (LightGBM). Tied items receive the
-    mean discount of the positions they span. By group, the gain of a group is divided by the
-    maximum for its items in the top positions.
+    mean discount of the positions they span.
+
+    By group, it is the sum over lists of the discounted gain of the group's items, divided by the
+    same sum in the ideal order of the whole list, where items of equal relevance share their
+    positions evenly. The ideal order has the value 1 for every group; a group can exceed 1.
 
     References
     ----------
@@ -122,17 +132,34 @@ class NDCG(GainMetric):
         return Values(divide(gained, best))
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Return each group's gain divided by the maximum for its items in the top positions."""
+        """Return each group's gain divided by its gain in the ideal order (query x group)."""
+        return divide(*self.split_sums(slots, codes, n_groups))
+
+    def split_sums(
+        self, slots: Slots, codes: np.ndarray, n_groups: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return each group's gain in this order, and in the ideal order of the whole list."""
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
-        cell = slots.query * n_groups + codes
-        n_cells = slots.n_queries * n_groups
-        shift = gain_shift(slots.y, self.gain, cell, n_cells)
-        gain = gains(slots.y, self.gain, None if shift is None else shift[cell])
-        gained = np.bincount(cell, weights=gain * slots.expect(table), minlength=n_cells)
-        order = np.argsort(cell, kind="stable")
-        cuts = np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=n_cells))])
-        best = _best(gain[order], cuts, table, self.k)
-        return divide(gained, best).reshape(-1, n_groups)
+        gain = gains(slots.y, self.gain)
+        made = slots.sum_by_group(gain * slots.expect(table), codes, n_groups)
+        ideal = gain * _ideal_discounts(gain, slots.offsets, table)
+        return made, slots.sum_by_group(ideal, codes, n_groups)
+
+
+def _ideal_discounts(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return each item's discount in the ideal order; equal gains share their positions evenly."""
+    if not (np.diff(table) > 0).any():
+        return ideal_exposure(gain, offsets, table)
+    order = sort_within(gain, offsets)
+    index = np.arange(len(gain)) - np.repeat(offsets[:-1], np.diff(offsets))
+    weight = sort_values_within(table[index], offsets)
+    begin, end = tie_blocks(gain[order], offsets)
+    if begin is not None and end is not None:
+        first = np.unique(begin)
+        weight = np.repeat(np.add.reduceat(weight, first), end[first] - first) / (end - begin)
+    result = np.empty(len(gain))
+    result[order] = weight
+    return result
 
 
 def _best(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray, k: int | None) -> np.ndarray:

@@ -67,6 +67,11 @@ const page = (function () {
     return card.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   };
   let drawnAt = width();
+  // A chart beside text has the width of its own column.
+  const room = (key) => {
+    const plot = document.querySelector(`.beside .plot[data-chart="${key}"]`);
+    return plot ? plot.clientWidth : 0;
+  };
   function sized(key) {
     const spec = structuredClone(drawings.charts[key]);
     const wide = drawnAt;
@@ -76,7 +81,7 @@ const page = (function () {
       spec.columns = wide >= 640 ? 3 : wide >= 420 ? 2 : 1;
       spec.spec.width = Math.max(110, Math.floor((wide - 30) / spec.columns) - 34);
     } else {
-      spec.width = wide;
+      spec.width = room(key) || wide;
       if (key.startsWith("pairs")) {
         const values = (spec.data || spec.layer[0].data).values;
         const across = new Set(values.map((row) => row.other)).size;
@@ -111,7 +116,8 @@ const page = (function () {
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => draw(entry.target)),
     { rootMargin: "600px 0px" },
   );
-  const idle = window.requestIdleCallback || ((work) => setTimeout(work, 30));
+  const idle = (work) =>
+    window.requestIdleCallback ? window.requestIdleCallback(work, { timeout: 500 }) : setTimeout(work, 30);
   function drawNext() {
     const next = plots.find((plot) => !plot.dataset.drawn);
     if (next) draw(next).then(() => idle(drawNext));
@@ -122,7 +128,15 @@ const page = (function () {
     plots.forEach((plot) => near.observe(plot));
     idle(drawNext);
   });
+  /* ---- folded parts ---- */
+  const folds = all("details");
+  window.addEventListener("hashchange", () => {
+    const target = document.getElementById(location.hash.slice(1));
+    for (let box = target && target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    if (target) target.scrollIntoView();
+  });
   window.addEventListener("beforeprint", () => {
+    folds.forEach((fold) => (fold.open = true));
     beforePrint.forEach((work) => work());
     plots.forEach(draw);
   });

@@ -1,0 +1,206 @@
+"""Claims about a change between two rankings of the same people, like compared with like."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.inputs import frozen
+from ..core.ranking import Ranking
+from ..core.shuffles import Shuffled, shuffle_labels
+from ..reports.claims import Claim, effect_size
+from .audit_plan import Plan
+from .group_claims import (
+    Tested,
+    by_chance,
+    direction_of,
+    first_claim,
+    group_chance,
+    mean_ends,
+    tested,
+)
+from .people import People, Values, make_values
+
+__all__ = ["align", "change_block", "shown_cut"]
+
+
+def align(ranking: Ranking, before: Ranking) -> Ranking | str:
+    """Return the second ranking over the rows of the first, or what differs between them.
+
+    Rows are matched by query and id, unless one ranking's data was made from the other's.
+
+    Raises
+    ------
+    DataError
+        If ids are missing or repeated within a list.
+    """
+    data, other = ranking.data, before.data
+    if data.offsets is other.offsets and data.qids is other.qids:
+        return Ranking(data, before.position, before.last, before.weights)
+    if data.ids is None or other.ids is None:
+        raise DataError(
+            "against must have ids, so that its people can be matched: name their column with id "
+            "(--id on the command line)"
+        )
+    keys = [_keys(each) for each in (data, other)]
+    if set(data.qids.tolist()) != set(other.qids.tolist()):
+        return "the two rankings have different lists"
+    if set(keys[0]) != set(keys[1]):
+        return "the two rankings have different people"
+    rows = np.array([keys[1][key] for key in keys[0]])
+    for attribute, known in data.sensitive.items():
+        labels = [[str(each) for each in a.categories] for a in (known, other.sensitive[attribute])]
+        theirs = other.sensitive[attribute].codes[rows]
+        if any(
+            labels[0][mine] != labels[1][code]
+            for mine, code in zip(known.codes.tolist(), theirs.tolist(), strict=True)
+        ):
+            return f"the two rankings have different labels of {attribute}"
+    last = None if before.last is None else frozen(before.last[rows])
+    return Ranking(data, frozen(before.position[rows]), last, before.weights)
+
+
+def _keys(data: RankingData) -> dict[tuple[Any, Any], int]:
+    """Return the row of each query and id."""
+    query = data.qids[data.query_of_rows()].tolist()
+    ids = [] if data.ids is None else data.ids.tolist()
+    found: dict[tuple[Any, Any], int] = {}
+    for row, key in enumerate(zip(query, ids, strict=True)):
+        if key in found:
+            raise DataError(
+                f"ids must differ within a list, got {key[1]!r} twice in list {key[0]!r}"
+            )
+        found[key] = row
+    return found
+
+
+def shown_cut(ranking: Ranking, before: Ranking) -> int | str | None:
+    """Return the cut of the first ranking, None if all is shown, or why the two differ.
+
+    A ranking cut at k is compared with the first k of the other.
+    """
+    shown = [_shown(each) for each in (ranking, before)]
+    sizes = np.diff(ranking.data.offsets)
+    if (shown[0] == sizes).all() and (shown[1] == sizes).all():
+        return None
+    cut = int(shown[0].max())
+    if (shown[0] != np.minimum(cut, sizes)).any() or (shown[1] < shown[0]).any():
+        return "the two rankings show different numbers of people"
+    return cut
+
+
+def _shown(ranking: Ranking) -> np.ndarray:
+    position = ranking.position if ranking.position.ndim == 1 else ranking.position.max(axis=1)
+    return np.add.reduceat((position > 0).astype(np.int64), ranking.data.offsets[:-1])
+
+
+def change_block(
+    plan: Plan, people: People, before: Ranking
+) -> tuple[list[Tested], dict[str, Any]]:
+    """Return the claims about changes since ``before``, and what was compared.
+
+    The facts are ``moved``, the number of people whose position changed, ``cut``, and ``refused``,
+    the reason why no change is claimed (empty if changes are claimed).
+    """
+    aligned = align(plan.ranking, before)
+    cut = aligned if isinstance(aligned, str) else shown_cut(plan.ranking, aligned)
+    if isinstance(aligned, str) or isinstance(cut, str):
+        return [], {"moved": None, "cut": None, "refused": str(cut)}
+    ks = [k for k in plan.ks if cut is None or k <= cut]
+    new, old = (make_values(each, ks, people, cut) for each in (plan.ranking, aligned))
+    moved = int((np.abs(new.columns[:, 0] - old.columns[:, 0]) > 1e-9).sum())
+    facts = {"moved": moved, "cut": cut, "refused": ""}
+    if moved == 0:
+        return [], facts
+    found = shuffle_labels(
+        people.query,
+        people.pattern,
+        people.vectors,
+        people.sides,
+        new.columns - old.columns,
+        new.averaged,
+        plan.n_permutations,
+        plan.seed + 30,
+        studentized=True,
+    )
+    block: list[Tested] = []
+    for g in range(len(people.partitions)):
+        if found.used[:, g].any():
+            block += _changes(plan, people, (new, old), found, g, ks)
+    return block, facts
+
+
+def _changes(
+    plan: Plan,
+    people: People,
+    values: tuple[Values, Values],
+    found: Shuffled,
+    g: int,
+    ks: list[int],
+) -> list[Tested]:
+    new, old = values
+    partition = people.partitions[g]
+    base = replace(first_claim(plan, partition, found, g, "change of position"), block="iii")
+    chance = new.at(f"chance {people.mask_index(partition)}")
+    shares = group_chance(people, new, g), group_chance(people, old, g)
+    use_chance = by_chance(dict(base.scope))
+    j = chance if use_chance else new.at("position")
+    sign = -1.0 if use_chance else 1.0
+    unit = "chance" if use_chance else "positions"
+    claims = [_finished(plan, base, found, g, j, sign, unit, shares)]
+    used = found.used[:, g]
+    whole = (found.group_size + found.other_size)[used, g].sum()
+    j = new.at("exposure")
+    share = [_share(people, each, partition.sides, "exposure", used) for each in values]
+    claim = replace(base, quantity="change of exposure")
+    claims.append(_finished(plan, claim, found, g, j, 1.0 / whole, "share", (share[0], share[1])))
+    for k in ks:
+        j = new.at(f"top {k}")
+        rates = [_rate(people, each, partition.sides, k, used) for each in values]
+        claim = replace(base, quantity="change of selected", scope={"k": k, **base.scope})
+        claims.append(_finished(plan, claim, found, g, j, 1.0, "people", (rates[0], rates[1])))
+    return claims
+
+
+def _finished(
+    plan: Plan,
+    claim: Claim,
+    found: Shuffled,
+    g: int,
+    j: int,
+    factor: float,
+    unit: str,
+    shares: tuple[float, float],
+) -> Tested:
+    """Return the claim of one value: its change times a factor, with its interval."""
+    total, deviation = float(found.total[g, j]), float(found.deviation[g, j])
+    parts = found.parts[:, g, j]
+    parts = parts[~np.isnan(parts)]
+    ends = mean_ends(plan, parts, total, deviation, 31).times(factor)
+    down = total if unit == "positions" else -total * factor
+    claim = replace(
+        claim,
+        estimate=total * factor,
+        unit=unit,
+        shares=shares,
+        direction=direction_of(-down),
+        size=effect_size(*shares),
+        **ends.fields,
+    )
+    if not claim.reason and not deviation > 0:
+        claim = replace(claim, reason="no shuffle of the labels changes it")
+    return tested(claim, found, g, j)
+
+
+def _share(people: People, values: Values, sides: np.ndarray, name: str, used: np.ndarray) -> float:
+    """Return the group's share of a column, over the lists that contain both sides."""
+    side = np.where(used[people.query], sides[people.vectors], -1)
+    column = values.columns[:, values.at(name)]
+    return float(column[side == 1].sum() / max(column[side >= 0].sum(), 1e-300))
+
+
+def _rate(people: People, values: Values, sides: np.ndarray, k: int, used: np.ndarray) -> float:
+    side = np.where(used[people.query], sides[people.vectors], -1)
+    return float(values.columns[side == 1, values.at(f"top {k}")].mean())

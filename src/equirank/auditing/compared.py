@@ -1,0 +1,81 @@
+"""All claims of an audit, corrected together, and where each group is found in them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.ranking import Ranking
+from ..reports.claims import Claim
+from .audit_plan import Plan
+from .change_claims import change_block
+from .group_claims import Tested, finish, group_blocks
+from .people import People, find_people
+
+__all__ = ["Compared", "compare_groups"]
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """All claims of an audit, and where each group is found in them.
+
+    Attributes
+    ----------
+    claims : list of Claim
+        Each comparison once.
+    people : People
+        The comparisons.
+    change : dict
+        ``moved``, ``cut`` and ``refused`` of the comparison with another ranking; empty without.
+    """
+
+    claims: list[Claim]
+    people: People
+    change: dict[str, Any]
+
+    def position_of(self, attribute: str, code: int) -> tuple[float, float, float, float]:
+        """Return a group's difference in positions, its interval and its own p-value."""
+        claim = self.claim_of(attribute, code)
+        if claim is None or "positions" not in claim.also:
+            return (float("nan"),) * 4
+        value, low, high, _, _, p = claim.also["positions"]
+        mirrored = self.people.owner[attribute, code][1]
+        return (-value, -high, -low, p) if mirrored else (value, low, high, p)
+
+    def claim_of(self, attribute: str, code: int, quantity: str = "position") -> Claim | None:
+        """Return the claim about a group or about its complement."""
+        if (attribute, code) not in self.people.owner:
+            return None
+        part = self.people.partitions[self.people.owner[attribute, code][0]]
+        for claim in self.claims:
+            same = claim.attribute == part.audited.name and claim.group == part.group
+            if same and claim.quantity == quantity and not claim.scope.get("given"):
+                return claim
+        return None
+
+
+def compare_groups(plan: Plan, before: Ranking | None = None) -> Compared:
+    """Return the claims of an audit, corrected for the whole report.
+
+    With ``before``, changes since that ranking are a third block of claims.
+    """
+    people = find_people(plan)
+    blocks: list[list[Tested]] = []
+    change: dict[str, Any] = {}
+    if people.partitions:
+        blocks = group_blocks(plan, people)
+        if before is not None:
+            block, change = change_block(plan, people, before)
+            blocks.append(block)
+    return Compared([*finish(blocks, plan), *_remarks(change, plan)], people, change)
+
+
+def _remarks(change: dict[str, Any], plan: Plan) -> list[Claim]:
+    """Return the claim that nobody moved, or that changes are refused."""
+    if change.get("refused"):
+        reason = change["refused"]
+        return [Claim("change", "change", "", "", status="refused", reason=reason)]
+    if change.get("moved") == 0:
+        scope = {"lists": plan.data.n_queries}
+        return [
+            Claim("change", "change", "", "", scope=scope, estimate=0.0, unit="people", reason="")
+        ]
+    return []

@@ -1,0 +1,266 @@
+"""What an audit compares: label vectors of people, groups with their other side, and values."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.labels import MISSING
+from ..core.ranking import Ranking
+from ..core.slots import Slots
+from ..kernels.discounts import discounts
+from ..kernels.segments import divide
+from .audit_plan import Audited, Plan
+from .measures import slot_positions
+
+__all__ = [
+    "Partition",
+    "People",
+    "Values",
+    "find_people",
+    "known_codes",
+    "list_ranks",
+    "make_values",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """A group and its other side: 1 and 0 by label vector, -1 for neither."""
+
+    audited: Audited
+    code: int
+    sides: np.ndarray
+
+    @property
+    def group(self) -> str:
+        """Name of the group."""
+        return self.audited.groups[self.code]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The label vectors of all people and the groups to compare.
+
+    Attributes
+    ----------
+    query : ndarray
+        The list of each row.
+    vectors : ndarray
+        The combination of labels of each row, as an integer.
+    pattern : ndarray
+        Which attributes of the row are known, as an integer.
+    partitions : tuple of Partition
+        Each comparison once.
+    owner : dict
+        For each attribute and code the index of its partition, and whether that is the other side.
+    """
+
+    query: np.ndarray
+    vectors: np.ndarray
+    pattern: np.ndarray
+    partitions: tuple[Partition, ...]
+    owner: dict[tuple[str, int], tuple[int, bool]]
+
+    @property
+    def sides(self) -> np.ndarray:
+        """The sides of all partitions, of shape (n_groups, n_vectors)."""
+        return np.stack([each.sides for each in self.partitions])
+
+    @property
+    def masks(self) -> list[np.ndarray]:
+        """The distinct masks of label vectors that partitions cover."""
+        known = [each.sides >= 0 for each in self.partitions]
+        return list({mask.tobytes(): mask for mask in known}.values())
+
+    def mask_index(self, partition: Partition) -> int:
+        """Return which of the masks a partition has."""
+        wanted = (partition.sides >= 0).tobytes()
+        return [mask.tobytes() for mask in self.masks].index(wanted)
+
+
+def find_people(plan: Plan) -> People:
+    """Return the label vectors and the comparisons, equal and complementary ones once."""
+    single = [each for each in plan.audited if not each.crossed]
+    codes = np.stack([known_codes(each) for each in single], axis=1)
+    vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    known = {each.name: vectors[:, at] for at, each in enumerate(single)}
+    found: dict[bytes, Partition] = {}
+    keys: dict[tuple[str, int], tuple[bytes, np.ndarray]] = {}
+    counts = np.bincount(inverse, minlength=len(vectors))
+    for each in plan.audited:
+        for part in _partitions(each, known, single):
+            if not (part.sides == 1).any() or not (part.sides == 0).any():
+                continue
+            mirrored = np.where(part.sides < 0, -1, 1 - part.sides).astype(np.int8)
+            key = min(part.sides.tobytes(), mirrored.tobytes())
+            keys[each.name, part.code] = key, part.sides
+            if key not in found or _rank(part, counts) < _rank(found[key], counts):
+                found[key] = part
+    pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
+    index = {key: at for at, key in enumerate(found)}
+    owner = {
+        group: (index[key], not np.array_equal(sides, found[key].sides))
+        for group, (key, sides) in keys.items()
+    }
+    return People(plan.data.query_of_rows(), inverse, pattern, tuple(found.values()), owner)
+
+
+def known_codes(each: Audited) -> np.ndarray:
+    """Return the codes, with -1 for unknown labels."""
+    codes = each.attribute.codes.astype(np.int64)
+    if MISSING in each.attribute.categories:
+        codes = np.where(codes == each.attribute.categories.index(MISSING), -1, codes)
+    return codes
+
+
+def _partitions(
+    each: Audited, known: dict[str, np.ndarray], single: Sequence[Audited]
+) -> Iterable[Partition]:
+    """Yield the groups of an attribute as sides by label vector."""
+    by = {one.name: one for one in single}
+    parts = [by[name] for name in each.by]
+    unknown = np.any([known[part.name] < 0 for part in parts], axis=0)
+    labels = [
+        " & ".join(str(part.attribute.categories[known[part.name][v]]) for part in parts)
+        for v in range(len(unknown))
+    ]
+    for code, group in enumerate(each.groups):
+        if group == MISSING or (each.crossed and MISSING in group):
+            continue
+        inside = np.array([label == group for label in labels])
+        sides = np.where(unknown, -1, inside).astype(np.int8)
+        yield Partition(each, code, sides)
+
+
+def _rank(part: Partition, counts: np.ndarray) -> tuple[Any, ...]:
+    """Order complementary groups: single attributes first, protected, smaller, by name."""
+    size = int(counts[part.sides == 1].sum())
+    protected = part.code in part.audited.protected
+    return part.audited.crossed, not protected, size, part.group
+
+
+def _expected_positions(ranking: Ranking, known: np.ndarray | None = None) -> np.ndarray:
+    """Return each row's expected position, or that among the known rows only."""
+    data = ranking.data
+    found = np.zeros(data.n_rows)
+    for share, draw in ranking.draws():
+        slots = draw.slots()
+        here = np.empty(data.n_rows)
+        here[slots.order] = slot_positions(slots)
+        if known is not None:
+            here = _among(slots, known)
+        found += np.repeat(share, np.diff(data.offsets)) * here
+    return found
+
+
+def _among(slots: Slots, known: np.ndarray) -> np.ndarray:
+    """Return positions counted over known rows; ties have the mean of their block."""
+    inside = known[slots.order].astype(np.float64)
+    before = np.concatenate([[0.0], np.cumsum(inside)])
+    begin, end = slots.begin(), slots.end()
+    first, last = before[begin], before[end]
+    found = np.empty(len(known))
+    found[slots.order] = (first + last + 1.0) / 2.0 - before[slots.start]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The compared columns of a ranking: positions, chances, exposure, and the top k.
+
+    The column ``chance 0`` is the position among the people of the first mask, divided by their
+    number; and so on.
+    """
+
+    columns: np.ndarray
+    averaged: np.ndarray
+    names: tuple[str, ...]
+
+    def at(self, name: str) -> int:
+        """Return the index of a column."""
+        return self.names.index(name)
+
+
+def make_values(
+    ranking: Ranking, ks: Sequence[int], people: People, cut: int | None = None
+) -> Values:
+    """Return the columns to compare.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The order.
+    ks : sequence of int
+        Cutoffs.
+    people : People
+        Whom to compare.
+    cut : int, optional
+        Only the first ``cut`` of each list count as shown; everyone below shares the mean of the
+        remaining positions.
+    """
+    data = ranking.data
+    sizes = np.diff(data.offsets)
+    longest = int(sizes.max())
+    columns = {"position": _cut_positions(ranking, cut)}
+    for index, mask in enumerate(people.masks):
+        known = mask[people.vectors]
+        position = columns["position"]
+        if not known.all():
+            position = (
+                _expected_positions(ranking, known)
+                if cut is None
+                else _ranks_among(position, known, people.query)
+            )
+        count = np.bincount(people.query, known, data.n_queries)
+        columns[f"chance {index}"] = divide(position, count[people.query])
+    weights = discounts(longest, "log2") * (np.arange(longest) < (cut or longest))
+    exposure = ranking.expect(lambda positions: weights[: len(positions)])
+    total = np.bincount(people.query, exposure, data.n_queries)
+    scale = np.nan_to_num(divide(sizes.astype(np.float64), total))
+    columns["exposure"] = exposure * scale[people.query]
+    for k in ks:
+        columns[f"top {k}"] = ranking.expect(_within(k))
+    names = tuple(columns)
+    averaged = np.array([name == "position" or name.startswith("chance") for name in names])
+    return Values(np.nan_to_num(np.stack(list(columns.values()), axis=1)), averaged, names)
+
+
+def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda position: (position <= k).astype(np.float64)
+
+
+def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
+    """Return expected positions, those below the cut replaced by their mean."""
+    if cut is None:
+        return _expected_positions(ranking)
+    sizes = np.repeat(np.diff(ranking.data.offsets), np.diff(ranking.data.offsets))
+    inside = ranking.expect(_within(cut))
+    shown = ranking.expect(lambda position: np.where(position <= cut, position, 0.0))
+    tail = (np.minimum(cut, sizes) + 1 + sizes) / 2.0
+    return shown + (1.0 - inside) * tail
+
+
+def _ranks_among(position: np.ndarray, known: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return the ranks of the known rows of each list; equal positions have their mean."""
+    rows = np.flatnonzero(known)
+    found = np.zeros(len(position))
+    first = np.searchsorted(query[rows], query[rows])
+    found[rows] = list_ranks(position[rows], query[rows]) - first + 1.0
+    return found
+
+
+def list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
+    """Return ranks over all rows sorted by list and value, from 0; ties have their mean."""
+    order = np.lexsort((y, query))
+    sorted_y, sorted_query = y[order], query[order]
+    new = np.flatnonzero(
+        (np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1)
+    )
+    ends = np.append(new[1:], len(y))
+    block = np.repeat((new + ends - 1) / 2.0, ends - new)
+    ranks = np.empty(len(y))
+    ranks[order] = block
+    return ranks

@@ -1,0 +1,429 @@
+"""Claims: the statements of a report, each with its numbers, its test and its sentence."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from math import asin, isfinite, isnan, sqrt
+from typing import Any, Literal, NamedTuple
+
+from ..core.table import Table, make_table
+from .number_words import (
+    confidence_interval,
+    joined,
+    level_words,
+    number,
+    p_words,
+    percent,
+    positions,
+    ratio,
+)
+
+__all__ = [
+    "Claim",
+    "Statement",
+    "claims_table",
+    "effect_size",
+    "group_words",
+    "lead_statements",
+    "ordered_findings",
+]
+
+Status = Literal["finding", "cannot_tell", "described", "refused"]
+
+#: Most sentences at the top of a report.
+MOST_SENTENCES = 5
+#: Most comparisons that one sentence names.
+MOST_NAMED = 6
+
+
+#: How the ends of an interval are written, by unit of the claim.
+INTERVAL_UNITS = {"chance": "%", "share": "%", "ratio": "times"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One statement of a report.
+
+    Attributes
+    ----------
+    id : str
+        Name of the claim within the report.
+    quantity : str
+        ``"position"``, ``"exposure"``, ``"selected"``, ``"merit"`` (position, given relevance), a
+        metric, or ``"change of ..."``.
+    attribute, group, against : str
+        Who is compared, and with whom: ``"rest"`` is everyone else whose label is known.
+    scope : mapping
+        ``k`` or ``given`` where they apply; ``lists`` and ``people`` used; the ``shortest``,
+        ``median`` and ``longest`` of these lists.
+    estimate, unit : float, str
+        The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"``, ``"share"``
+        or ``"people"``.
+        Positions count downwards: above 0 the group ranks lower.
+    shares : tuple of float
+        The pair of shares behind ``size``.
+    low, high, interval_of : float, float, str
+        The confidence interval, and its units: ``"lists"`` or ``"people"``.
+    bounds : tuple of float
+        The one-sided lower and upper bound at the same level.
+    also : mapping of str to tuple
+        The same comparison in other units: estimate, low, high, both bounds and own p-value.
+    test, p, p_family, block : str, float, float, str
+        The test of this estimate, its own p-value, the p-value corrected for the whole report, and
+        the block of claims that share an error rate.
+    threshold : float
+        The largest ``p_family`` of a finding.
+    direction : {"lower", "higher", "none"}
+        Where the group is, compared with the other side.
+    size : float
+        ``|2 asin sqrt(u) - 2 asin sqrt(v)|`` of the shares.
+    detectable : float
+        The difference that the test finds with 80% power, on the scale of its statistic.
+    status : {"finding", "cannot_tell", "described", "refused"}
+        Only a finding says that there is a difference.
+    reason : str
+        Why a claim is only described, or refused.
+    level : float
+        Level of the interval.
+    cells : mapping of str to tuple
+        For each number above its table, row and column.
+    """
+
+    id: str
+    quantity: str
+    attribute: str
+    group: str
+    against: str = "rest"
+    scope: Mapping[str, Any] = field(default_factory=dict)
+    estimate: float = float("nan")
+    unit: str = ""
+    shares: tuple[float, float] = (float("nan"), float("nan"))
+    low: float = float("nan")
+    high: float = float("nan")
+    interval_of: str = ""
+    bounds: tuple[float, float] = (float("nan"), float("nan"))
+    also: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    test: str = ""
+    p: float = float("nan")
+    p_family: float = float("nan")
+    block: str = ""
+    threshold: float = float("nan")
+    direction: Literal["lower", "higher", "none"] = "none"
+    size: float = float("nan")
+    detectable: float = float("nan")
+    status: Status = "described"
+    reason: str = ""
+    level: float = 0.95
+    cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    @property
+    def sentence(self) -> str:
+        """The claim in words."""
+        return _sentence(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields and the sentence; undefined numbers are None, infinite ones text."""
+        values = asdict(self) | {"sentence": self.sentence}
+        return {name: _plain(value) for name, value in values.items()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "Claim":
+        """Return the claim that `to_dict` wrote."""
+        known = {each.name: each for each in fields(cls)}
+        given = {name: value for name, value in values.items() if name in known}
+        for name, value in given.items():
+            if known[name].type in (float, "float"):
+                given[name] = float("nan") if value is None else float(value)
+        for name in ("shares", "bounds"):
+            given[name] = _numbers(given.get(name, (None, None)))
+        given["also"] = {unit: _numbers(each) for unit, each in given.get("also", {}).items()}
+        given["cells"] = {name: tuple(cell) for name, cell in given.get("cells", {}).items()}
+        return cls(**given)
+
+
+def _numbers(values: Sequence[Any]) -> Any:
+    return tuple(float("nan") if value is None else float(value) for value in values)
+
+
+class Statement(NamedTuple):
+    """A sentence of a report and the ids of the claims that it states."""
+
+    text: str
+    claims: tuple[str, ...]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return None if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+def effect_size(u: float, v: float) -> float:
+    """Return ``|2 asin sqrt(u) - 2 asin sqrt(v)|`` of two shares.
+
+    Examples
+    --------
+    >>> round(effect_size(0.5, 0.5), 3), round(effect_size(0.1, 0.2), 3)
+    (0.0, 0.284)
+    """
+    if isnan(u) or isnan(v):
+        return float("nan")
+    first, second = (2.0 * asin(sqrt(min(max(share, 0.0), 1.0))) for share in (u, v))
+    return abs(first - second)
+
+
+COLUMNS = (
+    "o:id o:quantity o:attribute o:group o:against o:k o:given o:unit f:estimate f:low f:high "
+    "f:share f:other_share f:p f:p_family f:threshold f:size f:detectable o:direction o:status "
+    "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest f:added o:reason"
+)
+
+
+def claims_table(claims: Iterable[Claim]) -> Table:
+    """Return one row per claim with all of its numbers."""
+    rows = []
+    for claim in claims:
+        row = {name: value for name, value in asdict(claim).items() if name != "scope"}
+        scope = {
+            "k": "",
+            "given": "",
+            "median": float("nan"),
+            "lists": 0,
+            "people": 0,
+            "added": 0.0,
+        }
+        row |= scope | {"shortest": 0, "longest": 0} | dict(claim.scope)
+        rows.append(row | dict(zip(("share", "other_share"), claim.shares, strict=True)))
+    return make_table(COLUMNS, rows)
+
+
+def group_words(claim: Claim) -> str:
+    """Return the people that a claim is about.
+
+    Examples
+    --------
+    >>> group_words(Claim("c1", "position", "sex", "female"))
+    'people in group "female" (sex)'
+    """
+    return f'people in group "{claim.group}" ({claim.attribute})'
+
+
+def _others(claim: Claim) -> str:
+    return "everyone else" if claim.against == "rest" else f'group "{claim.against}"'
+
+
+def _where(claim: Claim) -> str:
+    """Return the lists that a claim rests on."""
+    scope = claim.scope
+    if scope.get("lists") == 1:
+        return f"in one list of {number(scope['longest'])}"
+    lists = f"in {number(scope['lists'])} lists"
+    if scope["shortest"] == scope["longest"]:
+        return f"{lists} of {number(scope['longest'])}"
+    return f"{lists} with a median of {scope['median']:,.0f} people"
+
+
+def _certainty(claim: Claim) -> str:
+    """Return interval and p-value in brackets."""
+    parts = []
+    if not isnan(claim.low):
+        low, high, unit = claim.low, claim.high, INTERVAL_UNITS.get(claim.unit)
+        if claim.unit == "positions" and claim.estimate < 0:
+            low, high = -high, -low
+        interval = confidence_interval(low, high, claim.level, unit or claim.unit)
+        if claim.quantity.startswith("change") and claim.unit in ("chance", "share"):
+            interval = interval.replace("interval", "interval of the change")
+        parts.append(interval)
+        if claim.interval_of == "people":
+            lists = "this list" if claim.scope.get("lists") == 1 else "these lists"
+            parts[-1] += f" for {lists}"
+        if claim.scope.get("added"):
+            parts[-1] += f", with {claim.scope['added']:g} added to each count"
+    if not isnan(claim.p_family):
+        parts.append(f"{p_words(claim.p_family, claim.level)}, corrected for the whole report")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _difference(claim: Claim) -> str:
+    """Return the estimate as a predicate of the group."""
+    side = {"lower": "lower", "higher": "higher", "none": "lower"}[claim.direction]
+    given = claim.scope.get("given")
+    if claim.quantity in ("position", "merit") and claim.unit == "positions":
+        return f"rank on average {positions(abs(claim.estimate))} {side} than {_others(claim)}"
+    if claim.quantity in ("position", "merit"):
+        return (
+            f"are ranked above {'someone else' if claim.against == 'rest' else _others(claim)} in "
+            f"{percent(claim.shares[0])} of the pairs, compared with {percent(claim.shares[1])} "
+            f"{'expected from ' + given if given else 'in a random order'}"
+        )
+    if claim.quantity == "exposure":
+        return (
+            f"receive {ratio(claim.estimate)} times the exposure of their share: "
+            f"{percent(claim.shares[0])} of the exposure and {percent(claim.shares[1])} of the "
+            "people"
+        )
+    return (
+        f"are in the top {claim.scope['k']} at {ratio(claim.estimate)} times the rate of "
+        f"{_others(claim)}: {percent(claim.shares[0])} and {percent(claim.shares[1])}"
+    )
+
+
+def _given(claim: Claim) -> str:
+    given = claim.scope.get("given")
+    if not given:
+        return ""
+    words = "the same recorded relevance" if given == "relevance" else f"the same {given}"
+    return f"Among people with {words}, "
+
+
+def _question(claim: Claim) -> str:
+    if claim.quantity == "selected":
+        return f"are in the top {claim.scope['k']} more or less often than {_others(claim)}"
+    if claim.quantity == "exposure":
+        return "receive more or less exposure than their share"
+    return f"rank higher or lower than {_others(claim)}"
+
+
+def _sentence(claim: Claim) -> str:
+    if claim.quantity == "change":
+        return (
+            "Nobody moved."
+            if claim.status == "described"
+            else f"No change is stated: {claim.reason}."
+        )
+    if claim.quantity.startswith("change"):
+        return _change_sentence(claim)
+    who, given = group_words(claim), _given(claim)
+    if isnan(claim.estimate):
+        return f"{_upper(who)} are not compared: {claim.reason}."
+    comma = "," if claim.quantity in ("selected", "exposure") or claim.unit == "chance" else ""
+    text = f"{given}{who} {_difference(claim)}{comma} {_where(claim)}{_certainty(claim)}."
+    if claim.status == "finding":
+        return _upper(text)
+    if claim.status == "cannot_tell":
+        lead = f"{given}the data do not show whether {who} {_question(claim)}."
+        power = ""
+        if claim.unit == "positions" and not isnan(claim.detectable):
+            power = f" A difference of {positions(claim.detectable)} is detectable with 80% power."
+        return f"{_upper(lead)} The estimate: they {_difference(claim)}{_certainty(claim)}.{power}"
+    return f"{_upper(text)} This was not tested: {claim.reason}."
+
+
+def _change_sentence(claim: Claim) -> str:
+    who = group_words(claim)
+    if claim.status == "refused":
+        return f"{_upper(claim.quantity)} is not stated for {who}: {claim.reason}."
+    subject, they = f"{who}, compared with {_others(claim)},", "they"
+    if claim.unit == "positions":
+        # Both sides move, so the difference may change by more positions than a list has.
+        subject, they = f"the mean position of {who}", "their mean position"
+        side = "up" if claim.direction == "higher" else "down"
+        moved = positions(abs(claim.estimate))
+        change = f"moved {side} by {moved} relative to that of {_others(claim)}"
+    elif claim.unit == "people":
+        many = number(abs(claim.estimate))
+        more = "more" if claim.estimate > 0 else "fewer"
+        change = f"have {many} {more} in the top {claim.scope['k']} than before"
+    elif claim.unit == "chance":
+        change = (
+            f"are ranked above someone else in {percent(claim.shares[0])} of the pairs, before in "
+            f"{percent(claim.shares[1])}"
+        )
+    else:
+        change = (
+            f"receive {percent(claim.shares[0])} of the exposure, before {percent(claim.shares[1])}"
+        )
+    if claim.status == "cannot_tell":
+        lead = f"The data do not show a change for {who}."
+        return f"{lead} The estimate: {they} {change}{_certainty(claim)}."
+    text = _upper(f"{subject} {change} {_where(claim)}{_certainty(claim)}.")
+    return text if claim.status == "finding" else f"{text} This was not tested: {claim.reason}."
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def ordered_findings(claims: Iterable[Claim]) -> list[Claim]:
+    """Return the findings, largest first; ties by p-value, then by name."""
+    found = [claim for claim in claims if claim.status == "finding"]
+    return sorted(
+        found,
+        key=lambda c: (-round(c.size, 9), c.p_family, c.attribute, c.group, c.quantity, c.id),
+    )
+
+
+def lead_statements(claims: Sequence[Claim]) -> tuple[list[Statement], list[Statement]]:
+    """Return the first sentences of a report, at most five, and the remaining ones.
+
+    Findings come first, largest first; the last sentence states which comparisons the data cannot
+    decide. Without a finding the first sentence says so, with the smallest detectable difference.
+    """
+    findings = ordered_findings(claims)
+    fixed = [Statement(c.sentence, (c.id,)) for c in claims if c.quantity == "change"]
+    undecided = [claim for claim in claims if claim.status == "cannot_tell"]
+    statements = [Statement(claim.sentence, (claim.id,)) for claim in findings]
+    last = [*_overlap(findings), *_undecided(undecided, bool(findings))]
+    last = [*fixed, *last]
+    if not findings:
+        statements = _no_finding(undecided, claims)
+    left = MOST_SENTENCES - len(last)
+    rest = statements[left:] + [Statement(claim.sentence, (claim.id,)) for claim in undecided]
+    return statements[:left] + last, rest
+
+
+def _no_finding(undecided: Sequence[Claim], claims: Sequence[Claim]) -> list[Statement]:
+    if not undecided:
+        ids = tuple(claim.id for claim in claims)
+        return [Statement("This report tests no difference between groups.", ids)]
+    ids = tuple(claim.id for claim in undecided)
+    share = level_words(1.0 - undecided[0].level)
+    text = f"No difference between groups is a finding at the {share} level of the whole report."
+    known = [c for c in undecided if c.unit == "positions" and not isnan(c.detectable)]
+    if known:
+        least = min(known, key=lambda claim: claim.detectable)
+        text += (
+            f" The smallest difference detectable with 80% power is "
+            f"{positions(least.detectable)}, for {group_words(least)}."
+        )
+    return [Statement(text, ids)]
+
+
+def _overlap(findings: Sequence[Claim]) -> list[Statement]:
+    """State that findings of two attributes are about overlapping groups of people."""
+    first: dict[str, str] = {}
+    for claim in findings:
+        if not claim.scope.get("given") and " x " not in claim.attribute:
+            first.setdefault(claim.attribute, claim.id)
+    if len(first) < 2:
+        return []
+    names = joined(list(first))
+    text = f"The groups of {names} overlap, so these differences are not separate effects."
+    return [Statement(text, tuple(first.values()))]
+
+
+def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
+    if not undecided or not findings:
+        return []
+    counts: dict[str, list[str]] = {}
+    for claim in undecided:
+        counts.setdefault(f'"{claim.group}" ({claim.attribute})', []).append(_short(claim))
+    named = [f"{who}: {joined(what)}" for who, what in counts.items()]
+    more = len(named) - MOST_NAMED
+    words = "; ".join(named[:MOST_NAMED]) + (f"; and {more} more groups" if more > 0 else "")
+    n = len(undecided)
+    lead = "one further comparison" if n == 1 else f"{number(n)} further comparisons"
+    text = f"The data do not show a difference in {lead}: {words}."
+    return [Statement(text, tuple(claim.id for claim in undecided))]
+
+
+def _short(claim: Claim) -> str:
+    given = claim.scope.get("given")
+    if claim.quantity.endswith("selected"):
+        return claim.quantity.replace("selected", f"top {claim.scope['k']}")
+    if claim.quantity == "merit":
+        return "position given relevance"
+    return f"{claim.quantity} given {given}" if given else claim.quantity

@@ -1,0 +1,52 @@
+"""Reports on fair data state a finding, or fire a gate, at most once in 20: a short form.
+
+``python benchmarks/claims.py`` runs 2,000 reports per shape.
+"""
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+RUNS = 200
+
+
+def benchmark():
+    path = Path(__file__).parents[2] / "benchmarks" / "claims.py"
+    spec = importlib.util.spec_from_file_location("benchmark_claims", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+BENCHMARK = benchmark()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", BENCHMARK.shapes())
+def test_a_lottery(shape):
+    make = BENCHMARK.shapes()[shape]
+    # A third of 0.05 / 10 is the smallest p-value of a gate for ten groups.
+    draws, runs = (1199, RUNS // 2) if "10 groups" in shape else (399, RUNS)
+    found = [BENCHMARK.report(make, seed, n_permutations=draws, n_boot=100) for seed in range(runs)]
+    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
+    for field in ("finding", "fired", "fired_null"):
+        share = np.mean([getattr(report, field) for report in found])
+        assert share <= limit, (field, share)
+
+
+@pytest.mark.slow
+def test_unfair_reports_state_a_finding():
+    """The same reports speak where a group is ranked lower."""
+
+    def make(rng):
+        given = BENCHMARK.lottery(rng, lists=10)
+        given["score"] = given["score"] - 0.4 * (given["sensitive_features"]["first"] == "g0")
+        return given
+
+    found = [BENCHMARK.report(make, seed, n_permutations=399, n_boot=100) for seed in range(20)]
+    assert np.mean([report.finding for report in found]) > 0.8
+    assert np.mean([report.fired_null for report in found]) > 0.5
