@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.errors import DataError, suggest
 from ..core.metric import GroupMetric, Metric
-from ..core.registry import parse_metric
+from ..core.registry import outside_brackets, parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
 from ..reports.number_words import level_words, p_words, ratio
@@ -39,7 +39,6 @@ FORM = (
     '"sex=female selected at 10 < 0.8", "any race exposure < 0.8", "any finding", '
     '"RND(by=\'race\')@50 > 0.3" or "raw: RND@50 > 0.3"'
 )
-OPERATOR = re.compile(r"(<=|>=|<|>)")
 
 
 @dataclass(frozen=True)
@@ -141,21 +140,11 @@ def _words(text: str) -> list[str]:
 
 def _split(text: str) -> tuple[str, str, str]:
     """Split at the operator outside quotes and brackets."""
-    depth, quote = 0, ""
-    for at, letter in enumerate(text):
-        if quote:
-            quote = "" if letter == quote else quote
-        elif letter in "\"'":
-            quote = letter
-        elif letter in "([{":
-            depth += 1
-        elif letter in ")]}":
-            depth -= 1
-        elif letter in "<>" and depth == 0:
-            found = OPERATOR.match(text, at)
-            sign = found.group(1) if found else letter
-            return text[:at].strip(), sign, text[at + len(sign) :].strip()
-    raise _unreadable(text)
+    at = next(outside_brackets(text, "<>"), None)
+    if at is None:
+        raise _unreadable(text)
+    sign = text[at] + ("=" if text[at + 1 : at + 2] == "=" else "")
+    return text[:at].strip(), sign, text[at + len(sign) :].strip()
 
 
 def _group_gate(

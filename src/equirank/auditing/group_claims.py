@@ -465,43 +465,55 @@ def _given(
         plan.seed + key,
     )
     names = [values.names[j] for j in used]
+    return [
+        _given_group(plan, people, values, found, names, at, g, given, key)
+        for at, g in enumerate(groups)
+    ]
+
+
+def _given_group(
+    plan: Plan,
+    people: People,
+    values: Values,
+    found: Shuffled,
+    names: list[str],
+    at: int,
+    g: int,
+    given: str,
+    key: int,
+) -> Tested:
+    """Return the claim of one group: its difference less the one expected from the strata."""
+    partition = people.partitions[g]
     quantity = "merit" if given == "relevance" else "position"
-    block = []
-    for at, g in enumerate(groups):
-        partition = people.partitions[g]
-        claim = replace(first_claim(plan, partition, found, at, quantity), block="ii")
-        claim = replace(claim, scope={"given": given, **claim.scope})
-        if claim.scope["lists"] == 0:
-            reason = claim.reason or _no_list()
-            nothing = found.draws[:, at, 0]
-            block.append(Tested(replace(claim, reason=reason), float("nan"), nothing, 0.0))
-            continue
-        chance = names.index(f"chance {people.mask_index(partition)}")
-        use_chance = by_chance(dict(claim.scope))
-        j = chance if use_chance else names.index("position")
-        if not claim.reason and not found.deviation[at, j] > 0:
-            claim = replace(claim, reason=f"no list contains both sides with the same {given}")
-        adjusted = found.parts[:, at, j] - found.mean_parts[:, at, j]
-        estimate = float(np.nansum(adjusted))
-        ends = mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]), key)
-        raw = group_chance(people, values, g)
-        moved = float(found.total[at, chance] - found.mean[at, chance])
-        shares = raw, raw + moved
-        unit, direction = "positions", direction_of(-estimate)
-        if use_chance:
-            unit, estimate = "chance", raw
-            ends = ends.mirrored(shares[1])
-        claim = replace(
-            claim,
-            estimate=estimate,
-            unit=unit,
-            shares=shares,
-            direction=direction,
-            size=effect_size(*shares),
-            **ends.fields,
-        )
-        block.append(tested(claim, found, at, j))
-    return block
+    claim = replace(first_claim(plan, partition, found, at, quantity), block="ii")
+    claim = replace(claim, scope={"given": given, **claim.scope})
+    if claim.scope["lists"] == 0:
+        claim = replace(claim, reason=claim.reason or _no_list())
+        return Tested(claim, float("nan"), found.draws[:, at, 0], 0.0)
+    chance = names.index(f"chance {people.mask_index(partition)}")
+    use_chance = by_chance(dict(claim.scope))
+    j = chance if use_chance else names.index("position")
+    if not claim.reason and not found.deviation[at, j] > 0:
+        claim = replace(claim, reason=f"no list contains both sides with the same {given}")
+    adjusted = found.parts[:, at, j] - found.mean_parts[:, at, j]
+    estimate = float(np.nansum(adjusted))
+    ends = mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]), key)
+    raw = group_chance(people, values, g)
+    shares = raw, raw + float(found.total[at, chance] - found.mean[at, chance])
+    unit, direction = "positions", direction_of(-estimate)
+    if use_chance:
+        unit, estimate = "chance", raw
+        ends = ends.mirrored(shares[1])
+    claim = replace(
+        claim,
+        estimate=estimate,
+        unit=unit,
+        shares=shares,
+        direction=direction,
+        size=effect_size(*shares),
+        **ends.fields,
+    )
+    return tested(claim, found, at, j)
 
 
 def group_chance(people: People, values: Values, g: int) -> float:

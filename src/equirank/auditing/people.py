@@ -45,12 +45,9 @@ class People:
 
     Attributes
     ----------
-    query : ndarray
-        The list of each row.
-    vectors : ndarray
-        The combination of labels of each row, as an integer.
-    pattern : ndarray
-        Which attributes of the row are known, as an integer.
+    query, vectors, pattern : ndarray
+        Of each row, as integers: its list, the combination of its labels, and which attributes are
+        known.
     partitions : tuple of Partition
         Each comparison once.
     owner : dict

@@ -362,6 +362,7 @@ class RankingData:
         )
 
 
+# Long, since every kind of column is a parameter.
 def as_ranking_data(
     X: Any = None,
     y: Any = None,

@@ -262,19 +262,7 @@ def save(
     _present(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
-    attributes, arrays, parts = {}, {}, {}
-    for name, value in vars(model).items():
-        if not name.endswith("_") or name.startswith("_"):
-            continue
-        if _is_model(value) and name not in getattr(model, "file_attributes", ()):
-            attributes[name] = {"model": name}
-            parts[name] = value
-        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
-            arrays[name] = value
-        elif isinstance(value, np.ndarray):
-            attributes[name] = {"array": _plain(name, value.tolist())}
-        elif name not in getattr(model, "file_attributes", ()):
-            attributes[name] = {"value": _plain(name, value)}
+    attributes, arrays, parts = _learned(model)
     document = {
         "format_version": FORMAT_VERSION,
         "equirank": library_version(),
@@ -319,6 +307,28 @@ def save(
             shutil.rmtree(work.with_suffix(".old"), ignore_errors=True)
         if lock is not None:
             os.close(lock)
+
+
+def _learned(
+    model: Any,
+) -> tuple[dict[str, dict[str, Any]], dict[str, np.ndarray], dict[str, Any]]:
+    """Return the learned attributes of a model: as JSON, as arrays, and models of their own."""
+    attributes: dict[str, dict[str, Any]] = {}
+    arrays, parts = {}, {}
+    own = getattr(model, "file_attributes", ())
+    for name, value in vars(model).items():
+        if not name.endswith("_") or name.startswith("_"):
+            continue
+        if _is_model(value) and name not in own:
+            attributes[name] = {"model": name}
+            parts[name] = value
+        elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
+            arrays[name] = value
+        elif isinstance(value, np.ndarray):
+            attributes[name] = {"array": _plain(name, value.tolist())}
+        elif name not in own:
+            attributes[name] = {"value": _plain(name, value)}
+    return attributes, arrays, parts
 
 
 def load(folder: str | Path, *, classes: Iterable[type] = ()) -> Any:

@@ -2,7 +2,7 @@
 
 import ast
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +16,7 @@ __all__ = [
     "PACKAGES",
     "find",
     "metric_names",
+    "outside_brackets",
     "parse_metric",
     "parse_metrics",
     "public_class",
@@ -197,17 +198,30 @@ def _quoted(text: str) -> str:
 
 def _split(text: str) -> list[str]:
     """Split at commas outside brackets and quotes."""
-    parts, depth, quote, begin = [], 0, "", 0
-    for at, sign in enumerate(text):
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'":
-            quote = sign
-        elif sign in "([{":
-            depth += 1
-        elif sign in ")]}":
-            depth -= 1
-        elif sign == "," and depth == 0:
-            parts.append(text[begin:at])
-            begin = at + 1
+    parts, begin = [], 0
+    for at in outside_brackets(text, ","):
+        parts.append(text[begin:at])
+        begin = at + 1
     return [part.strip() for part in [*parts, text[begin:]] if part.strip()]
+
+
+def outside_brackets(text: str, signs: str) -> Iterator[int]:
+    """Yield where one of the signs is, outside brackets and quotes.
+
+    Examples
+    --------
+    >>> list(outside_brackets('RND(by="a,b", step=5), NDCG', ","))
+    [21]
+    """
+    depth, quote = 0, ""
+    for at, letter in enumerate(text):
+        if quote:
+            quote = "" if letter == quote else quote
+        elif letter in "\"'":
+            quote = letter
+        elif letter in "([{":
+            depth += 1
+        elif letter in ")]}":
+            depth -= 1
+        elif letter in signs and depth == 0:
+            yield at

@@ -143,23 +143,9 @@ def shuffle_labels(
     if normal:
         draws = moments.normal_draws(n_draws, generator(random_state, 7))
     else:
-        draws = np.zeros((n_draws, *total.shape))
-        squares = np.zeros_like(draws)
-        groups_of = [np.flatnonzero(sides[:, v] == 1) for v in range(sides.shape[1])]
-        from ..kernels.label_shuffles import shuffled_sums
-
-        shuffled_sums(
-            np.uint64(as_seed(random_state)),
-            labels.astype(np.int64),
-            values.astype(np.float64),
-            cell_offsets.astype(np.int64),
-            query_cells.astype(np.int64),
-            np.cumsum([0, *map(len, groups_of)], dtype=np.int64),
-            np.concatenate([*groups_of, np.empty(0, dtype=np.int64)]).astype(np.int64),
-            weight,
-            expected,
-            draws,
-            squares,
+        cells_of = cell_offsets, query_cells
+        draws, squares = _drawn(
+            n_draws, random_state, labels, values, cells_of, sides, weight, expected
         )
         if studentized:
             # Labels that change no list have no change, not an undefined one; z below alike.
@@ -173,6 +159,37 @@ def shuffle_labels(
     return Shuffled(
         parts, mean_parts, expected, total, mean, deviation, z, draws, normal=normal, **sizes
     )
+
+
+def _drawn(
+    n_draws: int,
+    random_state: Any,
+    labels: np.ndarray,
+    values: np.ndarray,
+    cells_of: tuple[np.ndarray, np.ndarray],
+    sides: np.ndarray,
+    weight: np.ndarray,
+    expected: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the statistics of each draw, and the sums of squares of their parts."""
+    from ..kernels.label_shuffles import shuffled_sums
+
+    draws = np.zeros((n_draws, *weight.shape[1:]))
+    squares = np.zeros_like(draws)
+    groups_of = [np.flatnonzero(sides[:, v] == 1) for v in range(sides.shape[1])]
+    shuffled_sums(
+        np.uint64(as_seed(random_state)),
+        labels.astype(np.int64),
+        values.astype(np.float64),
+        *(offsets.astype(np.int64) for offsets in cells_of),
+        np.cumsum([0, *map(len, groups_of)], dtype=np.int64),
+        np.concatenate([*groups_of, np.empty(0, dtype=np.int64)]).astype(np.int64),
+        weight,
+        expected,
+        draws,
+        squares,
+    )
+    return draws, squares
 
 
 def _per_list(query: np.ndarray, mask: np.ndarray, n_queries: int) -> np.ndarray:
