@@ -273,8 +273,8 @@ def findings(result: Any, *, width: int = 460) -> Any:
 def _label(claim: Any) -> str:
     """Return the group and what is compared, for an axis."""
     what = {
-        "selected": f"top {claim.scope.get('k')}",
-        "change of selected": f"change in top {claim.scope.get('k')}",
+        "selected": f"top {claim.scope.get('k', 0):,}",
+        "change of selected": f"change in top {claim.scope.get('k', 0):,}",
         "position": "ranked above",
         "merit": "ranked above",
         "change of position": "change of ranked above",

@@ -266,7 +266,7 @@ def _difference(claim: Claim) -> str:
             "people"
         )
     return (
-        f"are in the top {claim.scope['k']} at {ratio(claim.estimate)} times the rate of "
+        f"are in the top {claim.scope['k']:,} at {ratio(claim.estimate)} times the rate of "
         f"{_others(claim)}: {percent(claim.shares[0])} and {percent(claim.shares[1])}"
     )
 
@@ -281,7 +281,7 @@ def _given(claim: Claim) -> str:
 
 def _question(claim: Claim) -> str:
     if claim.quantity == "selected":
-        return f"are in the top {claim.scope['k']} more or less often than {_others(claim)}"
+        return f"are in the top {claim.scope['k']:,} more or less often than {_others(claim)}"
     if claim.quantity == "exposure":
         return "receive more or less exposure than their share"
     return f"rank higher or lower than {_others(claim)}"
@@ -326,7 +326,7 @@ def _change_sentence(claim: Claim) -> str:
     elif claim.unit == "people":
         many = number(abs(claim.estimate))
         more = "more" if claim.estimate > 0 else "fewer"
-        change = f"have {many} {more} in the top {claim.scope['k']} than before"
+        change = f"have {many} {more} in the top {claim.scope['k']:,} than before"
     elif claim.unit == "chance":
         change = (
             f"are ranked above someone else in {percent(claim.shares[0])} of the pairs, before in "
@@ -423,7 +423,7 @@ def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
 def _short(claim: Claim) -> str:
     given = claim.scope.get("given")
     if claim.quantity.endswith("selected"):
-        return claim.quantity.replace("selected", f"top {claim.scope['k']}")
+        return claim.quantity.replace("selected", f"top {claim.scope['k']:,}")
     if claim.quantity == "merit":
         return "position given relevance"
     return f"{claim.quantity} given {given}" if given else claim.quantity
