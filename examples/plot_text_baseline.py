@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import equirank
-from equirank import QueryKFold, as_ranking_data, plots, query_train_test_split
+from equirank import QueryKFold, Ranking, as_ranking_data, plots, query_train_test_split
 from equirank.core.table import Table
 from equirank.metrics import group_pairwise_accuracy, ndcg
 from equirank.rankers import FairReduction, RankBoost
@@ -186,12 +186,10 @@ if "tradeoff" in plots.__all__:
 # %%
 # The audit of the fair ranker against BM25, on the test queries.
 
-before = as_ranking_data(
-    None, y[rows], qid=qid[rows], sensitive_features={"home": home[rows]}, score=chosen[rows]
-)
+before = Ranking.from_scores(test, chosen[rows])
 result = equirank.audit(
     fair.rank(test),
-    against=before.ranking(),
+    against=before,
     protected="coast",
     k=10,
     n_boot=200,
