@@ -136,10 +136,10 @@ def check(name, claim, twin):
         assert close(claim.low, twin["low"]), (name, claim.low, twin["low"])
         assert close(claim.high, twin["high"]), (name, claim.high, twin["high"])
     else:
-        # Two bootstraps of other seeds.
+        # Two bootstraps with other seeds; their ends in a tail differ by Monte-Carlo error.
         width = twin["high"] - twin["low"]
-        assert abs(claim.low - twin["low"]) < 0.12 * width, (name, claim.low, twin["low"])
-        assert abs(claim.high - twin["high"]) < 0.12 * width, (name, claim.high, twin["high"])
+        assert abs(claim.low - twin["low"]) < 0.15 * width, (name, claim.low, twin["low"])
+        assert abs(claim.high - twin["high"]) < 0.15 * width, (name, claim.high, twin["high"])
     if np.isnan(twin["z"]):
         assert (claim.status, np.isnan(claim.p)) == ("described", True), name
         assert claim.reason

@@ -178,7 +178,7 @@ def _finished(
     total, deviation = float(found.total[g, j]), float(found.deviation[g, j])
     parts = found.parts[:, g, j]
     parts = parts[~np.isnan(parts)]
-    ends = mean_ends(plan, parts, total, deviation, 31).times(factor)
+    ends = mean_ends(plan, parts, total, deviation).times(factor)
     down = total if unit == "positions" else -total * factor
     claim = replace(
         claim,

@@ -241,15 +241,14 @@ def _quantiles(plan: Plan) -> list[float]:
     return [NormalDist().inv_cdf((1.0 + level) / 2.0) for level in _levels(plan)]
 
 
-def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float, key: int) -> Ends:
+def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float) -> Ends:
     """Return the interval of a mean over lists: of lists if there are enough, else of people."""
     if plan.n_boot == 0:
         return Ends()
     parts = parts[~np.isnan(parts)]
     n = len(parts)
     if n >= FEWEST_LISTS:
-        seed = plan.seed + key
-        pairs = bootstrap_t(parts * n, np.ones(n), _levels(plan), plan.n_boot, seed)
+        pairs = bootstrap_t(parts * n, np.ones(n), _levels(plan), plan.n_boot, plan.seed)
         return Ends.of(pairs, "lists")
     widths = [z * deviation for z in _quantiles(plan)]
     return Ends.of([(estimate - width, estimate + width) for width in widths], "people")
@@ -263,7 +262,7 @@ def _position(plan: Plan, people: People, values: Values, found: Shuffled, g: in
     place, chance = values.at("position"), values.at(f"chance {people.mask_index(partition)}")
     total = {j: float(found.total[g, j]) for j in (place, chance)}
     ends = {
-        j: mean_ends(plan, found.parts[:, g, j], total[j], float(found.deviation[g, j]), 1)
+        j: mean_ends(plan, found.parts[:, g, j], total[j], float(found.deviation[g, j]))
         for j in (place, chance)
     }
     above = 0.5 - total[chance]
@@ -315,8 +314,8 @@ def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Pa
     share = found.group_size[used, g].sum() / (found.group_size + found.other_size)[used, g].sum()
     ends = Ends()
     if plan.n_boot and used.sum() >= FEWEST_LISTS:
-        seed = plan.seed + 2
-        pairs = bootstrap_t(observed, expected, _levels(plan), plan.n_boot, seed, logarithm=True)
+        options = _levels(plan), plan.n_boot, plan.seed
+        pairs = bootstrap_t(observed, expected, *options, logarithm=True)
         ends = Ends.of(pairs, "lists")
     elif plan.n_boot:
         widths = [z * float(found.deviation[g, j]) / whole for z in _quantiles(plan)]
@@ -380,8 +379,7 @@ def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np
     n = n1 + n2
     x, y = a * n2 / n, b * n1 / n
     if len(a) >= FEWEST_LISTS and x.sum() > 0:
-        seed = plan.seed + 3
-        pairs = bootstrap_t(x, y, _levels(plan), plan.n_boot, seed, logarithm=True)
+        pairs = bootstrap_t(x, y, _levels(plan), plan.n_boot, plan.seed, logarithm=True)
         return Ends.of(pairs, "lists")
     if x.sum() > 0:
         centre = log(x.sum() / y.sum())
@@ -466,7 +464,7 @@ def _given(
     )
     names = [values.names[j] for j in used]
     return [
-        _given_group(plan, people, values, found, names, at, g, given, key)
+        _given_group(plan, people, values, found, names, at, g, given)
         for at, g in enumerate(groups)
     ]
 
@@ -480,7 +478,6 @@ def _given_group(
     at: int,
     g: int,
     given: str,
-    key: int,
 ) -> Tested:
     """Return the claim of one group: its difference less the one expected from the strata."""
     partition = people.partitions[g]
@@ -497,7 +494,7 @@ def _given_group(
         claim = replace(claim, reason=f"no list contains both sides with the same {given}")
     adjusted = found.parts[:, at, j] - found.mean_parts[:, at, j]
     estimate = float(np.nansum(adjusted))
-    ends = mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]), key)
+    ends = mean_ends(plan, adjusted, estimate, float(found.deviation[at, j]))
     raw = group_chance(people, values, g)
     shares = raw, raw + float(found.total[at, chance] - found.mean[at, chance])
     unit, direction = "positions", direction_of(-estimate)

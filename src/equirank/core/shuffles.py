@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from ..kernels.segments import divide
+from . import inputs
 from .random import as_seed, generator
 
 __all__ = [
@@ -427,8 +429,7 @@ def bootstrap_t(
         ends = [np.array([NormalDist().inv_cdf(1.0 - tail) for tail in tails])]
         ends.append(-ends[0])
     else:
-        rng = generator(random_state, 8)
-        counts = rng.multinomial(n, np.full(n, 1.0 / n), size=n_boot).astype(np.float64)
+        counts = _resamples(as_seed(random_state), n, n_boot)
         drawn, errors = _linearised(counts @ columns, logarithm)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = (drawn - theta) / errors
@@ -440,6 +441,13 @@ def bootstrap_t(
     if logarithm:
         low, high = np.exp(low), np.exp(high)
     return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+@lru_cache(maxsize=2)
+def _resamples(seed: int, n: int, n_boot: int) -> np.ndarray:
+    """Return how often each list counts in each resample; claims of one report share them."""
+    counts = generator(seed, 8).multinomial(n, np.full(n, 1.0 / n), size=n_boot)
+    return inputs.frozen(counts.astype(np.float64))
 
 
 def _linearised(sums: np.ndarray, logarithm: bool) -> tuple[Any, Any]:

@@ -46,7 +46,7 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
     lists = _lists(measured, each, key)
     if not lists or plan.n_permutations == 0:
         return []
-    pool_size = 199 if len(lists) == 1 else 19
+    pool_size = 199 if len(lists) == 1 else 9
     observed = np.empty((len(lists), len(names)))
     pool = np.empty((pool_size, *observed.shape))
     for at, (position, truth, mask) in enumerate(progress(lists, "checking shapes")):
