@@ -1,6 +1,19 @@
-"""Run the command line as ``python -m equirank``."""
+"""Run the command line: ``equirank``, or ``python -m equirank``."""
 
-from .cli.app import main
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; an interrupt while its modules are imported is one line, too."""
+    try:
+        from .cli.app import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("equirank: interrupted\n")
+        sys.exit(130)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -116,3 +116,17 @@ def test_a_reader_that_goes_away_is_no_fault():
     )
     assert done.stdout.startswith("name")
     assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_during_the_imports_is_one_line():
+    program = (
+        "import builtins, sys\n"
+        "load = builtins.__import__\n"
+        "def interrupted(name, *more):\n"
+        "    if name == 'typer': raise KeyboardInterrupt\n"
+        "    return load(name, *more)\n"
+        "builtins.__import__ = interrupted\n"
+        "from equirank.__main__ import main; main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "equirank: interrupted\n")
