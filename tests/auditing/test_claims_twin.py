@@ -7,7 +7,7 @@ from claims_twin import Twin, size
 from equirank import Ranking, audit
 from equirank.io import read_csv
 
-DRAWS, BOOTS = 999, 999
+DRAWS, BOOTS = 999, 2999
 
 
 def write(path, columns):
@@ -138,8 +138,8 @@ def check(name, claim, twin):
     else:
         # Two bootstraps with other seeds; their ends in a tail differ by Monte-Carlo error.
         width = twin["high"] - twin["low"]
-        assert abs(claim.low - twin["low"]) < 0.15 * width, (name, claim.low, twin["low"])
-        assert abs(claim.high - twin["high"]) < 0.15 * width, (name, claim.high, twin["high"])
+        assert abs(claim.low - twin["low"]) < 0.12 * width, (name, claim.low, twin["low"])
+        assert abs(claim.high - twin["high"]) < 0.12 * width, (name, claim.high, twin["high"])
     if np.isnan(twin["z"]):
         assert (claim.status, np.isnan(claim.p)) == ("described", True), name
         assert claim.reason

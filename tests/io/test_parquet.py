@@ -300,14 +300,16 @@ def test_a_label_that_python_lacks_is_refused_with_its_row(write, kind):
 def test_a_file_that_lost_rows_is_refused(write):
     path = write({"qid": [1] * 70, "score": [1.0 / k for k in range(1, 71)]}, compression="none")
     raw = path.read_bytes()
-    refused = 0
+    said = []
     for at in [at for at in range(len(raw)) if raw[at : at + 2] == b"\x8c\x01"]:  # 70 in Thrift
         path.write_bytes(raw[:at] + b"\x8a\x01" + raw[at + 2 :])
         for read in (read_parquet, parquet.parquet_cells):
             try:
                 found = read(path)
-            except DataError:
-                refused += 1
+            except DataError as error:
+                said.append(str(error))
             else:
                 assert len(found["qid"] if isinstance(found, dict) else found) == 70
-    assert refused >= 4  # the rows of the file, and those of its group, by both readers
+    assert all(str(path) in message for message in said)
+    # The rows of the file, and those of its group, by both readers; pyarrow 20 finds one itself.
+    assert sum("rows that its metadata state" in message for message in said) in (3, 4)
