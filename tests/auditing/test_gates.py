@@ -160,6 +160,9 @@ def test_the_other_of_two_groups_is_the_mirror_image(biased):
     assert f"is {written(-value)} (at most" in line
     assert biased.fails("sex=m above > 0.6")
     assert not biased.fails("sex=m above < 0.4")
+    (row,) = [row for row in biased.tables["groups"] if row["group"] == "m"]
+    (line,) = biased.failures("sex=m exposure > 1.01")
+    assert f"exposure of sex=m is {written(row['exposure'] / row['share'])} (at least" in line
 
 
 def told(claim):
