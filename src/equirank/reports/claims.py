@@ -86,6 +86,15 @@ class Claim:
         Level of the interval.
     cells : mapping of str to tuple
         For each number above its table, row and column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import audit
+    >>> result = audit(score=np.arange(40), sensitive={"sex": ["f"] * 20 + ["m"] * 20}, k=10)
+    >>> claim = result.findings[0]
+    >>> claim.quantity, claim.group, claim.direction, claim.status
+    ('position', 'f', 'lower', 'finding')
     """
 
     id: str
