@@ -13,6 +13,7 @@ from ..kernels.segments import sort_within, tie_blocks
 from . import inputs
 from .errors import DataError, OneListWarning, suggest
 from .labels import check_groups, encode, group_rows, query_weights
+from .source import Source
 
 if TYPE_CHECKING:
     from .ranking import Ranking
@@ -78,6 +79,8 @@ class RankingData:
         The sensitive attributes by name.
     cost, score, position, ids : ndarray or None
         Per row: the cost of a mistake, a given score, a given position (0: not shown), an id.
+    outcomes : dict of str to ndarray
+        Recorded decisions by name, per row, as given: what was decided about the item.
     query_weight : ndarray or None
         Per query.
     rows : ndarray or None
@@ -86,6 +89,8 @@ class RankingData:
         Names of the columns of X, if any.
     max_grade : float
         The largest relevance of the whole data set; selections keep it.
+    source : Source or None
+        The file that the data were read from.
 
     Examples
     --------
@@ -113,6 +118,8 @@ class RankingData:
     feature_names: tuple[str, ...] | None = None
     max_grade: float = 0.0
     backend: str | None = None
+    outcomes: dict[str, np.ndarray] = field(default_factory=dict)
+    source: Source | None = None
 
     @property
     def n_rows(self) -> int:
@@ -324,6 +331,7 @@ class RankingData:
             ids=cut(self.ids),
             score=cut(self.score),
             position=cut(self.position),
+            outcomes={name: cut(values) for name, values in self.outcomes.items()},
             rows=inputs.frozen(rows if self.rows is None else self.rows[rows]),
         )
 
@@ -338,6 +346,9 @@ class RankingData:
         for name, attribute in sorted(self.sensitive.items()):
             digest.update(repr((name, [str(label) for label in attribute.categories])).encode())
             parts.append(attribute.codes)
+        for name, outcome in sorted(self.outcomes.items()):
+            digest.update(repr(name).encode())
+            parts.append(outcome)
         for part in parts:
             array = np.asarray([] if part is None else part)
             digest.update(f"|{part is None}{array.shape}".encode())
@@ -374,6 +385,7 @@ def as_ranking_data(
     ids: Any = None,
     score: Any = None,
     position: Any = None,
+    outcomes: Mapping[str, Any] | None = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
@@ -402,6 +414,8 @@ def as_ranking_data(
         An id per row.
     score, position : array-like, optional
         A given score (higher first) or a given 1-based position (0: not shown).
+    outcomes : mapping of str to array-like, optional
+        Recorded decisions by name, such as ``{"hired": [...]}``; `audit` reads them.
     missing_sensitive : {"error", "category"}
         Treatment of a missing group: an error, or the category ``"(missing)"``.
     missing_relevance : {"error", "irrelevant"}
@@ -429,6 +443,7 @@ def as_ranking_data(
     if isinstance(X, RankingData):
         beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
         beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
+        beside["outcomes"] = outcomes
         refuse_beside(beside)
         return X
     inputs.choose("missing_sensitive", missing_sensitive, ("error", "category"))
@@ -442,11 +457,16 @@ def as_ranking_data(
     places = inputs.positions(position)
     people = inputs.attributes(sensitive_features)
     labels = inputs.label_column("ids", ids)
+    decided = {
+        name: inputs.vector(f"outcomes[{name!r}]", values)
+        for name, values in (outcomes or {}).items()
+    }
     one_list = inputs.is_one_list(qid)
     queries = None if one_list else inputs.label_column("qid", qid)
     given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
     given |= {"score": scores, "position": places}
     given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
+    given |= {f"outcomes[{n!r}]": v for n, v in decided.items()}
     n_rows = inputs.same_length(given)
     order, offsets, qids = group_rows(queries, n_rows)
     qids = np.array([qid]) if one_list else qids
@@ -470,6 +490,7 @@ def as_ranking_data(
         ids=sort(labels),
         score=sort(scores),
         position=sort(places),
+        outcomes={name: sort(values) for name, values in decided.items()},
         rows=None if order is None else inputs.frozen(order),
         feature_names=names,
         max_grade=float(relevance.max()) if relevance is not None else 0.0,

@@ -166,16 +166,19 @@ class Roles:
     sensitive: tuple[str, ...]
     features: tuple[str, ...]
     others: bool
+    outcomes: tuple[str, ...] = ()
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The names of all columns to be read, each once."""
-        return tuple(dict.fromkeys([*self.single.values(), *self.sensitive, *self.features]))
+        single = self.single.values()
+        return tuple(dict.fromkeys([*single, *self.sensitive, *self.outcomes, *self.features]))
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The names of the columns with labels instead of numbers."""
-        return (*(self.single[r] for r in ("query", "ids") if r in self.single), *self.sensitive)
+        single = (self.single[role] for role in ("query", "ids") if role in self.single)
+        return (*single, *self.sensitive, *self.outcomes)
 
 
 def assign(
@@ -184,6 +187,7 @@ def assign(
     *,
     sensitive: Names,
     features: Names,
+    outcomes: Names = None,
     **single: Name,
 ) -> Roles:
     """Return the column of each role: the given one, or else the one recognised by its name."""
@@ -193,15 +197,18 @@ def assign(
     known = dict.fromkeys(names)
     groups = _listed_names("sensitive", sensitive) or ()
     wanted = _listed_names("features", features)
+    decided = _listed_names("outcomes", outcomes) or ()
     found: dict[str, str] = {}
     for role, name in single.items():
         if name is not None and name is not False:
             found[role] = existing_column(path, known, role, name)
     for name in groups:
         existing_column(path, known, "sensitive", name)
+    for name in decided:
+        existing_column(path, known, "outcomes", name)
     for name in wanted or ():
         existing_column(path, known, "features", name)
-    taken = {*found.values(), *groups, *(wanted or ())}
+    taken = {*found.values(), *groups, *decided, *(wanted or ())}
     if "score" in found or "position" in found:
         # a recognised position would override a given score
         single = {
@@ -216,12 +223,12 @@ def assign(
                     f"be it; {role}=False for none"
                 )
             found |= {role: matches[0]} if matches else {}
-    doubled = _repeated([*found.values(), *groups])
+    doubled = _repeated([*found.values(), *groups, *decided])
     if doubled is not None:
         raise DataError(f"{path}: column {doubled!r} must have one role, got several")
-    used = {*found.values(), *groups}
+    used = {*found.values(), *groups, *decided}
     rest = tuple(name for name in names if name and name not in used)
-    return Roles(found, groups, rest if wanted is None else wanted, wanted is None)
+    return Roles(found, groups, rest if wanted is None else wanted, wanted is None, decided)
 
 
 def _repeated(names: Iterable[str]) -> str | None:
@@ -327,6 +334,7 @@ class Gatherer:
         self._label_role = dict.fromkeys(roles.sensitive, "sensitive") | {
             roles.single[role]: role for role in ("query", "ids") if role in roles.single
         }
+        self._label_role |= dict.fromkeys(roles.outcomes, "outcomes")
         self._numbers = {
             role: GrowingArray(np.float64) for role in roles.single if role not in ("query", "ids")
         }
@@ -351,7 +359,7 @@ class Gatherer:
         for name, column in self._labels.items():
             codes, labels = chunk.labels(name)
             role = self._label_role[name]
-            if role != "sensitive" or self.missing["sensitive"] == "error":
+            if role != "outcomes" and self.missing.get(role, "error") == "error":
                 self._check_present(chunk, role, name, codes < 0)
             column.append(codes, labels)
         self._add_features(chunk)
@@ -456,6 +464,7 @@ class Gatherer:
                 ids=labels.get(single.get("ids", "")),
                 score=numbers.get("score"),
                 position=numbers.get("position"),
+                outcomes={name: labels[name] for name in self.roles.outcomes} or None,
                 missing_sensitive=self.missing["sensitive"],  # type: ignore[arg-type]
                 missing_relevance=self.missing["relevance"],  # type: ignore[arg-type]
                 max_groups=self.max_groups,

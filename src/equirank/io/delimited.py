@@ -46,6 +46,7 @@ def read_csv(
     sensitive: Names = None,
     cost: Name = None,
     ids: Name = None,
+    outcomes: Names = None,
     features: Names = None,
     delimiter: str = ",",
     missing_sensitive: Literal["error", "category"] = "error",
@@ -78,6 +79,8 @@ def read_csv(
         Item costs > 0. Recognised: cost.
     ids : str, optional
         The id of each row. Recognised: id, ids, doc_id, docid, item_id.
+    outcomes : str or sequence of str, optional
+        Columns of recorded decisions, for `audit`. They are never recognised by name.
     features : str or sequence of str, optional
         The columns of X. None: every remaining column with a name and only numbers, in the order
         of the file; a warning names the omitted columns. ``()``: no X.
@@ -125,7 +128,8 @@ def read_csv(
     header = csv_columns(path, delimiter)
     roles = assign(
         name, header, query=query, relevance=relevance, score=score, position=position, cost=cost,
-        ids=ids, sensitive=sensitive, features=features,
+        ids=ids, sensitive=sensitive, outcomes=outcomes,
+        features=features,
     )  # fmt: skip
     rows = gather_csv(
         path,

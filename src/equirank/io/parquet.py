@@ -44,6 +44,7 @@ def read_parquet(
     sensitive: Names = None,
     cost: Name = None,
     ids: Name = None,
+    outcomes: Names = None,
     features: Names = None,
     missing_sensitive: Literal["error", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
@@ -58,7 +59,7 @@ def read_parquet(
     ----------
     path : path
         A file, or a folder whose ``*.parquet`` files have the same columns.
-    query, relevance, score, position, sensitive, cost, ids, features : str, optional
+    query, relevance, score, position, sensitive, cost, ids, outcomes, features : str, optional
         Names of columns, recognised as in `read_csv`. With ``features=None`` X has every remaining
         column of numbers or booleans; a warning names the omitted columns.
     missing_sensitive, missing_relevance : str
@@ -94,7 +95,8 @@ def read_parquet(
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     roles = assign(
         os.fspath(path), parquet_columns(path), query=query, relevance=relevance, score=score,
-        position=position, cost=cost, ids=ids, sensitive=sensitive, features=features,
+        position=position, cost=cost, ids=ids, sensitive=sensitive, outcomes=outcomes,
+        features=features,
     )  # fmt: skip
     rows = gather_parquet(
         path,

@@ -1,6 +1,7 @@
 """Tables in any supported format, recognised by the ending of the file name."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
@@ -38,14 +39,17 @@ def read_file(
     missing_relevance: Any,
     max_groups: int | None = None,
     ids: Any = False,
+    outcomes: Sequence[str] = (),
     **columns: str | None,
 ) -> RankingData:
     """Read a file in the given format, or else by the ending of its name."""
     chosen = file_format or format_of(path)
     if chosen == "letor":
+        if outcomes:
+            raise DataError(f"{path}: recorded decisions need a file with named columns, got LETOR")
         return _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
     names: dict[str, Any] = dict(columns)
-    names |= {"sensitive": sensitive, "ids": ids, "features": ()}
+    names |= {"sensitive": sensitive, "ids": ids, "outcomes": outcomes, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     names["max_groups"] = max_groups
     if chosen == "parquet":
