@@ -16,6 +16,7 @@ import numpy as np
 from equirank import as_ranking_data, audit, evaluate
 from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.measured import measured_metrics
+from equirank.core.outcomes import DecisionRule
 from equirank.io import read_parquet
 
 LENGTH = 100
@@ -84,7 +85,7 @@ def through_parquet(n, folder):
 
 
 def against_evaluate(data):
-    options = {"protected": None, "k": None, "cross": True, "level": 0.95, "seed": 0}
+    options = {"protected": None, "rule": DecisionRule(), "cross": True, "level": 0.95, "seed": 0}
 
     def measured():
         plan = make_plan(data.ranking(), **options, n_boot=1000, n_permutations=1000)

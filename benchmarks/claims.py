@@ -20,6 +20,7 @@ from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.compared import compare_groups
 from equirank.auditing.gates import judge, read_gate
 from equirank.auditing.notes import _attribute
+from equirank.core.outcomes import DecisionRule
 
 GATES = ("any first selected < 0.8", "any first above < 0.4", "any first exposure < 0.8")
 NULL_GATES = ("any first selected < 1", "any first above < 0.5", "any first positions > 0")
@@ -134,7 +135,7 @@ def report(
     plan = make_plan(
         ranking,
         protected=None,
-        k=5,
+        rule=DecisionRule(k=5),
         cross=True,
         level=0.95,
         n_boot=n_boot,
@@ -186,7 +187,7 @@ def _position_claim(qid: np.ndarray, score: np.ndarray, group: np.ndarray, seed:
     plan = make_plan(
         data.ranking(),
         protected="first=g0",
-        k=5,
+        rule=DecisionRule(k=5),
         cross=True,
         level=0.95,
         n_boot=500,

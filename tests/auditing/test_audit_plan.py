@@ -4,6 +4,7 @@ import pytest
 
 from equirank import DataError, as_ranking_data
 from equirank.auditing.audit_plan import choose_ks, make_plan
+from equirank.core.outcomes import DecisionRule
 
 
 def plan(protected=None, k=None, cross=True, n=4, **people):
@@ -12,7 +13,7 @@ def plan(protected=None, k=None, cross=True, n=4, **people):
     return make_plan(
         data.ranking(),
         protected=protected,
-        k=k,
+        rule=DecisionRule(k=k),
         cross=cross,
         level=0.95,
         n_boot=0,
@@ -52,6 +53,8 @@ def test_several_and_crossed_protected_groups():
     found = plan(["sex=m", "sex=f", "sex x age=f & old"])
     assert named(found) == {"sex": ["m", "f"], "age": [], "sex x age": ["f & old"]}
     assert named(plan("f", sex=list("fmfm"))) == {"sex": ["f"]}
+    # The attribute may be omitted where no other one has the group.
+    assert named(plan("f"))["sex"] == ["f"]
     assert named(plan(1, group=[0, 1, 0, 1])) == {"group": ["1"]}
     assert named(plan("a=b=c", a=["b=c", "d", "d", "d"])) == {"a": ["b=c"]}
     both = plan("a=b=c", cross=False, **{"a": ["b=c", "d", "d", "d"], "a=b": list("ccdd")})
@@ -63,7 +66,7 @@ def test_several_and_crossed_protected_groups():
     [
         ("sex=x", "protected of 'sex' must be one of the groups 'f', 'm', got 'x'"),
         ("sxe=f", "must name one of the attributes 'sex', .* did you mean 'sex'"),
-        ("f", 'must look like "sex=female"'),
+        ("x", 'must look like "sex=female"'),
         ({"height": "tall"}, "got 'height'"),
     ],
 )
@@ -94,10 +97,15 @@ def test_nobody_to_compare():
         make_plan(
             data.ranking(),
             protected=None,
-            k=None,
+            rule=DecisionRule(k=None),
             cross=True,
             level=0.95,
             n_boot=0,
             n_permutations=0,
             seed=0,
         )
+
+
+def test_a_group_of_two_attributes_must_be_named_with_its_attribute():
+    with pytest.raises(DataError, match='\'x\' could be "a=x" and "b=x"'):
+        plan("x", a=list("xyxy"), b=list("xxyy"))

@@ -85,8 +85,9 @@ def test_what_cannot_be_read_says_how_one_looks(text):
         ("NDGC@50>0.3", "'NDGC@50' is not known; did you mean 'NDCG'"),
         ("RND@50.middle>0.3", r"'RND@50\.middle' cannot be read"),
         ("RND@50 > 0.3 observed", "for a metric write 'raw:'"),
-        ("any race scored vs White < 0.8", "'scored' is not measured by this audit"),
-        ("sex=female score < -0.2", "'score' is not measured by this audit"),
+        ("sex=female above stage hired < 0.4", "'stage' applies to 'selected' only"),
+        ("sex=female score < 0.2", "their score is 0, which is < 0.2"),
+        ("any race scored vs White < 1.2", "their scored is 1, which is < 1.2"),
         ("sex=female above at 10 < 0.4", "'at' applies to 'selected' only"),
         ("sex=female selected < 1.2", "must hold for equal groups, but their selected is 1, which"),
         ("sex=female exposure >= 1", "must hold for equal groups"),
@@ -168,7 +169,7 @@ def test_the_other_of_two_groups_is_the_mirror_image(biased):
 def told(claim):
     """Return an audit whose only claim is this one."""
     sex = {"name": "sex", "groups": [{"name": name} for name in "fmx"], "protected": []}
-    facts = {"attributes": [sex], "ks": [10], "n_permutations": 1999, "n_boot": 1000}
+    facts = {"attributes": [sex], "decisions": [], "n_permutations": 1999, "n_boot": 1000}
     return AuditResult(facts, [claim], {})
 
 
@@ -220,7 +221,9 @@ def test_any_finding_is_judged_by_its_status(biased):
         ("sex=women above < 0.4", r"must name a group of sex \(f, m\), got 'women'"),
         ("blu above < 0.4", "did you mean 'blue'"),
         ("any age above < 0.4", "must name one of the attributes"),
-        ("sex=f selected vs m < 0.8", "compares groups with everyone else only"),
+        ("sex=f selected vs m < 0.8", 'compares sex with everyone else; .* reference="sex=m"'),
+        ("sex=f selected stage hired < 0.8", "must name a stage of this audit"),
+        ("sex=f scored < 0.8", "scores are compared with scored=True"),
     ],
 )
 def test_unknown_names_are_told(biased, text, said):

@@ -6,6 +6,7 @@ import pytest
 from equirank import as_ranking_data, audit
 from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.notes import arbitrary_share
+from equirank.core.outcomes import DecisionRule
 
 QUICK = {"n_boot": 0, "n_permutations": 0}
 
@@ -19,7 +20,7 @@ def plan_of(score, qid):
     return make_plan(
         data.ranking(),
         protected=None,
-        k=None,
+        rule=DecisionRule(k=None),
         cross=True,
         level=0.95,
         n_boot=0,

@@ -11,6 +11,7 @@ from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING, evaluate
 from ..core.evaluation import Evaluation
 from ..core.metric import Metric
+from ..core.outcomes import DecisionRule
 from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
@@ -21,7 +22,13 @@ from ..reports.claims import claims_table
 from .audit_plan import Plan, make_plan
 from .audit_result import AuditResult
 from .compared import Compared, compare_groups
-from .gates import MetricGate, count_comparisons, read_gate
+from .gates import (
+    MetricGate,
+    asks_for_scores,
+    count_comparisons,
+    read_gate,
+    with_gate_references,
+)
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
@@ -34,54 +41,80 @@ __all__ = ["as_ranking", "audit", "audit_ranking"]
 
 
 Ties = Literal["average", "stable"]
+#: The top k of each list are selected, with the default k.
+NO_RULE = DecisionRule()
 #: Comparisons in gates beyond which more permutations are drawn.
 MANY_GATES = 50
 
 
 def as_ranking(
-    data: Any, columns: Mapping[str, Any], ties: Ties, max_groups: int | None = None
+    data: Any,
+    columns: Mapping[str, Any],
+    ties: Ties,
+    max_groups: int | None = None,
+    rule: DecisionRule = NO_RULE,
 ) -> Ranking:
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
-    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`.
+    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`. If
+    ``rule`` reads recorded decisions, data without an order are one tie per list.
     """
-    if isinstance(data, (RankingData, Ranking)):
-        refuse_beside(columns, type(data).__name__)
-        return data if isinstance(data, Ranking) else data.ranking(ties)
+    if isinstance(data, Ranking):
+        refuse_beside(columns, "Ranking")
+        return data
+    if isinstance(data, RankingData):
+        refuse_beside(columns, "RankingData")
+        return _ordered(data, ties, rule)
     if data is None:
         found = {role: values for role, values in columns.items() if values is not None}
     else:
-        found = _from_frame(data, columns)
-    if "score" not in found and "position" not in found:
+        found = _from_frame(data, columns, rule)
+    if "score" not in found and "position" not in found and not rule.recorded:
         raise DataError("score or position must be given to define the order, got neither")
-    return as_ranking_data(
+    made = as_ranking_data(
         y=found.get("relevance"),
         qid=found.get("query"),
         score=found.get("score"),
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
         ids=found.get("id"),
+        outcomes=found.get("outcomes"),
         missing_sensitive="category",
         max_groups=max_groups,
-    ).ranking(ties)
+    )
+    return _ordered(made, ties, rule)
 
 
-def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+def _ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
+    """Return the ranking of data; if it has no order and needs none, everyone is tied."""
+    if data.score is None and data.position is None and rule.recorded:
+        ranking = Ranking.from_scores(data, np.zeros(data.n_rows))
+        return replace(ranking, data=data)
+    return data.ranking(ties)
+
+
+def _from_frame(data: Any, columns: Mapping[str, Any], rule: DecisionRule) -> dict[str, Any]:
     """Return the columns of a frame by role; those not named are recognised as in `read_csv`."""
     for role, name in columns.items():
         if isinstance(name, np.ndarray):
             raise DataError(f"{role} must be the name of a column of data, got an array")
     names, column = _columns_of(data)
     named: dict[str, Any] = dict(columns)
+    named.pop("outcomes", None)
     sensitive, given = named.pop("sensitive"), named.pop("id")
     ids: Any = False if given is None else given
-    roles = assign("data", names, sensitive=sensitive, features=(), cost=False, ids=ids, **named)
+    named["score"] = rule.score_column(named["score"], named["position"])
+    options: dict[str, Any] = {"features": (), "cost": False, "ids": ids}
+    options["outcomes"] = rule.columns()
+    roles = assign("data", names, sensitive=sensitive, **options, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
     if "ids" in found:
         found["id"] = found.pop("ids")
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
+    if roles.outcomes:
+        found["outcomes"] = {name: column(name) for name in roles.outcomes}
     return found
 
 
@@ -113,6 +146,13 @@ def audit(
     id: Any = None,
     protected: Any = None,
     k: Any = None,
+    selected: Any = None,
+    yes: Any = None,
+    cutoff: str | None = None,
+    quota: Any = None,
+    stages: Any = None,
+    reference: Any = None,
+    scored: bool = False,
     metrics: Any = None,
     against: Any = None,
     cross: bool = True,
@@ -147,7 +187,25 @@ def audit(
         The groups to compare with everyone else: ``"sex=female"`` or ``{"sex": "female"}``. By
         default all groups are compared.
     k : int or sequence of int, optional
-        Cutoffs: the top k are selected. By default 10 and 50, if lists are longer.
+        The top k of each list are selected, a tied block by chance. By default 10 and 50, if lists
+        are longer. One way decides who is selected: k or one of the next four.
+    selected : str or array-like, optional
+        Recorded decisions: yes or no, true or false, 1 or 0. A blank is undecided: it is left out
+        and counted. No order is needed beside them.
+    yes : str or sequence, optional
+        The values of ``selected`` or ``stages`` that mean yes; all others then mean no.
+    cutoff : str, optional
+        A comparison of the score or of a column of numbers, such as ``"score>=70"``.
+    quota : str or array-like, optional
+        How many of each list are selected, equal in all of its rows.
+    stages : sequence of str or mapping of str to array-like, optional
+        Recorded decisions one after the other, each about those who passed the one before.
+    reference : str, sequence of str or mapping, optional
+        The group that the others of its attribute are compared with, such as ``"race=White"``. By
+        default a group is compared with everyone else.
+    scored : bool
+        Whether to compare scores, too: the share of people above the median score of everybody,
+        and the gap between mean scores in standard deviations.
     metrics : metric, string, or a list of them, optional
         Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
     against : optional
@@ -199,7 +257,11 @@ def audit(
     columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
     wanted = parse_wanted(metrics)
-    ranking = as_ranking(data, columns, ties, max_groups)
+    rule, outcomes = _rule(
+        data, {"selected": selected, "quota": quota}, stages, cutoff=cutoff, yes=yes, k=k
+    )
+    columns["outcomes"] = outcomes
+    ranking = as_ranking(data, columns, ties, max_groups, rule)
     other = None
     if against is not None:
         other = as_ranking(against, _columns_against(against, columns), ties, max_groups)
@@ -207,7 +269,9 @@ def audit(
         ranking,
         against=other,
         protected=protected,
-        k=k,
+        rule=rule,
+        reference=reference,
+        scored=scored,
         metrics=wanted,
         cross=cross,
         n_boot=n_boot,
@@ -226,7 +290,7 @@ def audit_ranking(
     *,
     against: Ranking | None,
     protected: Any,
-    k: Any,
+    rule: DecisionRule,
     metrics: list[Metric],
     cross: bool,
     n_boot: int,
@@ -236,6 +300,8 @@ def audit_ranking(
     title: str,
     against_title: str,
     created: str | None,
+    reference: Any = None,
+    scored: bool = False,
     gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
@@ -244,25 +310,36 @@ def audit_ranking(
     The other parameters are those of `audit`.
     """
     _check(n_boot, n_permutations, level, cross)
+    rules = [read_gate(text) for text in gates]
+    data = ranking.data
     plan = make_plan(
         ranking,
         protected=protected,
-        k=k,
+        rule=rule,
         cross=cross,
         level=level,
         n_boot=n_boot,
         n_permutations=n_permutations,
         seed=as_seed(random_state),
+        reference=with_gate_references(reference, rules),
+        ordered=ranking.n_draws > 1 or data.score is not None or data.position is not None,
+        scored=scored or asks_for_scores(rules),
     )
-    rules = [read_gate(text) for text in gates]
     comparisons = count_comparisons(rules, plan)
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
     if against is not None:
         _check_attributes(against, plan)
+    if not plan.ordered and (metrics or against is not None):
+        what = "metrics" if metrics else "against"
+        raise DataError(f"{what} must be None for data without score or position")
     compared = compare_groups(plan, against)
-    measured = _with_focus(measure_all(plan, metrics, measure=measure))
+    if plan.ordered:
+        measured = _with_focus(measure_all(plan, metrics, measure=measure))
+    else:
+        empty = Evaluation((), data.qids, level=level, sample_size=data.n_queries)
+        measured = Measured(plan, empty, (), ())
     other = None if against is None else _other(against, measured, metrics)
     tables = _tables(measured, other, compared)
     for table in tables.values():
@@ -270,6 +347,28 @@ def audit_ranking(
     facts = make_facts(measured, other, title, against_title, created)
     notes = make_notes(measured, facts, tables, compared.claims)
     return AuditResult(facts, compared.claims, tables, notes, measured.plan)
+
+
+def _rule(
+    data: Any, given: Mapping[str, Any], stages: Any, **options: Any
+) -> tuple[DecisionRule, dict[str, Any] | None]:
+    """Return the way in which people are selected, and its columns if they are given as arrays."""
+    names: dict[str, Any] = dict(given)
+    outcomes: dict[str, Any] = {}
+    for role, values in given.items():
+        if values is not None and not isinstance(values, str):
+            names[role], outcomes[role] = role, values
+    several = () if stages is None else stages.split(",") if isinstance(stages, str) else stages
+    if isinstance(several, Mapping):
+        outcomes |= several
+    rule = DecisionRule(stages=tuple(str(each).strip() for each in several), **names, **options)
+    if outcomes and data is not None:
+        name = next(iter(outcomes))
+        raise DataError(f"{name} must be the name of a column of data, got an array")
+    if data is None and set(rule.columns()) - set(outcomes):
+        name = next(iter(set(rule.columns()) - set(outcomes)))
+        raise DataError(f"{name!r} must be given as an array, since data is None")
+    return rule, outcomes or None
 
 
 def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
@@ -280,7 +379,7 @@ def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
 def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
     """Return the column names for a second frame; None for data and rankings."""
     own = isinstance(against, (RankingData, Ranking))
-    return dict.fromkeys(columns) if own else dict(columns)
+    return dict.fromkeys(columns) if own else dict(columns) | {"outcomes": None}
 
 
 def _with_focus(measured: Measured) -> Measured:
@@ -319,6 +418,9 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
 
 
 def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
+    """Return all tables; those of an order have no rows if there is none."""
+    if not measured.plan.ordered:
+        measured = replace(measured, plan=replace(measured.plan, audited=()))
     checks = checks_table(measured)
     return {
         "claims": claims_table(compared.claims),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import plots
-from ..plots.theme import MOST_GROUPS, group_scale, shorten
+from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 
@@ -100,7 +100,11 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
         for key, table in result.tables.items()
         if "attribute" in table.columns
     }
-    scale = group_scale(result, name)
+    scale = (
+        group_scale(result, name)
+        if rows["groups"]
+        else colours(group["name"] for group in entry["groups"])
+    )
     selected: dict[str, dict[int, dict[str, Any]]] = {}
     for row in rows["selection"]:
         selected.setdefault(row["group"], {})[row["k"]] = row

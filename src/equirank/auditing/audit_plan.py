@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError, suggest
+from ..core.outcomes import Decision, DecisionRule
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
 
@@ -35,12 +36,15 @@ class Audited:
         Codes of the protected groups.
     focus : int
         Code of the group shown in charts: the protected one, else the one ranked lowest.
+    reference : int or None
+        Code of the group that the others are compared with; None for everyone else.
     """
 
     by: tuple[str, ...]
     attribute: Attribute
     protected: tuple[int, ...] = ()
     focus: int = 0
+    reference: int | None = None
 
     @property
     def name(self) -> str:
@@ -78,12 +82,19 @@ class Plan:
 
     ranking: Ranking
     audited: tuple[Audited, ...]
-    ks: tuple[int, ...]
+    decisions: tuple[Decision, ...]
     step: int
     level: float
     n_boot: int
     n_permutations: int
     seed: int
+    ordered: bool = True
+    scored: bool = False
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The cutoffs, if the top k of each list are selected."""
+        return tuple(each.scope["k"] for each in self.decisions if "k" in each.scope)
 
     @property
     def data(self) -> RankingData:
@@ -100,14 +111,17 @@ def make_plan(
     ranking: Ranking,
     *,
     protected: Any,
-    k: Any,
+    rule: DecisionRule,
     cross: bool,
     level: float,
     n_boot: int,
     n_permutations: int,
     seed: int,
+    reference: Any = None,
+    ordered: bool = True,
+    scored: bool = False,
 ) -> Plan:
-    """Return the plan: attributes, intersections, protected groups and cutoffs."""
+    """Return the plan: attributes, intersections, protected groups, references and decisions."""
     data = ranking.data
     if not data.sensitive:
         raise DataError("sensitive must name at least one attribute, got none")
@@ -115,23 +129,51 @@ def make_plan(
     if cross:
         keys += list(combinations(data.sensitive, 2))
     audited = [Audited(by, data.attribute(by[0] if len(by) == 1 else by)) for by in keys]
-    named = _protected(protected, audited)
+    named = _codes_by_attribute("protected", protected, audited)
+    references = _codes_by_attribute("reference", reference, audited)
+    for name, codes in references.items():
+        if len(codes) > 1:
+            raise DataError(f"reference must be one group of {name!r}, got {len(codes)}")
     audited = [
-        replace(each, protected=named[each.name], focus=(*named[each.name], 0)[0])
+        replace(
+            each,
+            protected=named[each.name],
+            focus=(*named[each.name], 0)[0],
+            reference=(*references[each.name], None)[0],
+        )
         for each in audited
     ]
-    sizes = np.diff(data.offsets)
-    median = float(np.median(sizes))
+    median = float(np.median(np.diff(data.offsets)))
+    if scored and data.score is None:
+        raise DataError("scored must be False for data without scores")
+    decisions = rule.decisions(ranking, choose_ks(rule.k, median) if ordered else ())
+    _check_references(audited, decisions)
     return Plan(
         ranking,
         tuple(audited),
-        choose_ks(k, median),
+        decisions,
         10 if median >= 50 else max(2, int(median // 5)),
         level,
         n_boot,
         n_permutations,
         seed,
+        ordered,
+        scored,
     )
+
+
+def _check_references(audited: Iterable[Audited], decisions: Iterable[Decision]) -> None:
+    """Raise if nobody of a reference group is selected, so that no ratio to it is defined."""
+    for each in audited:
+        if each.reference is None:
+            continue
+        inside = each.attribute.codes == each.reference
+        for decision in decisions:
+            if not decision.selected[inside].sum() > 0:
+                raise DataError(
+                    f"reference must have somebody selected ({decision.name}), and group "
+                    f"{each.groups[each.reference]!r} of {each.name!r} has nobody"
+                )
 
 
 def choose_ks(k: Any, median: float) -> tuple[int, ...]:
@@ -152,27 +194,29 @@ def choose_ks(k: Any, median: float) -> tuple[int, ...]:
     return tuple(sorted({int(each) for each in several}))
 
 
-def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]:
-    """Return the codes of the protected groups of each attribute."""
+def _codes_by_attribute(
+    argument: str, given: Any, audited: list[Audited]
+) -> dict[str, tuple[int, ...]]:
+    """Return the codes of the named groups of each attribute."""
     found: dict[str, tuple[int, ...]] = {each.name: () for each in audited}
     known = {each.name: each.attribute for each in audited}
-    for name, group in _named_groups(given, audited):
+    for name, group in _named_groups(argument, given, audited):
         if name not in known:
             hint = suggest(name, list(known))
             raise DataError(
-                f"protected must name one of the attributes {', '.join(map(repr, known))}, "
+                f"{argument} must name one of the attributes {', '.join(map(repr, known))}, "
                 f"got {name!r}{hint}"
             )
-        code = known[name].code(group, f"protected of {name!r}")
+        code = known[name].code(group, f"{argument} of {name!r}")
         if code not in found[name]:
             found[name] = (*found[name], code)
     return found
 
 
-def _named_groups(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
+def _named_groups(argument: str, given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
     """Return (attribute, group) pairs from ``{"sex": "f"}``, ``"sex=f"`` or several of them.
 
-    With a single attribute its name may be omitted.
+    The name of the attribute may be omitted if no other one has that group.
     """
     if given is None:
         return []
@@ -189,11 +233,23 @@ def _named_groups(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
         if names:
             name = max(names, key=len)
             pairs.append((name, text[len(name) + 1 :]))
-        elif len(audited) == 1 and (not isinstance(each, str) or "=" not in text):
-            pairs.append((audited[0].name, each))
         else:
-            name, equals, group = text.partition("=")
-            if not equals:
-                raise DataError(f'protected must look like "sex=female", got {text!r}')
-            pairs.append((name.strip(), group.strip()))
+            pairs.append(_bare_group(argument, each, audited))
     return pairs
+
+
+def _bare_group(argument: str, given: Any, audited: list[Audited]) -> tuple[str, Any]:
+    """Return the one attribute that has a group, and the group."""
+    text = str(given)
+    holders = [one.name for one in audited if text in one.groups]
+    if len(holders) == 1:
+        return holders[0], given
+    if len(holders) > 1:
+        words = " and ".join(f'"{name}={text}"' for name in holders)
+        raise DataError(f"{argument} must name the attribute, since {text!r} could be {words}")
+    name, equals, group = text.partition("=")
+    if equals:
+        return name.strip(), group.strip()
+    if len(audited) == 1:
+        return audited[0].name, given
+    raise DataError(f'{argument} must look like "sex=female", got {text!r}')

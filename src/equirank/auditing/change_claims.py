@@ -8,17 +8,20 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.inputs import frozen
+from ..core.outcomes import decide_top
 from ..core.ranking import Ranking
-from ..core.shuffles import Shuffled, shuffle_labels
+from ..core.shuffles import Shuffled
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
 from .group_claims import (
+    ShuffledSet,
     Tested,
     by_chance,
     direction_of,
     first_claim,
     group_chance,
     mean_ends,
+    shuffle_set,
     tested,
 )
 from .people import People, Values, make_values
@@ -109,26 +112,25 @@ def change_block(
     if isinstance(aligned, str) or isinstance(cut, str):
         return [], {"moved": None, "cut": None, "refused": str(cut)}
     ks = [k for k in plan.ks if cut is None or k <= cut]
-    new, old = (make_values(each, ks, people, cut) for each in (plan.ranking, aligned))
+    new, old = (
+        make_values(each, [decide_top(each, k) for k in ks], people, cut)
+        for each in (plan.ranking, aligned)
+    )
     moved = int((np.abs(new.columns[:, 0] - old.columns[:, 0]) > 1e-9).sum())
     facts = {"moved": moved, "cut": cut, "refused": ""}
     if moved == 0:
         return [], facts
-    found = shuffle_labels(
-        people.query,
-        people.pattern,
-        people.vectors,
-        people.sides,
-        new.columns - old.columns,
-        new.averaged,
-        plan.n_permutations,
-        plan.seed + 30,
-        studentized=True,
-    )
+    change = replace(new, columns=new.columns - old.columns)
+    sizes = np.diff(plan.data.offsets)
     block: list[Tested] = []
-    for g in range(len(people.partitions)):
-        if found.used[:, g].any():
-            block += _changes(plan, people, (new, old), found, g, ks)
+    for groups, rows in people.shuffled_sets():
+        seed = plan.seed + 30 + (0 if len(groups) > 1 else 101 * groups[0])
+        shuffled = shuffle_set(
+            people, groups, rows, change, sizes, plan.n_permutations, seed, studentized=True
+        )
+        for at in range(len(groups)):
+            if shuffled.found.used[:, at].any():
+                block += _changes(plan, people, (new, old), shuffled, at, ks)
     return block, facts
 
 
@@ -136,26 +138,29 @@ def _changes(
     plan: Plan,
     people: People,
     values: tuple[Values, Values],
-    found: Shuffled,
+    shuffled: ShuffledSet,
     g: int,
     ks: list[int],
 ) -> list[Tested]:
     new, old = values
-    partition = people.partitions[g]
+    found, partition = shuffled.found, people.partitions[shuffled.groups[g]]
     base = replace(first_claim(plan, partition, found, g, "change of position"), block="iii")
     chance = new.at(f"chance {people.mask_index(partition)}")
-    shares = group_chance(people, new, g), group_chance(people, old, g)
+    whole = shuffled.groups[g]
+    shares = group_chance(people, new, whole), group_chance(people, old, whole)
     use_chance = by_chance(dict(base.scope))
     j = chance if use_chance else new.at("position")
     sign = -1.0 if use_chance else 1.0
     unit = "chance" if use_chance else "positions"
     claims = [_finished(plan, base, found, g, j, sign, unit, shares)]
     used = found.used[:, g]
-    whole = (found.group_size + found.other_size)[used, g].sum()
+    n_people = (found.group_size + found.other_size)[used, g].sum()
     j = new.at("exposure")
     share = [_share(people, each, partition.sides, "exposure", used) for each in values]
     claim = replace(base, quantity="change of exposure")
-    claims.append(_finished(plan, claim, found, g, j, 1.0 / whole, "share", (share[0], share[1])))
+    claims.append(
+        _finished(plan, claim, found, g, j, 1.0 / n_people, "share", (share[0], share[1]))
+    )
     for k in ks:
         j = new.at(f"top {k}")
         rates = [_rate(people, each, partition.sides, k, used) for each in values]

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
@@ -22,21 +22,25 @@ __all__ = [
     "GroupGate",
     "MetricGate",
     "Outcome",
+    "asks_for_scores",
     "concerns",
     "count_comparisons",
     "judge",
     "read_gate",
+    "with_gate_references",
 ]
 
 
 #: The level of all gates of a command together: fair data fail at most this often.
 GATE_LEVEL = 0.05
-QUANTITIES = ("selected", "exposure", "above", "positions")
-#: Quantities of the grammar that need decisions or scores, which this audit does not measure.
-LATER = ("scored", "score")
+QUANTITIES = ("selected", "scored", "exposure", "above", "positions", "score")
+#: What a scope may say about a decision.
+DECIDED = ("k", "column", "cutoff", "quota", "stage", "overall")
+#: The value of a quantity for equal groups, where it is not 1.
+NEUTRAL = {"above": 0.5, "positions": 0.0, "score": 0.0}
 PARTS = (".low", ".high", ".p_value")
 FORM = (
-    '"sex=female selected at 10 < 0.8", "any race exposure < 0.8", "any finding", '
+    '"sex=female selected at 10 < 0.8", "any race scored vs White < 0.8", "any finding", '
     '"RND(by=\'race\')@50 > 0.3" or "raw: RND@50 > 0.3"'
 )
 
@@ -51,6 +55,7 @@ class GroupGate:
     quantity: str
     against: str
     k: int | None
+    stage: str | None
     sign: str
     limit: float
     observed: bool
@@ -116,7 +121,7 @@ def read_gate(text: str) -> Gate:
     if isnan(limit):
         raise _unreadable(text)
     parts = _words(left)
-    at = next((i for i, word in enumerate(parts) if word in (*QUANTITIES, *LATER) and i), None)
+    at = next((i for i, word in enumerate(parts) if word in QUANTITIES and i), None)
     if at is None:
         if observed:
             raise DataError(
@@ -151,29 +156,27 @@ def _group_gate(
     text: str, words: list[str], at: int, sign: str, limit: float, observed: bool
 ) -> GroupGate:
     who, quantity, rest = words[:at], words[at], words[at + 1 :]
-    if quantity in LATER:
-        raise DataError(
-            f"gate {text!r}: {quantity!r} is not measured by this audit; the quantities are "
-            f"{', '.join(QUANTITIES)}"
-        )
     attribute, group = _who(text, who)
-    against, k = "rest", None
+    against, k, stage = "rest", None, None
     while rest:
         if rest[0] == "vs" and len(rest) > 1:
             against, rest = rest[1], rest[2:]
         elif rest[0] == "at" and len(rest) > 1 and rest[1].isdecimal() and int(rest[1]) > 0:
             k, rest = int(rest[1]), rest[2:]
+        elif rest[0] == "stage" and len(rest) > 1:
+            stage, rest = rest[1], rest[2:]
         else:
             raise _unreadable(text)
-    if k is not None and quantity != "selected":
-        raise DataError(f"gate {text!r}: 'at' applies to 'selected' only")
-    neutral = {"above": 0.5, "positions": 0.0}.get(quantity, 1.0)
+    if (k is not None or stage is not None) and quantity != "selected":
+        word = "at" if k is not None else "stage"
+        raise DataError(f"gate {text!r}: {word!r} applies to 'selected' only")
+    neutral = NEUTRAL.get(quantity, 1.0)
     if SIGNS[sign](neutral, limit):
         raise DataError(
             f"gate {text!r} must hold for equal groups, but their {quantity} is {neutral:g}, which "
             f"is {sign} {limit:g}"
         )
-    return GroupGate(text, attribute, group, quantity, against, k, sign, limit, observed)
+    return GroupGate(text, attribute, group, quantity, against, k, stage, sign, limit, observed)
 
 
 def _who(text: str, words: list[str]) -> tuple[str, str]:
@@ -267,6 +270,30 @@ def judge(
     return outcomes
 
 
+def asks_for_scores(gates: Sequence[Gate]) -> bool:
+    """Return whether a gate limits scores or scoring rates."""
+    return any(
+        isinstance(gate, GroupGate) and gate.quantity in ("scored", "score") for gate in gates
+    )
+
+
+def with_gate_references(reference: Any, gates: Sequence[Gate]) -> Any:
+    """Return the references of an audit, with those that gates name after ``vs``."""
+    named = [
+        f"{gate.attribute}={gate.against}" if gate.attribute else gate.against
+        for gate in gates
+        if isinstance(gate, GroupGate) and gate.against != "rest"
+    ]
+    if not named:
+        return reference
+    if isinstance(reference, Mapping):
+        reference = [f"{name}={group}" for name, group in reference.items()]
+    if reference is None:
+        return named
+    single = isinstance(reference, str) or not isinstance(reference, Sequence)
+    return [*([reference] if single else reference), *named]
+
+
 def _needs_test(gate: Gate) -> bool:
     if isinstance(gate, MetricGate):
         bare = gate.raw or gate.part == "p_value"
@@ -282,7 +309,8 @@ def count_comparisons(gates: Sequence[Gate], plan: Plan) -> int:
         if isinstance(gate, GroupGate):
             sizes = [each.n_groups for each in plan.audited if each.name == gate.attribute]
             groups = 1 if gate.group else max(sizes, default=1)
-            cuts = len(plan.ks) if gate.quantity == "selected" and gate.k is None else 1
+            own = gate.quantity == "selected" and gate.k is None and gate.stage is None
+            cuts = len(plan.decisions) if own else 1
             total += groups * cuts
         elif isinstance(gate, MetricGate):
             total += sum(max(1, len(each.protected)) for each in single)
@@ -341,47 +369,87 @@ def _attribute_of(gate: GroupGate, facts: dict[str, Any]) -> tuple[str, list[str
 
 def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]) -> list[Compared]:
     """Return the comparisons of a gate; those of two groups are mirror images of one claim."""
-    if gate.against != "rest":
-        raise DataError(f"gate {gate.text!r}: this audit compares groups with everyone else only")
     attribute, groups = _attribute_of(gate, facts)
+    entry = next(each for each in facts["attributes"] if each["name"] == attribute)
+    if gate.against not in ("rest", entry.get("reference")):
+        known = (
+            "everyone else"
+            if entry.get("reference") is None
+            else f"group {entry.get('reference')!r}"
+        )
+        raise DataError(
+            f"gate {gate.text!r}: this audit compares {attribute} with {known}; name the reference "
+            f'as in reference="{attribute}={gate.against}"'
+        )
     quantity = "position" if gate.quantity in ("above", "positions") else gate.quantity
-    ks = [gate.k] if gate.k is not None else list(facts["ks"])
-    if gate.k is not None and gate.k not in facts["ks"]:
-        raise DataError(f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit")
-    scopes: list[int | None] = list(ks) if quantity == "selected" else [None]
+    scopes = _scopes_of(gate, facts) if quantity == "selected" else [{}]
     found = []
     for group in groups:
-        for k in scopes:
-            claim, mirrored = _claim_of(claims, attribute, group, quantity, k, facts)
+        for scope in scopes:
+            claim, mirrored = _claim_of(claims, entry, group, quantity, scope)
             if claim is None:
                 continue
-            name = f"{attribute}={group}" + ("" if k is None else f" at {k}")
+            name = f"{attribute}={group}" + _scope_words(scope)
             found.append(_numbers(gate, claim, mirrored, name))
     if not found:
-        raise DataError(f"gate {gate.text!r} cannot be evaluated: no such comparison was made")
+        hint = "; scores are compared with scored=True" if asks_for_scores([gate]) else ""
+        raise DataError(
+            f"gate {gate.text!r} cannot be evaluated: no such comparison was made{hint}"
+        )
     if gate.group and isnan(found[0].estimate):
         raise DataError(f"gate {gate.text!r} cannot be evaluated: {gate.quantity} is undefined")
     return [each for each in found if not isnan(each.estimate)]
 
 
+def _scopes_of(gate: GroupGate, facts: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the decisions that a gate is about."""
+    known = [each["scope"] for each in facts["decisions"]]
+    if gate.k is not None:
+        if {"k": gate.k} not in known:
+            raise DataError(f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit")
+        return [{"k": gate.k}]
+    if gate.stage is not None:
+        if {"stage": gate.stage} not in known:
+            names = [scope["stage"] for scope in known if "stage" in scope]
+            hint = suggest(gate.stage, names)
+            words = ", ".join(dict.fromkeys(names)) or "none"
+            raise DataError(
+                f"gate {gate.text!r} must name a stage of this audit ({words}), got "
+                f"{gate.stage!r}{hint}"
+            )
+        return [{"stage": gate.stage}]
+    return known
+
+
+def _scope_words(scope: Mapping[str, Any]) -> str:
+    if "k" in scope:
+        return f" at {scope['k']}"
+    if "stage" in scope:
+        return f" stage {scope['stage']}" + (", of everyone" if scope.get("overall") else "")
+    return ""
+
+
 def _claim_of(
     claims: Sequence[Claim],
-    attribute: str,
+    entry: dict[str, Any],
     group: str,
     quantity: str,
-    k: int | None,
-    facts: dict[str, Any],
+    scope: Mapping[str, Any],
 ) -> tuple[Claim | None, bool]:
     """Return the claim of a group, or that of the other of two groups, mirrored."""
-    entry = next(each for each in facts["attributes"] if each["name"] == attribute)
     others = [each["name"] for each in entry["groups"] if each["name"] != group]
     wanted = {group: False} | ({others[0]: True} if len(others) == 1 else {})
     for name, mirrored in wanted.items():
         for claim in claims:
-            same = (claim.attribute, claim.group, claim.quantity) == (attribute, name, quantity)
-            if same and not claim.scope.get("given") and claim.scope.get("k") == k:
+            same = (claim.attribute, claim.group, claim.quantity) == (entry["name"], name, quantity)
+            if same and not claim.scope.get("given") and _same_scope(claim.scope, scope):
                 return claim, mirrored
     return None, False
+
+
+def _same_scope(scope: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    decided = {name: scope[name] for name in DECIDED if name in scope}
+    return decided == dict(wanted)
 
 
 def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compared:
@@ -397,6 +465,7 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
         turn: Callable[[float], float] = {
             "above": lambda value: 1.0 - value,
             "positions": lambda value: -value,
+            "score": lambda value: -value,
             # Of two groups with a share of people s and 1 - s, both shares of exposure add up to 1.
             "exposure": lambda value: (1.0 - share * value) / (1.0 - share),
         }.get(gate.quantity, lambda value: 1.0 / value if value else float("inf"))

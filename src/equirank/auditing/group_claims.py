@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.outcomes import Decision
 from ..core.shuffles import (
     Shuffled,
     bootstrap_t,
@@ -42,6 +43,8 @@ __all__ = [
 FEWEST_PEOPLE = 5
 #: Lists from which on the intervals describe lists to come; below, these people.
 FEWEST_LISTS = 20
+#: More than the number of decisions, to order the claims of a group.
+MANY = 1_000_000
 #: Power of the detectable difference.
 POWER = 0.8
 #: Relevance with more values is cut into bands, and its trend is removed from positions.
@@ -58,6 +61,7 @@ class Tested:
     z: float
     draws: np.ndarray
     deviation: float
+    order: tuple[int, int] = (0, 0)
 
 
 def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:
@@ -66,22 +70,73 @@ def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:
     (i) differences in position, exposure and selection, (ii) differences in position given
     relevance or given another attribute.
     """
-    values = make_values(plan.ranking, plan.ks, people)
-    found = _shuffled(plan, people, values)
-    return [_block_one(plan, people, values, found), _block_two(plan, people, values)]
+    whole = [each for each in plan.decisions if each.among is None]
+    values = make_values(plan.ranking, whole, people, ordered=plan.ordered, scored=plan.scored)
+    sets = _shuffled_sets(plan, people, values)
+    block = [tested for each in sets for tested in _claims_of_set(plan, people, values, each)]
+    for at, decision in enumerate(plan.decisions):
+        if decision.among is not None:
+            block += _claims_among(plan, people, decision, at)
+    block.sort(key=lambda each: each.order)
+    return [block, _block_two(plan, people, values) if plan.ordered else []]
 
 
-def _shuffled(plan: Plan, people: People, values: Values) -> Shuffled:
-    return shuffle_labels(
-        people.query,
-        people.pattern,
-        people.vectors,
-        people.sides,
-        values.columns,
+@dataclass(frozen=True, eq=False)
+class ShuffledSet:
+    """Partitions whose labels were shuffled together.
+
+    Attributes
+    ----------
+    found : Shuffled
+        The statistics; its groups are those of ``groups`` in this order.
+    groups : list of int
+        The partitions.
+    sizes : ndarray
+        Number of people in each list.
+    """
+
+    found: Shuffled
+    groups: list[int]
+    sizes: np.ndarray
+
+
+def shuffle_set(
+    people: People,
+    groups: list[int],
+    rows: Any,
+    values: Values,
+    sizes: np.ndarray,
+    n_draws: int,
+    seed: int,
+    **options: Any,
+) -> ShuffledSet:
+    """Shuffle the labels of some rows, and compare some partitions."""
+    found = shuffle_labels(
+        people.query[rows],
+        people.pattern[rows],
+        people.vectors[rows],
+        people.sides[groups],
+        values.columns[rows],
         values.averaged,
-        plan.n_permutations,
-        plan.seed,
+        n_draws,
+        seed,
+        n_queries=len(sizes),
+        **options,
     )
+    return ShuffledSet(found, groups, sizes)
+
+
+def _shuffled_sets(plan: Plan, people: People, values: Values) -> list[ShuffledSet]:
+    sizes = np.diff(plan.data.offsets)
+    return [
+        shuffle_set(people, groups, rows, values, sizes, plan.n_permutations, _seed(plan, groups))
+        for groups, rows in (people.shuffled_sets() if values.names else ())
+    ]
+
+
+def _seed(plan: Plan, groups: Sequence[int], key: int = 0) -> int:
+    """Return the seed of a set of shuffles, which differs between sets."""
+    return plan.seed + 1009 * key + (0 if len(groups) != 1 else 101 * groups[0])
 
 
 def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
@@ -133,9 +188,9 @@ def _with_id(claim: Claim, at: int) -> Claim:
     return replace(claim, id=name, cells=cells)
 
 
-def _scope(plan: Plan, found: Shuffled, g: int) -> dict[str, Any]:
+def _scope(sizes: np.ndarray, found: Shuffled, g: int) -> dict[str, Any]:
     used = found.used[:, g]
-    sizes = np.diff(plan.data.offsets)[used]
+    sizes = sizes[used]
     people = (found.group_size + found.other_size)[used, g].sum()
     if len(sizes) == 0:
         return {"lists": 0, "people": 0, "shortest": 0, "median": 0.0, "longest": 0}
@@ -159,23 +214,58 @@ def _why_not(plan: Plan, found: Shuffled, g: int) -> str:
     return ""
 
 
-def _block_one(plan: Plan, people: People, values: Values, found: Shuffled) -> list[Tested]:
+def _claims_of_set(
+    plan: Plan, people: People, values: Values, shuffled: ShuffledSet
+) -> list[Tested]:
+    """Return the claims of block (i) about everyone in the lists."""
     block = []
-    for g, partition in enumerate(people.partitions):
-        block.append(_position(plan, people, values, found, g))
-        block.append(_exposure(plan, values, found, g, partition))
-        block += [_selected(plan, values, found, g, partition, k) for k in plan.ks]
+    for at, g in enumerate(shuffled.groups):
+        partition, mine = people.partitions[g], {}
+        if plan.ordered:
+            mine[-2] = _position(plan, people, values, shuffled, at)
+            mine[-1] = _exposure(plan, values, shuffled, at, partition)
+        for key, decision in enumerate(plan.decisions):
+            if decision.among is None:
+                j = values.at(decision.name)
+                mine[key] = _selected(plan, shuffled, at, partition, j, decision)
+        if plan.scored:
+            mine[MANY] = _scored(plan, values, shuffled, at, partition)
+            mine[MANY + 1] = _score(plan, people, values, shuffled, at)
+        block += [replace(each, order=(g, key)) for key, each in mine.items()]
     return block
 
 
-def first_claim(plan: Plan, partition: Partition, found: Shuffled, g: int, quantity: str) -> Claim:
-    """Return the claim of a group, without its numbers."""
+def _claims_among(plan: Plan, people: People, decision: Decision, key: int) -> list[Tested]:
+    """Return the claims of a decision about some people, with labels shuffled among them."""
+    values = make_values(plan.ranking, [decision], people, ordered=False)
+    query = people.query[decision.among]
+    sizes = np.bincount(query, minlength=plan.data.n_queries)
+    block = []
+    for groups, rows in people.shuffled_sets(among=decision.among):
+        seed = _seed(plan, groups, key + 1)
+        shuffled = shuffle_set(people, groups, rows, values, sizes, plan.n_permutations, seed)
+        for at, g in enumerate(groups):
+            one = _selected(plan, shuffled, at, people.partitions[g], 0, decision)
+            block.append(replace(one, order=(g, key)))
+    return block
+
+
+def first_claim(
+    plan: Plan,
+    partition: Partition,
+    found: Shuffled,
+    g: int,
+    quantity: str,
+    sizes: np.ndarray | None = None,
+) -> Claim:
+    """Return the claim of a group, without its numbers; ``sizes`` are those of the lists."""
     return Claim(
         "",
         quantity,
         partition.audited.name,
         partition.group,
-        scope=_scope(plan, found, g),
+        partition.against,
+        scope=_scope(np.diff(plan.data.offsets) if sizes is None else sizes, found, g),
         test="shuffled labels" + (" (normal approximation)" if found.normal else ""),
         block="i",
         level=plan.level,
@@ -254,8 +344,8 @@ def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float) 
     return Ends.of([(estimate - width, estimate + width) for width in widths], "people")
 
 
-def _position(plan: Plan, people: People, values: Values, found: Shuffled, g: int) -> Tested:
-    partition = people.partitions[g]
+def _position(plan: Plan, people: People, values: Values, shuffled: ShuffledSet, g: int) -> Tested:
+    partition, found = people.partitions[shuffled.groups[g]], shuffled.found
     claim = first_claim(plan, partition, found, g, "position")
     if claim.scope["lists"] == 0:
         return Tested(replace(claim, reason=_no_list()), float("nan"), found.draws[:, g, 0], 0.0)
@@ -300,7 +390,10 @@ def direction_of(value: float) -> Any:
     return "none" if abs(value) < 1e-12 else "higher" if value > 0 else "lower"
 
 
-def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition) -> Tested:
+def _exposure(
+    plan: Plan, values: Values, shuffled: ShuffledSet, g: int, partition: Partition
+) -> Tested:
+    found = shuffled.found
     j = values.at("exposure")
     claim = first_claim(plan, partition, found, g, "exposure")
     used = found.used[:, g]
@@ -334,11 +427,28 @@ def _exposure(plan: Plan, values: Values, found: Shuffled, g: int, partition: Pa
 
 
 def _selected(
-    plan: Plan, values: Values, found: Shuffled, g: int, partition: Partition, k: int
+    plan: Plan,
+    shuffled: ShuffledSet,
+    g: int,
+    partition: Partition,
+    j: int,
+    decision: Decision,
 ) -> Tested:
-    j = values.at(f"top {k}")
-    claim = first_claim(plan, partition, found, g, "selected")
-    claim = replace(claim, scope={"k": k, **claim.scope})
+    claim = first_claim(plan, partition, shuffled.found, g, "selected", shuffled.sizes)
+    claim = replace(claim, scope={**decision.scope, **claim.scope})
+    return _rates(plan, claim, shuffled.found, g, j, decision.name)
+
+
+def _scored(
+    plan: Plan, values: Values, shuffled: ShuffledSet, g: int, partition: Partition
+) -> Tested:
+    """Return the claim about the share of people above the median score of everybody."""
+    claim = first_claim(plan, partition, shuffled.found, g, "scored", shuffled.sizes)
+    return _rates(plan, claim, shuffled.found, g, values.at("scored"), "above the median score")
+
+
+def _rates(plan: Plan, claim: Claim, found: Shuffled, g: int, j: int, name: str) -> Tested:
+    """Return a claim about the ratio of two rates, stratified by list."""
     used = found.used[:, g]
     n1, n2 = found.group_size[used, g], found.other_size[used, g]
     expected = found.expected[used, g, j]
@@ -348,9 +458,9 @@ def _selected(
     if not used.any():
         reason = reason or _no_list()
     elif b.sum() <= 1e-9:
-        reason = reason or f"nobody else is in the top {k}"
+        reason = reason or f"nobody {_other_side(claim)} is selected ({name})"
     elif not found.deviation[g, j] > 0:
-        reason = reason or f"everyone is in the top {k} of these lists"
+        reason = reason or f"everyone or nobody is selected in each of these lists ({name})"
     if not used.any() or b.sum() <= 1e-9:
         return Tested(replace(claim, reason=reason), float("nan"), found.draws[:, g, j], 0.0)
     x, y = a * n2 / (n1 + n2), b * n1 / (n1 + n2)
@@ -370,6 +480,61 @@ def _selected(
         **ends.fields,
     )
     return tested(claim, found, g, j)
+
+
+def _other_side(claim: Claim) -> str:
+    return "else" if claim.against == "rest" else f"of the reference {claim.against!r}"
+
+
+def _score(plan: Plan, people: People, values: Values, shuffled: ShuffledSet, g: int) -> Tested:
+    """Return the claim about the gap between mean scores, in pooled standard deviations.
+
+    ``g = d (1 - 3 / (4 (N - 2) - 1))``, ``d`` the mean over lists of the difference between the
+    means of both sides, divided by the standard deviation within lists and sides.
+    """
+    found, partition = shuffled.found, people.partitions[shuffled.groups[g]]
+    claim = first_claim(plan, partition, found, g, "score", shuffled.sizes)
+    j, used = values.at("score"), found.used[:, g]
+    n1, n2 = (float(size[used, g].sum()) for size in (found.group_size, found.other_size))
+    spread = _pooled_deviation(people, partition, values.columns[:, j], used)
+    if not used.any() or not spread > 0:
+        reason = claim.reason or (
+            _no_list() if not used.any() else "all scores of a side are equal"
+        )
+        return Tested(replace(claim, reason=reason), float("nan"), found.draws[:, g, j], 0.0)
+    correction = 1.0 - 3.0 / (4.0 * (n1 + n2 - 2.0) - 1.0)
+    d = float(found.total[g, j]) / spread
+    ends = mean_ends(plan, found.parts[:, g, j], d * spread, float(found.deviation[g, j]))
+    ends = ends.times(correction / spread)
+    if ends.units == "people":
+        error = correction * sqrt(1.0 / n1 + 1.0 / n2 + d**2 / (2.0 * (n1 + n2)))
+        pairs = [(correction * d - z * error, correction * d + z * error) for z in _quantiles(plan)]
+        ends = Ends.of(pairs, "people")
+    above = group_chance(people, values, shuffled.groups[g]) if plan.ordered else float("nan")
+    claim = replace(
+        claim,
+        estimate=correction * d,
+        unit="deviations",
+        shares=(above, 0.5),
+        direction=direction_of(d),
+        size=effect_size(above, 0.5),
+        **ends.fields,
+    )
+    return tested(claim, found, g, j)
+
+
+def _pooled_deviation(
+    people: People, partition: Partition, score: np.ndarray, used: np.ndarray
+) -> float:
+    """Return the standard deviation of scores within the sides of the lists with both sides."""
+    side = partition.sides[people.vectors]
+    rows = np.flatnonzero((side >= 0) & used[people.query])
+    cell = 2 * people.query[rows] + side[rows]
+    count = np.bincount(cell).astype(np.float64)
+    mean = divide(np.bincount(cell, score[rows]), count)
+    square = float(((score[rows] - mean[cell]) ** 2).sum())
+    free = len(rows) - int((count > 0).sum())
+    return sqrt(square / free) if free > 0 else 0.0
 
 
 def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np.ndarray) -> Ends:
@@ -450,23 +615,26 @@ def _given(
 ) -> list[Tested]:
     """Return position claims with labels shuffled within strata of the lists."""
     cells = people.pattern * (int(stratum.max()) + 2) + stratum + 1
-    sides = people.sides[list(groups)]
-    used = np.flatnonzero(values.averaged)
-    found = shuffle_labels(
-        people.query,
-        cells,
-        people.vectors,
-        sides,
-        columns[:, used],
-        values.averaged[used],
-        plan.n_permutations,
-        plan.seed + key,
-    )
+    used = [j for j in np.flatnonzero(values.averaged).tolist() if values.names[j] != "score"]
     names = [values.names[j] for j in used]
-    return [
-        _given_group(plan, people, values, found, names, at, g, given)
-        for at, g in enumerate(groups)
-    ]
+    block = []
+    for some, rows in people.shuffled_sets(groups):
+        found = shuffle_labels(
+            people.query[rows],
+            cells[rows],
+            people.vectors[rows],
+            people.sides[some],
+            columns[rows][:, used],
+            values.averaged[used],
+            plan.n_permutations,
+            _seed(plan, some) + key,
+            n_queries=plan.data.n_queries,
+        )
+        block += [
+            _given_group(plan, people, values, found, names, at, g, given)
+            for at, g in enumerate(some)
+        ]
+    return block
 
 
 def _given_group(

@@ -7,6 +7,7 @@ import numpy as np
 
 from ..core.environment import library_version
 from ..core.labels import MISSING
+from ..core.outcomes import Decision
 from ..core.table import Table
 from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, quoted
@@ -47,6 +48,7 @@ def make_notes(
             ("not_measured", _not_measured(facts, tables)),
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
+            *_decided(facts),
             *_missing(facts),
             *_skipped(tables, facts),
             *_absent(claims, facts),
@@ -79,14 +81,14 @@ def arbitrary_share(plan: Plan, k: int) -> float:
 
 
 def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
-    if facts["tie_share"] == 0:
+    if facts["tie_share"] == 0 or not facts["ordered"]:
         return
     yield (
         "ties",
         f"{percent(facts['tie_share'])} of the people are tied. Each has the mean of the positions "
         "that the tie spans, and counts for the top k with the probability of being there.",
     )
-    share, k = max((arbitrary_share(plan, k), k) for k in plan.ks)
+    share, k = max(((arbitrary_share(plan, k), k) for k in plan.ks), default=(0.0, 0))
     if share >= MANY_TIES:
         yield (
             "warning",
@@ -109,6 +111,35 @@ def _cutoffs(facts: dict[str, Any]) -> Notes:
     if facts["positions_given"]:
         scores = "scores are only shown" if facts["has_score"] else "there are no scores"
         yield "data", f"The audited order is that of the given positions; {scores}."
+
+
+def _decided(facts: dict[str, Any]) -> Notes:
+    """State who was selected, and about whom no decision is recorded."""
+    for each in facts["decisions"]:
+        if "k" in each["scope"]:
+            continue
+        many = number(each["selected"]) if each["selected"] % 1 == 0 else f"{each['selected']:.1f}"
+        yield "decision", f"{_selected_words(each)}: {many} of {number(each['people'])} people."
+        if each["undecided"]:
+            yield (
+                "undecided",
+                f"The decision about {number(each['undecided'])} people is not recorded "
+                f"({each['name']}); they are left out of its rates.",
+            )
+
+
+def _selected_words(decision: dict[str, Any]) -> str:
+    """Return what selected means, to be followed by a number of people."""
+    scope = decision["scope"]
+    if "column" in scope:
+        return f'Selected according to column "{scope["column"]}"'
+    if "cutoff" in scope:
+        return f"Selected by the cutoff {scope['cutoff']}"
+    if "quota" in scope:
+        return f'Selected by the quota of each list in column "{scope["quota"]}"'
+    if scope.get("overall"):
+        return f'Selected at stage "{scope["stage"]}", of everyone'
+    return f'Selected at stage "{scope["stage"]}", of those who reached it'
 
 
 def _missing(facts: dict[str, Any]) -> Notes:
@@ -267,7 +298,9 @@ PROPERTIES = {
 def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
     """Return what was not measured."""
     missing = []
-    if facts["has_relevance"]:
+    if not facts["ordered"]:
+        missing.append("the order of people, since neither score nor position was given")
+    elif facts["has_relevance"]:
         missing.append("whether the recorded relevance is right")
     else:
         missing.append("whether more relevant people rank higher, since no relevance was given")
@@ -309,6 +342,8 @@ def make_facts(
         },
         "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
         "ks": list(plan.ks),
+        "ordered": plan.ordered,
+        "decisions": [_decision(plan, each) for each in plan.decisions],
         "step": plan.step,
         "level": plan.level,
         "n_boot": plan.n_boot,
@@ -335,6 +370,20 @@ def make_facts(
     }
 
 
+def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:
+    """Return what decides, about how many people, and how many were selected."""
+    among = decision.among
+    people = plan.data.n_rows if among is None else int(among.sum())
+    inside = decision.selected if among is None else decision.selected[among]
+    return {
+        "scope": dict(decision.scope),
+        "name": decision.name,
+        "people": people,
+        "selected": float(inside.sum()),
+        "undecided": decision.undecided,
+    }
+
+
 def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
     size = np.bincount(each.attribute.codes, minlength=each.n_groups).tolist()
     return {
@@ -346,6 +395,7 @@ def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
             for group, n in zip(each.groups, size, strict=True)
         ],
         "protected": [each.groups[code] for code in each.protected],
+        "reference": None if each.reference is None else each.groups[each.reference],
         "focus": each.groups[each.focus],
     }
 

@@ -1,12 +1,13 @@
 """What an audit compares: label vectors of people, groups with their other side, and values."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..core.labels import MISSING
+from ..core.outcomes import Decision
 from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..kernels.discounts import discounts
@@ -37,6 +38,12 @@ class Partition:
     def group(self) -> str:
         """Name of the group."""
         return self.audited.groups[self.code]
+
+    @property
+    def against(self) -> str:
+        """Name of the reference group, or ``"rest"``."""
+        reference = self.audited.reference
+        return "rest" if reference is None else self.audited.groups[reference]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +82,23 @@ class People:
         """Return which of the masks a partition has."""
         wanted = (partition.sides >= 0).tobytes()
         return [mask.tobytes() for mask in self.masks].index(wanted)
+
+    def shuffled_sets(
+        self, groups: Sequence[int] | None = None, among: np.ndarray | None = None
+    ) -> Iterator[tuple[list[int], Any]]:
+        """Yield partitions whose labels are shuffled together, with the rows to shuffle.
+
+        Those compared with everyone else share their shuffles. A group and its reference have
+        shuffles of their own, in which nobody else takes part.
+        """
+        every = range(len(self.partitions)) if groups is None else groups
+        common = [g for g in every if self.partitions[g].against == "rest"]
+        if common:
+            yield common, slice(None) if among is None else np.flatnonzero(among)
+        for g in every:
+            if self.partitions[g].against != "rest":
+                both = self.partitions[g].sides[self.vectors] >= 0
+                yield [g], np.flatnonzero(both if among is None else both & among)
 
 
 def find_people(plan: Plan) -> People:
@@ -127,8 +151,13 @@ def _partitions(
     for code, group in enumerate(each.groups):
         if group == MISSING or (each.crossed and MISSING in group):
             continue
+        if code == each.reference:
+            continue
         inside = np.array([label == group for label in labels])
         sides = np.where(unknown, -1, inside).astype(np.int8)
+        if each.reference is not None:
+            compared = np.array([label == each.groups[each.reference] for label in labels])
+            sides = np.where(inside | compared, sides, -1).astype(np.int8)
         yield Partition(each, code, sides)
 
 
@@ -166,7 +195,7 @@ def _among(slots: Slots, known: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The compared columns of a ranking: positions, chances, exposure, and the top k.
+    """The compared columns of a ranking: positions, chances, exposure, and decisions.
 
     The column ``chance 0`` is the position among the people of the first mask, divided by their
     number; and so on.
@@ -182,7 +211,13 @@ class Values:
 
 
 def make_values(
-    ranking: Ranking, ks: Sequence[int], people: People, cut: int | None = None
+    ranking: Ranking,
+    decisions: Sequence[Decision],
+    people: People,
+    cut: int | None = None,
+    *,
+    ordered: bool = True,
+    scored: bool = False,
 ) -> Values:
     """Return the columns to compare.
 
@@ -190,14 +225,35 @@ def make_values(
     ----------
     ranking : Ranking
         The order.
-    ks : sequence of int
-        Cutoffs.
+    decisions : sequence of Decision
+        Who is selected.
     people : People
         Whom to compare.
     cut : int, optional
         Only the first ``cut`` of each list count as shown; everyone below shares the mean of the
         remaining positions.
+    ordered : bool
+        Whether to compare positions and exposure.
+    scored : bool
+        Whether to compare scores.
     """
+    columns = _order_columns(ranking, people, cut) if ordered else {}
+    if scored:
+        score = np.asarray(ranking.data.score, dtype=np.float64)
+        columns |= {"score": score, "scored": (score > np.median(score)).astype(np.float64)}
+    columns |= {decision.name: decision.selected for decision in decisions}
+    names = tuple(columns)
+    averaged = np.array(
+        [name in ("position", "score") or name.startswith("chance ") for name in names]
+    )
+    stacked = (
+        np.stack(list(columns.values()), axis=1) if columns else np.empty((len(people.query), 0))
+    )
+    return Values(np.nan_to_num(stacked), averaged, names)
+
+
+def _order_columns(ranking: Ranking, people: People, cut: int | None) -> dict[str, np.ndarray]:
+    """Return positions, chances of being ranked above another, and exposure."""
     data = ranking.data
     sizes = np.diff(data.offsets)
     longest = int(sizes.max())
@@ -218,11 +274,7 @@ def make_values(
     total = np.bincount(people.query, exposure, data.n_queries)
     scale = np.nan_to_num(divide(sizes.astype(np.float64), total))
     columns["exposure"] = exposure * scale[people.query]
-    for k in ks:
-        columns[f"top {k}"] = ranking.expect(_within(k))
-    names = tuple(columns)
-    averaged = np.array([name == "position" or name.startswith("chance") for name in names])
-    return Values(np.nan_to_num(np.stack(list(columns.values()), axis=1)), averaged, names)
+    return columns
 
 
 def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:

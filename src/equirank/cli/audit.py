@@ -44,6 +44,49 @@ def audit(
         str | None,
         typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
     ] = None,
+    selected: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Who was selected: a column of yes and no, true and false, or 1 and 0. Blank is "
+            "undecided. Needs neither score nor position.",
+        ),
+    ] = None,
+    yes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORD,WORD", help="Words of --selected or --stages that mean yes; others no."
+        ),
+    ] = None,
+    cutoff: Annotated[
+        str | None,
+        typer.Option(metavar="COMPARISON", help='Who is selected, such as "score>=70".'),
+    ] = None,
+    quota: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="How many of each list are selected."),
+    ] = None,
+    stages: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,COLUMN",
+            help="Decisions one after the other, each about those who passed the one before.",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN=GROUP",
+            help="Compare the groups of an attribute with this one instead of with everyone else; "
+            "may be repeated.",
+        ),
+    ] = None,
+    scored: Annotated[
+        bool,
+        typer.Option(
+            help="Compare scores, too: rates above the median score, and gaps between means.",
+        ),
+    ] = False,
     position: options.PositionOption = None,
     ids: options.IdOption = None,
     protected: Annotated[
@@ -102,22 +145,30 @@ def audit(
     with errors_in_one_line():
         from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_gate
+        from ..core.outcomes import DecisionRule
         from ..io.table_file import read_file
 
         gates = [read_gate(rule).text for rule in fail_on or ()]
-        cutoffs = _cutoffs(k)
+        names = () if stages is None else tuple(each.strip() for each in stages.split(","))
+        way: dict[str, Any] = {"selected": selected, "cutoff": cutoff, "quota": quota, "yes": yes}
+        rule = DecisionRule(stages=names, k=_cutoffs(k), **way)
         if out is not None:
             require_report_extra()
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
         columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
+        columns["score"] = rule.score_column(score, position)
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
-            read_file(file, file_format, **columns),
+            read_file(file, file_format, outcomes=rule.columns(), **columns),
             protected=protected,
-            k=cutoffs,
+            k=rule.k,
+            stages=names or None,
+            reference=reference,
+            scored=scored,
+            **way,
             metrics=metrics or None,
             against=None if against is None else read_file(against, file_format, **columns),
             ties=ties,
@@ -177,7 +228,7 @@ def _show(result: "AuditResult", out: str | None) -> None:
         if len(each["groups"]) <= MOST_GROUPS:
             _show_groups(result, each["name"])
     typer.echo()
-    kinds = ("missing", "ties", "skipped", "not_measured")
+    kinds = ("decision", "undecided", "missing", "ties", "skipped", "not_measured")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     if out is None:
@@ -204,9 +255,11 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
     from ..reports.number_words import percent
 
     rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
-    k = result.facts["ks"][0]
+    if not rows:
+        return
+    k = next(iter(result.facts["ks"]), None)
     rate = {
-        row["group"]: row["rate"]
+        row["group"]: percent(row["rate"])
         for row in result.tables["selection"]
         if row["k"] == k and row["attribute"] == attribute
     }
@@ -216,7 +269,7 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
         "people": [f"{row['size']:,}" for row in rows],
         "share": [percent(row["share"]) for row in rows],
         "exposure": [percent(row["exposure"]) for row in rows],
-        f"in top {k}": [percent(rate[row["group"]]) for row in rows],
+        **({} if k is None else {f"in top {k}": [rate[row["group"]] for row in rows]}),
         "mean position": [f"{row['mean_position']:.1f}" for row in rows],
         "lower by": [f"{row['position_difference']:+.1f}" for row in rows],
         "interval": [

@@ -89,6 +89,7 @@ def shuffle_labels(
     random_state: Any,
     *,
     studentized: bool = False,
+    n_queries: int | None = None,
 ) -> Shuffled:
     """Compare groups with their other side, and shuffle labels within cells.
 
@@ -113,6 +114,8 @@ def shuffle_labels(
         Seed.
     studentized : bool
         Whether z is ``total / sqrt(sum of squared parts)``, in data and draws alike.
+    n_queries : int, optional
+        Number of lists, of which some may have no row; by default one more than the last list.
 
     Examples
     --------
@@ -123,10 +126,10 @@ def shuffle_labels(
     >>> found.total, found.deviation.round(4)
     (array([[2.]]), array([[1.291]]))
     """
-    n_queries = int(query[-1]) + 1
+    n_queries = int(query[-1]) + 1 if n_queries is None else n_queries
     order = np.lexsort((cells, query))
     labels, values, cells = labels[order], np.ascontiguousarray(values[order]), cells[order]
-    first = np.flatnonzero(np.diff(query, prepend=-1) | np.diff(cells, prepend=cells[0] - 1))
+    first = np.flatnonzero(np.diff(query, prepend=-1) | np.diff(cells, prepend=cells[:1] - 1))
     cell_offsets = np.append(first, len(query))
     cell = np.repeat(np.arange(len(first)), np.diff(cell_offsets))
     cell_query = query[first]

@@ -9,6 +9,7 @@ from ..auditing.audit_result import AuditResult
 from ..auditing.measured import parse_wanted
 from ..core.errors import DataError
 from ..core.evaluation import Evaluation
+from ..core.outcomes import DecisionRule
 from ..core.ranking import Ranking
 from .frame_evaluation import Blocks, Ties, crossed_by
 from .partitions import Lists, open_frame, parts_of, roles_of
@@ -101,7 +102,7 @@ def dask_audit(
         ranking,
         against=other,
         protected=protected,
-        k=k,
+        rule=DecisionRule(k=k),
         metrics=wanted,
         cross=cross,
         n_boot=n_boot,

@@ -223,7 +223,8 @@ def assign(
                     f"be it; {role}=False for none"
                 )
             found |= {role: matches[0]} if matches else {}
-    doubled = _repeated([*found.values(), *groups, *decided])
+    once = [name for role, name in found.items() if role != "score" or name not in decided]
+    doubled = _repeated([*once, *groups, *decided])
     if doubled is not None:
         raise DataError(f"{path}: column {doubled!r} must have one role, got several")
     used = {*found.values(), *groups, *decided}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from ..core.outcomes import decision_words
 from . import theme
 from .theme import altair, attribute_rows, audit_chart, data, dress, group_scale, shorten
 
@@ -272,9 +273,11 @@ def findings(result: Any, *, width: int = 460) -> Any:
 
 def _label(claim: Any) -> str:
     """Return the group and what is compared, for an axis."""
+    decided = decision_words(claim.scope) if claim.quantity.endswith("selected") else ""
     what = {
-        "selected": f"top {claim.scope.get('k', 0):,}",
-        "change of selected": f"change in top {claim.scope.get('k', 0):,}",
+        "selected": decided,
+        "change of selected": f"change in {decided}",
+        "scored": "above the median score",
         "position": "ranked above",
         "merit": "ranked above",
         "change of position": "change of ranked above",

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from math import asin, isfinite, isnan, sqrt
 from typing import Any, Literal, NamedTuple
 
+from ..core.outcomes import decision_words
 from ..core.table import Table, make_table
 from .number_words import (
     confidence_interval,
@@ -48,16 +49,17 @@ class Claim:
     id : str
         Name of the claim within the report.
     quantity : str
-        ``"position"``, ``"exposure"``, ``"selected"``, ``"merit"`` (position, given relevance), a
-        metric, or ``"change of ..."``.
+        ``"position"``, ``"exposure"``, ``"selected"``, ``"scored"`` (above the median score),
+        ``"score"``, ``"merit"`` (position, given relevance), a metric, or ``"change of ..."``.
     attribute, group, against : str
         Who is compared, and with whom: ``"rest"`` is everyone else whose label is known.
     scope : mapping
-        ``k`` or ``given`` where they apply; ``lists`` and ``people`` used; the ``shortest``,
-        ``median`` and ``longest`` of these lists.
+        What decides (``k``, ``column``, ``cutoff``, ``quota`` or ``stage``) and ``given`` where
+        they apply; ``lists`` and ``people`` used; the ``shortest``, ``median`` and ``longest`` of
+        these lists.
     estimate, unit : float, str
-        The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"``, ``"share"``
-        or ``"people"``.
+        The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"``, ``"share"``,
+        ``"deviations"`` or ``"people"``.
         Positions count downwards: above 0 the group ranks lower.
     shares : tuple of float
         The pair of shares behind ``size``.
@@ -185,7 +187,8 @@ def effect_size(u: float, v: float) -> float:
 
 
 COLUMNS = (
-    "o:id o:quantity o:attribute o:group o:against o:k o:given o:unit f:estimate f:low f:high "
+    "o:id o:quantity o:attribute o:group o:against o:k o:column o:cutoff o:quota o:stage "
+    "b:overall o:given o:unit f:estimate f:low f:high "
     "f:share f:other_share f:p f:p_family f:threshold f:size f:detectable o:direction o:status "
     "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest f:added o:reason"
 )
@@ -197,8 +200,8 @@ def claims_table(claims: Iterable[Claim]) -> Table:
     for claim in claims:
         row = {name: value for name, value in asdict(claim).items() if name != "scope"}
         scope = {
-            "k": "",
-            "given": "",
+            **dict.fromkeys(("k", "column", "cutoff", "quota", "stage", "given"), ""),
+            "overall": False,
             "median": float("nan"),
             "lists": 0,
             "people": 0,
@@ -270,18 +273,39 @@ def _difference(claim: Claim) -> str:
         )
     if claim.quantity == "exposure":
         return (
-            f"receive {ratio(claim.estimate)} times the exposure of their share: "
+            f"receive {ratio(claim.estimate)} times the exposure of their share"
+            f"{'' if claim.against == 'rest' else f' of what they and {_others(claim)} have'}: "
             f"{percent(claim.shares[0])} of the exposure and {percent(claim.shares[1])} of the "
             "people"
         )
+    if claim.quantity == "score":
+        return (
+            f"have scores {ratio(abs(claim.estimate))} standard deviations {side} than "
+            f"{_others(claim)}"
+        )
     return (
-        f"are in the top {claim.scope['k']:,} at {ratio(claim.estimate)} times the rate of "
+        f"{_selection(claim)} at {ratio(claim.estimate)} times the rate of "
         f"{_others(claim)}: {percent(claim.shares[0])} and {percent(claim.shares[1])}"
     )
 
 
+def _selection(claim: Claim) -> str:
+    """Return what it means to be selected, as a predicate."""
+    scope = claim.scope
+    if claim.quantity == "scored":
+        return "have scores above the median of everybody"
+    if "k" in scope:
+        return f"are in the top {scope['k']:,}"
+    if "stage" in scope and not scope.get("overall"):
+        return "are selected"
+    words = decision_words(scope)
+    return "are selected" if words == '"selected"' else f"are selected ({words})"
+
+
 def _given(claim: Claim) -> str:
     given = claim.scope.get("given")
+    if "stage" in claim.scope and not claim.scope.get("overall"):
+        return f'Of those who reached stage "{claim.scope["stage"]}", '
     if not given:
         return ""
     words = "the same recorded relevance" if given == "relevance" else f"the same {given}"
@@ -289,8 +313,10 @@ def _given(claim: Claim) -> str:
 
 
 def _question(claim: Claim) -> str:
-    if claim.quantity == "selected":
-        return f"are in the top {claim.scope['k']:,} more or less often than {_others(claim)}"
+    if claim.quantity in ("selected", "scored"):
+        return f"{_selection(claim)} more or less often than {_others(claim)}"
+    if claim.quantity == "score":
+        return f"have higher or lower scores than {_others(claim)}"
     if claim.quantity == "exposure":
         return "receive more or less exposure than their share"
     return f"rank higher or lower than {_others(claim)}"
@@ -308,7 +334,11 @@ def _sentence(claim: Claim) -> str:
     who, given = group_words(claim), _given(claim)
     if isnan(claim.estimate):
         return f"{_upper(who)} are not compared: {claim.reason}."
-    comma = "," if claim.quantity in ("selected", "exposure") or claim.unit == "chance" else ""
+    comma = (
+        ","
+        if claim.quantity in ("selected", "scored", "exposure") or claim.unit == "chance"
+        else ""
+    )
     text = f"{given}{who} {_difference(claim)}{comma} {_where(claim)}{_certainty(claim)}."
     if claim.status == "finding":
         return _upper(text)
@@ -432,7 +462,7 @@ def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
 def _short(claim: Claim) -> str:
     given = claim.scope.get("given")
     if claim.quantity.endswith("selected"):
-        return claim.quantity.replace("selected", f"top {claim.scope['k']:,}")
+        return claim.quantity.replace("selected", decision_words(claim.scope))
     if claim.quantity == "merit":
         return "position given relevance"
     return f"{claim.quantity} given {given}" if given else claim.quantity

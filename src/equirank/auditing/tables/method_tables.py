@@ -35,7 +35,7 @@ def blind_spots_table(measured: Measured, checks: Table) -> Table:
     Only metrics and checks of this audit are listed. A metric with options is looked up by its
     name: the benchmark used the default options.
     """
-    wanted = {"position": POSITION_CHECK}
+    wanted = {"position": POSITION_CHECK} if measured.plan.ordered else {}
     for gap in measured.gaps:
         name = type(gap.metric).__name__
         if gap.audited.crossed:
@@ -90,9 +90,9 @@ PROCEDURES = (
         "",
     ),
     (
-        "Ratio in the top k",
+        "Ratio of selection rates",
         "sum(a n2/N) / sum(b n1/N) over lists: a of the n1 people of G and b of the n2 others are "
-        "in the top k",
+        "selected",
         "The Mantel-Haenszel ratio compares people within the same list, so it does not depend on "
         "how groups are spread over lists.",
         "Mantel and Haenszel, Statistical aspects of the analysis of data from retrospective "
@@ -122,18 +122,15 @@ PROCEDURES = (
     (
         "Impact ratio",
         "selection rate of G / highest selection rate of the groups that are not small cells",
-        "The confidence interval resamples lists; for one list it is the log-ratio interval. Four "
-        "fifths is a rule of thumb of one agency in the United States; several laws that require "
-        "such ratios set no threshold.",
-        "Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978. Katz, "
-        "Baptista, Azen and Pike, Biometrics 1978.",
+        "The confidence interval resamples lists; for one list it is the log-ratio interval.",
+        "Katz, Baptista, Azen and Pike, Biometrics 1978.",
     ),
     (
         "Small cells",
         "a group with under 2% of all people, or with fewer than 5 people selected at the overall "
         "rate",
         "Shown, but never the reference of a comparison, and left out of the summary.",
-        "29 CFR 1607.4 D, 1978, on small numbers.",
+        "",
     ),
     (
         "Band by chance",

@@ -1,0 +1,224 @@
+"""Audits of decisions: recorded, in stages, by cutoff and quota, and against a reference."""
+
+import json
+
+import numpy as np
+import pytest
+
+from equirank import AuditResult, DataError, audit
+
+N = 400
+RNG = np.random.default_rng(7)
+QUERY = np.repeat(np.arange(8), 50)
+SEX = RNG.choice(["f", "m"], N)
+RACE = RNG.choice(["Asian", "Black", "White"], N, p=[0.2, 0.3, 0.5])
+SCORE = RNG.normal(size=N) - 0.8 * (SEX == "f") - 0.7 * (RACE == "Black")
+HIRED = SCORE > 0.6
+PEOPLE = {"sex": SEX, "race": RACE}
+QUICK = {"n_boot": 50, "n_permutations": 199, "cross": False}
+
+
+def claims_of(result, quantity="selected", **scope):
+    return {
+        (claim.attribute, claim.group): claim
+        for claim in result.claims
+        if claim.quantity == quantity
+        and not claim.scope.get("given")
+        and all(claim.scope.get(name) == value for name, value in scope.items())
+    }
+
+
+def mantel_haenszel(selected, group, other, query):
+    top = bottom = 0.0
+    for q in np.unique(query):
+        a, n1 = selected[(query == q) & group].sum(), ((query == q) & group).sum()
+        b, n2 = selected[(query == q) & other].sum(), ((query == q) & other).sum()
+        top, bottom = top + a * n2 / (n1 + n2), bottom + b * n1 / (n1 + n2)
+    return top / bottom
+
+
+@pytest.fixture(scope="module")
+def hired():
+    return audit(query=QUERY, sensitive=PEOPLE, selected=HIRED, **QUICK)
+
+
+def test_recorded_decisions_need_no_order(hired):
+    assert {claim.quantity for claim in hired.claims} == {"selected"}
+    found = claims_of(hired)
+    assert set(found) == {("sex", "f"), ("race", "Asian"), ("race", "Black"), ("race", "White")}
+    for (attribute, group), claim in found.items():
+        inside = PEOPLE[attribute] == group
+        expected = mantel_haenszel(HIRED, inside, ~inside, QUERY)
+        assert claim.estimate == pytest.approx(expected, rel=1e-12)
+        assert claim.shares == pytest.approx((HIRED[inside].mean(), HIRED[~inside].mean()))
+        assert claim.scope["column"] == "selected"
+    assert found["sex", "f"].status == "finding"
+    assert "are selected at 0." in found["sex", "f"].sentence
+    filled = {name for name, table in hired.tables.items() if len(table)}
+    assert "claims" in filled
+    assert not filled & {"groups", "selection", "gaps", "metrics", "strip", "blind_spots"}
+    with pytest.raises(DataError, match="metrics must be None for data without score or position"):
+        audit(sensitive=SEX, selected=HIRED, metrics="RND@50", **QUICK)
+
+
+def test_the_result_can_be_stored_and_shown(hired, tmp_path):
+    again = AuditResult.from_json(hired.to_json())
+    assert again == hired
+    assert json.loads(hired.to_json())["facts"]["decisions"][0]["selected"] == HIRED.sum()
+    pytest.importorskip("altair")
+    hired.to_html(tmp_path / "page.html")
+    assert "are selected" in (tmp_path / "page.html").read_text()
+
+
+def test_undecided_people_are_left_out_of_both_sides():
+    blank = np.arange(N) % 7 == 0
+    recorded = np.where(blank, None, np.where(HIRED, "yes", "no"))
+    found = claims_of(audit(query=QUERY, sensitive=PEOPLE, selected=recorded, **QUICK))
+    kept = claims_of(
+        audit(
+            query=QUERY[~blank],
+            sensitive={name: values[~blank] for name, values in PEOPLE.items()},
+            selected=HIRED[~blank],
+            **QUICK,
+        )
+    )
+    for key, claim in found.items():
+        assert claim.estimate == pytest.approx(kept[key].estimate, rel=1e-12)
+        assert claim.scope["people"] == (~blank).sum()
+
+
+def test_a_reference_replaces_everyone_else():
+    result = audit(query=QUERY, score=SCORE, sensitive=PEOPLE, selected=HIRED,
+                   reference="race=White", **QUICK)  # fmt: skip
+    found = claims_of(result)
+    assert set(found) == {("sex", "f"), ("race", "Asian"), ("race", "Black")}
+    claim = found["race", "Black"]
+    black, white = RACE == "Black", RACE == "White"
+    assert claim.against == "White"
+    assert claim.estimate == pytest.approx(mantel_haenszel(HIRED, black, white, QUERY))
+    assert 'the rate of group "White"' in claim.sentence
+    assert claim.scope["people"] == (black | white).sum()
+    # The third group takes no part: its decisions change nothing, not even the draws.
+    other = np.where(RACE == "Asian", ~HIRED, HIRED)
+    again = claims_of(audit(query=QUERY, score=SCORE, sensitive=PEOPLE, selected=other,
+                            reference={"race": "White"}, **QUICK))  # fmt: skip
+    twin = again["race", "Black"]
+    assert (twin.estimate, twin.low, twin.high, twin.p) == (
+        claim.estimate, claim.low, claim.high, claim.p
+    )  # fmt: skip
+    position = claims_of(result, "position")["race", "Black"]
+    pairs = []
+    for q in np.unique(QUERY):
+        inside = q == QUERY
+        a, b = SCORE[inside & black], SCORE[inside & white]
+        pairs.append((a[:, None] > b).mean())
+    assert position.shares == pytest.approx((np.mean(pairs), 0.5))
+
+
+def test_the_draws_of_a_reference_shuffle_its_two_groups_only():
+    # Of the 252 ways to deal five labels to ten people, the observed one and its mirror are the
+    # most extreme. With the third group among them there would be far more ways.
+    score = np.array([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 0.0])
+    race = np.array(list("WWWWWBBBBB"))
+    people = np.concatenate([race, ["A"] * 10])
+    result = audit(score=np.concatenate([score, score + 20]), sensitive={"race": people},
+                   reference="race=W", k=12, n_boot=10, n_permutations=4999)  # fmt: skip
+    claim = claims_of(result, "position")["race", "B"]
+    assert claim.p == pytest.approx(2 / 252, abs=3 * np.sqrt(2 / 252 / 5000))
+
+
+def test_references_that_cannot_be_compared_with():
+    with pytest.raises(DataError, match="reference of 'race' must be one of the groups"):
+        audit(sensitive=PEOPLE, selected=HIRED, reference="race=Green", **QUICK)
+    with pytest.raises(DataError, match="reference must have somebody selected"):
+        audit(sensitive=PEOPLE, selected=HIRED & (RACE != "White"), reference="White", **QUICK)
+    with pytest.raises(DataError, match="reference must be one group of 'race', got 2"):
+        audit(sensitive=PEOPLE, selected=HIRED, reference=["race=White", "race=Black"], **QUICK)
+
+
+def staged():
+    rng = np.random.default_rng(3)
+    first = SCORE > 0
+    second = first & (rng.random(N) < 0.5)
+    return {"screened": first, "hired": second}
+
+
+def test_a_stage_is_tested_among_those_who_reached_it():
+    result = audit(query=QUERY, sensitive=PEOPLE, stages=staged(), **QUICK)
+    first, second = staged().values()
+    conditional = claims_of(result, stage="hired", overall=None)["sex", "f"]
+    group = SEX == "f"
+    lists = QUERY[first]
+    expected = mantel_haenszel(second[first], group[first], ~group[first], lists)
+    assert conditional.estimate == pytest.approx(expected)
+    both = [q for q in np.unique(lists) if len(set(SEX[first & (q == QUERY)])) == 2]
+    assert conditional.scope["people"] == (first & np.isin(QUERY, both)).sum()
+    assert conditional.sentence.startswith('Of those who reached stage "hired", the data do not')
+    overall = claims_of(result, stage="hired", overall=True)["sex", "f"]
+    assert overall.estimate == pytest.approx(mantel_haenszel(second, group, ~group, QUERY))
+    assert claims_of(result, stage="screened")["sex", "f"].status == "finding"
+    assert result.fails("sex=f selected stage screened < 0.9")
+    assert not result.fails("sex=f selected stage hired < 0.9")
+    with pytest.raises(DataError, match=r"a stage of this audit \(screened, hired\), got 'hire'"):
+        result.fails("sex=f selected stage hire < 0.9")
+
+
+def test_cutoffs_and_quotas_are_scopes():
+    result = audit(query=QUERY, score=SCORE, sensitive=PEOPLE, cutoff="score>=0.6", **QUICK)
+    claim = claims_of(result)["sex", "f"]
+    assert claim.scope["cutoff"] == "score >= 0.6"
+    assert "are selected (score >= 0.6) at" in claim.sentence
+    assert claim.estimate == pytest.approx(
+        mantel_haenszel(SCORE >= 0.6, SEX == "f", SEX == "m", QUERY)
+    )
+    quota = audit(query=QUERY, score=SCORE, sensitive=PEOPLE, quota=QUERY + 3, **QUICK)
+    place = np.array([(SCORE[q == QUERY] > s).sum() for q, s in zip(QUERY, SCORE, strict=True)])
+    inside = place < QUERY + 3
+    assert claims_of(quota)["sex", "f"].estimate == pytest.approx(
+        mantel_haenszel(inside, SEX == "f", SEX == "m", QUERY)
+    )
+
+
+def test_frames_name_columns():
+    frame = {"job": QUERY, "points": SCORE, "sex": SEX, "hired": HIRED.astype(int)}
+    named = audit(frame, query="job", sensitive="sex", selected="hired", **QUICK)
+    arrays = audit(query=QUERY, sensitive={"sex": SEX}, selected=HIRED, **QUICK)
+    assert claims_of(named)["sex", "f"].p == claims_of(arrays)["sex", "f"].p
+    # The column of a cutoff is the score, unless another one is named.
+    cut = audit(frame, query="job", sensitive="sex", cutoff="points>=0.6", **QUICK)
+    assert cut.facts["has_score"]
+    assert claims_of(cut)["sex", "f"].scope["cutoff"] == "points >= 0.6"
+    with pytest.raises(DataError, match="name of a column of data, got an array"):
+        audit(frame, query="job", sensitive="sex", selected=HIRED, **QUICK)
+    with pytest.raises(DataError, match="'hired' must be given as an array, since data is None"):
+        audit(sensitive=SEX, selected="hired", **QUICK)
+    with pytest.raises(DataError, match="score or position must be given"):
+        audit(sensitive=SEX, **QUICK)
+
+
+#: The worked example of scores: two groups, and three people whose group is unknown.
+WORKED = {
+    "F": [71, 64, 64, 58, 80, 55, 64, 49, 62, 77],
+    "M": [64, 69, 83, 90, 64, 72, 58, 66, 75, 61, 88, 70],
+}
+
+
+def test_scores_are_compared_if_asked():
+    score = [*WORKED["F"], *WORKED["M"]]
+    sex = ["F"] * 10 + ["M"] * 12
+    result = audit(score=score, sensitive={"sex": sex}, scored=True, k=5, n_permutations=1999)
+    gap = claims_of(result, "score")["sex", "F"]
+    assert gap.estimate == pytest.approx(-0.6954, abs=5e-5)
+    correction = 1 - 3 / (4 * 20 - 1)
+    assert (gap.low, gap.high) == pytest.approx((-1.589 * correction, 0.143 * correction), abs=5e-4)
+    assert gap.status == "cannot_tell"
+    assert "0.70 standard deviations lower" in gap.sentence
+    position = claims_of(result, "position")["sex", "F"]
+    assert position.shares[0] == pytest.approx(0.3042, abs=5e-5)
+    gated = audit(score=score, sensitive={"sex": sex}, k=5, n_permutations=99,
+                  gates=["sex=F scored vs M < 0.8", "sex=F score < -0.2"])  # fmt: skip
+    assert not gated.fails(["sex=F scored vs M < 0.8", "sex=F score < -0.2"])
+    assert gated.fails("sex=F score < -0.2 observed")
+    assert claims_of(gated, "scored")["sex", "F"].against == "M"
+    with pytest.raises(DataError, match="scored must be False for data without scores"):
+        audit(sensitive=SEX, selected=HIRED, scored=True, **QUICK)
