@@ -36,6 +36,7 @@ from .tables.group_tables import exposure_merit_table, groups_table, pairwise_ta
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
+from .unpaired_claims import check_lists_differ
 
 __all__ = ["as_ranking", "audit", "audit_ranking"]
 
@@ -155,6 +156,8 @@ def audit(
     scored: bool = False,
     metrics: Any = None,
     against: Any = None,
+    unpaired: Any = None,
+    lists_differ: bool = False,
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
@@ -163,6 +166,7 @@ def audit(
     random_state: Any = 0,
     title: str = "ranking",
     against_title: str = "the other ranking",
+    unpaired_title: str = "the other file",
     created: str | None = None,
     gates: Sequence[str] = (),
     max_groups: int | None = None,
@@ -212,6 +216,11 @@ def audit(
         A second ranking of the same people in the same lists to compare with, in any form of
         ``data`` (a frame needs the same columns, and ``id``). A ranking cut at k is compared with
         the first k of the other.
+    unpaired : optional
+        A file of other lists to compare with, such as another period or another system, in any form
+        of ``data``. A list that both have is an error, unless ``lists_differ`` is True.
+    lists_differ : bool
+        Whether equal labels of lists in ``data`` and ``unpaired`` are different lists.
     cross : bool
         Whether to audit the intersections of every two attributes.
     ties : {"average", "stable"}
@@ -222,8 +231,8 @@ def audit(
         Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
         Seed of the bootstrap and the permutations.
-    title, against_title, created : str, optional
-        Names of the two rankings and a date, for the report.
+    title, against_title, unpaired_title, created : str, optional
+        Names of the rankings and a date, for the report.
     gates : sequence of str
         Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
         ``n_permutations`` as far as their p-values need.
@@ -265,9 +274,17 @@ def audit(
     other = None
     if against is not None:
         other = as_ranking(against, _columns_against(against, columns), ties, max_groups)
+    second = None
+    if unpaired is not None:
+        if data is None:
+            raise DataError("unpaired must be None beside arrays; pass frames or RankingData")
+        names = _columns_against(unpaired, columns)
+        second = as_ranking(unpaired, names, ties, max_groups, rule)
     return audit_ranking(
         ranking,
         against=other,
+        unpaired=second,
+        lists_differ=lists_differ,
         protected=protected,
         rule=rule,
         reference=reference,
@@ -280,6 +297,7 @@ def audit(
         random_state=random_state,
         title=title,
         against_title=against_title,
+        unpaired_title=unpaired_title,
         created=created,
         gates=gates,
     )
@@ -302,6 +320,9 @@ def audit_ranking(
     created: str | None,
     reference: Any = None,
     scored: bool = False,
+    unpaired: Ranking | None = None,
+    unpaired_title: str = "",
+    lists_differ: bool = False,
     gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
@@ -312,29 +333,42 @@ def audit_ranking(
     _check(n_boot, n_permutations, level, cross)
     rules = [read_gate(text) for text in gates]
     data = ranking.data
+    settings: dict[str, Any] = {
+        "rule": rule,
+        "cross": cross,
+        "level": level,
+        "n_boot": n_boot,
+        "n_permutations": n_permutations,
+        "seed": as_seed(random_state),
+        "reference": with_gate_references(reference, rules),
+    }
     plan = make_plan(
         ranking,
         protected=protected,
-        rule=rule,
-        cross=cross,
-        level=level,
-        n_boot=n_boot,
-        n_permutations=n_permutations,
-        seed=as_seed(random_state),
-        reference=with_gate_references(reference, rules),
-        ordered=ranking.n_draws > 1 or data.score is not None or data.position is not None,
+        ordered=_has_order(ranking),
         scored=scored or asks_for_scores(rules),
+        **settings,
     )
+    second = None
+    if unpaired is not None:
+        _check_attributes(unpaired, plan, "unpaired")
+        settings["rule"] = replace(rule, k=plan.ks) if plan.ks else rule
+        order = plan.ordered and _has_order(unpaired)
+        second = make_plan(unpaired, protected=None, ordered=order, **settings)
+        if not lists_differ:
+            check_lists_differ(plan, second)
     comparisons = count_comparisons(rules, plan)
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
     if against is not None:
-        _check_attributes(against, plan)
+        _check_attributes(against, plan, "against")
+    if lists_differ and unpaired is None:
+        raise DataError("lists_differ must be False without unpaired")
     if not plan.ordered and (metrics or against is not None):
         what = "metrics" if metrics else "against"
         raise DataError(f"{what} must be None for data without score or position")
-    compared = compare_groups(plan, against)
+    compared = compare_groups(plan, against, second)
     if plan.ordered:
         measured = _with_focus(measure_all(plan, metrics, measure=measure))
     else:
@@ -345,6 +379,9 @@ def audit_ranking(
     for table in tables.values():
         table.backend = ranking.data.backend
     facts = make_facts(measured, other, title, against_title, created)
+    if second is not None:
+        sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
+        facts["unpaired"] = {"title": unpaired_title, **sizes}
     notes = make_notes(measured, facts, tables, compared.claims)
     return AuditResult(facts, compared.claims, tables, notes, measured.plan)
 
@@ -397,10 +434,15 @@ def _with_focus(measured: Measured) -> Measured:
     return replace(measured, plan=plan, gaps=gaps)
 
 
-def _check_attributes(against: Ranking, plan: Plan) -> None:
+def _has_order(ranking: Ranking) -> bool:
+    data = ranking.data
+    return ranking.n_draws > 1 or data.score is not None or data.position is not None
+
+
+def _check_attributes(against: Ranking, plan: Plan, argument: str) -> None:
     lacking = [name for name in plan.data.sensitive if name not in against.data.sensitive]
     if lacking:
-        raise DataError(f"against must have the attribute {lacking[0]!r} of data")
+        raise DataError(f"{argument} must have the attribute {lacking[0]!r} of data")
 
 
 def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:

@@ -9,6 +9,7 @@ from .audit_plan import Plan
 from .change_claims import change_block
 from .group_claims import Tested, finish, group_blocks
 from .people import People, find_people
+from .unpaired_claims import unpaired_blocks
 
 __all__ = ["Compared", "compare_groups"]
 
@@ -52,10 +53,13 @@ class Compared:
         return None
 
 
-def compare_groups(plan: Plan, before: Ranking | None = None) -> Compared:
+def compare_groups(
+    plan: Plan, before: Ranking | None = None, unpaired: Plan | None = None
+) -> Compared:
     """Return the claims of an audit, corrected for the whole report.
 
-    With ``before``, changes since that ranking are a third block of claims.
+    With ``before``, changes since that ranking of the same people are a third block of claims; with
+    ``unpaired``, changes since a file of other lists.
     """
     people = find_people(plan)
     blocks: list[list[Tested]] = []
@@ -65,6 +69,8 @@ def compare_groups(plan: Plan, before: Ranking | None = None) -> Compared:
         if before is not None:
             block, change = change_block(plan, people, before)
             blocks.append(block)
+        if unpaired is not None:
+            blocks += unpaired_blocks(plan, people, unpaired)
     return Compared([*finish(blocks, plan), *_remarks(change, plan)], people, change)
 
 

@@ -14,6 +14,8 @@ from ..core.shuffles import (
     bootstrap_t,
     critical_value,
     family_p,
+    holm,
+    normal_p,
     own_p,
     shuffle_labels,
 )
@@ -150,6 +152,10 @@ def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
         drawn = np.stack([each.draws for each in block], axis=1) if block else np.empty((0, 0))
         own, family = own_p(z, drawn), family_p(z, drawn)
         critical = critical_value(z, drawn, share) if len(drawn) else float("nan")
+        if len(drawn) == 0 and not np.isnan(z).all():
+            own, family = normal_p(z), holm(normal_p(z))
+            m = int((~np.isnan(z)).sum())
+            critical = NormalDist().inv_cdf(1.0 - share / (2.0 * m))
         factor = critical + NormalDist().inv_cdf(POWER)
         for at, each in enumerate(block):
             claim = replace(
@@ -171,9 +177,9 @@ def _judged(claim: Claim) -> Claim:
         missing = "interval" if not np.isnan(claim.p_family) else "test"
         reason = f"no {missing} could be computed"
         return replace(claim, status="described", reason=reason)
-    neutral = 0.0
-    if not claim.quantity.startswith("change"):
-        neutral = {"ratio": 1.0, "chance": claim.shares[1]}.get(claim.unit, 0.0)
+    neutral = 1.0 if claim.unit == "ratio" else 0.0
+    if claim.unit == "chance" and not claim.quantity.startswith("change"):
+        neutral = claim.shares[1]
     beyond = claim.low > neutral if claim.estimate > neutral else claim.high < neutral
     clear = claim.p_family <= claim.threshold + 1e-12 and beyond
     return replace(claim, status="finding" if clear else "cannot_tell")

@@ -278,6 +278,12 @@ def _covered(facts: dict[str, Any]) -> str:
     if crossed:
         names.append("their intersection" if crossed == 1 else "their intersections")
     people = "1 person" if facts["n_rows"] == 1 else f"{number(facts['n_rows'])} people"
+    other = facts.get("unpaired")
+    if other:
+        names[-1] += (
+            f", and with {number(other['n_rows'])} people in {number(other['n_queries'])} other "
+            f"lists ({other['title']})"
+        )
     return f"This audit covers {people} in {lists}, compared by {joined(names)}."
 
 

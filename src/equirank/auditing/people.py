@@ -101,13 +101,21 @@ class People:
                 yield [g], np.flatnonzero(both if among is None else both & among)
 
 
-def find_people(plan: Plan) -> People:
-    """Return the label vectors and the comparisons, equal and complementary ones once."""
+def find_people(plan: Plan, wanted: Sequence[tuple[str, str]] | None = None) -> People:
+    """Return the label vectors and the comparisons, equal and complementary ones once.
+
+    With ``wanted`` (attribute and group), exactly these comparisons are returned; those of an
+    unknown group have nobody on either side.
+    """
     single = [each for each in plan.audited if not each.crossed]
     codes = np.stack([known_codes(each) for each in single], axis=1)
     vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     known = {each.name: vectors[:, at] for at, each in enumerate(single)}
+    if wanted is not None:
+        parts = _wanted(plan, known, single, wanted)
+        pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
+        return People(plan.data.query_of_rows(), inverse, pattern, parts, {})
     found: dict[bytes, Partition] = {}
     keys: dict[tuple[str, int], tuple[bytes, np.ndarray]] = {}
     counts = np.bincount(inverse, minlength=len(vectors))
@@ -127,6 +135,23 @@ def find_people(plan: Plan) -> People:
         for group, (key, sides) in keys.items()
     }
     return People(plan.data.query_of_rows(), inverse, pattern, tuple(found.values()), owner)
+
+
+def _wanted(
+    plan: Plan,
+    known: dict[str, np.ndarray],
+    single: Sequence[Audited],
+    wanted: Sequence[tuple[str, str]],
+) -> tuple[Partition, ...]:
+    """Return the comparisons of these attributes and groups, in their order."""
+    by = {
+        (each.name, part.group): part
+        for each in plan.audited
+        for part in _partitions(each, known, single)
+    }
+    nobody = np.full(len(next(iter(known.values()))), -1, dtype=np.int8)
+    first = plan.audited[0]
+    return tuple(by.get(key, Partition(first, 0, nobody)) for key in wanted)
 
 
 def known_codes(each: Audited) -> np.ndarray:

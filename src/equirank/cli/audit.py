@@ -116,6 +116,18 @@ def audit(
             metavar="FILE", help="Another ranking of the same people, to compare with; needs --id."
         ),
     ] = None,
+    unpaired: Annotated[
+        str | None,
+        Read(),
+        typer.Option(
+            metavar="FILE",
+            help="A file of other lists to compare with, such as another period or system.",
+        ),
+    ] = None,
+    lists_differ: Annotated[
+        bool,
+        typer.Option("--lists-differ", help="Equal list labels in --unpaired are other lists."),
+    ] = False,
     metrics: Annotated[
         list[str] | None,
         typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
@@ -171,6 +183,11 @@ def audit(
             **way,
             metrics=metrics or None,
             against=None if against is None else read_file(against, file_format, **columns),
+            unpaired=None
+            if unpaired is None
+            else read_file(unpaired, file_format, outcomes=rule.columns(), **columns),
+            lists_differ=lists_differ,
+            unpaired_title="" if unpaired is None else os.path.basename(unpaired),
             ties=ties,
             n_boot=n_boot,
             level=level,

@@ -18,6 +18,8 @@ __all__ = [
     "bootstrap_t",
     "critical_value",
     "family_p",
+    "holm",
+    "normal_p",
     "own_p",
     "shuffle_labels",
 ]
@@ -358,6 +360,39 @@ def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
     running = 0.0
     for at, value in zip(order, reversed(values), strict=True):
         running = max(running, value)
+        found[at] = running
+    return found
+
+
+def normal_p(z: np.ndarray) -> np.ndarray:
+    """Return two-sided p-values of standard normal statistics; NaN stays NaN.
+
+    Examples
+    --------
+    >>> normal_p(np.array([0.0, 1.959964])).round(4)
+    array([1.  , 0.05])
+    """
+    return np.array([2.0 * NormalDist().cdf(-abs(each)) if each == each else np.nan for each in z])
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Return p-values corrected for their number by Holm's method; NaN is not counted.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, 0.04, 0.03]))
+    array([0.03, 0.06, 0.06])
+
+    References
+    ----------
+    Holm: A simple sequentially rejective multiple test procedure, Scandinavian Journal of
+    Statistics, 1979.
+    """
+    found = np.full(len(p), np.nan)
+    order = [at for at in np.argsort(p, kind="stable").tolist() if not np.isnan(p[at])]
+    running = 0.0
+    for rank, at in enumerate(order):
+        running = max(running, min(1.0, (len(order) - rank) * float(p[at])))
         found[at] = running
     return found
 

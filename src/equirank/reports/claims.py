@@ -250,7 +250,8 @@ def _certainty(claim: Claim) -> str:
             interval = interval.replace("interval", "interval of the change")
         parts.append(interval)
         if claim.interval_of == "people":
-            lists = "this list" if claim.scope.get("lists") == 1 else "these lists"
+            one = claim.scope.get("lists") == 1 and not claim.scope.get("unpaired")
+            lists = "this list" if one else "these lists"
             parts[-1] += f" for {lists}"
         if claim.scope.get("added"):
             parts[-1] += f", with {claim.scope['added']:g} added to each count"
@@ -356,6 +357,8 @@ def _change_sentence(claim: Claim) -> str:
     if claim.status == "refused":
         return f"{_upper(claim.quantity)} is not stated for {who}: {claim.reason}."
     subject, they = f"{who}, compared with {_others(claim)},", "they"
+    if claim.scope.get("unpaired"):
+        return _unpaired_sentence(claim)
     if claim.unit == "positions":
         # Both sides move, so the difference may change by more positions than a list has.
         subject, they = f"the mean position of {who}", "their mean position"
@@ -380,6 +383,36 @@ def _change_sentence(claim: Claim) -> str:
         return f"{lead} The estimate: {they} {change}{_certainty(claim)}."
     text = _upper(f"{subject} {change} {_where(claim)}{_certainty(claim)}.")
     return text if claim.status == "finding" else f"{text} This was not tested: {claim.reason}."
+
+
+def _unpaired_sentence(claim: Claim) -> str:
+    """Return a claim about a change between two files of different lists."""
+    who = group_words(claim)
+    if isnan(claim.estimate):
+        return f"A change is not stated for {who}: {claim.reason}."
+    now, before = claim.also["now"][0], claim.also["before"][0]
+    if claim.quantity == "change of position":
+        other = "someone else" if claim.against == "rest" else _others(claim)
+        what = f"are ranked above {other} in {percent(now)} of the pairs"
+        then = f"{percent(before)} in the other file"
+    elif claim.quantity == "change of exposure":
+        what = f"receive {ratio(now)} times the exposure of their share"
+        then = f"{ratio(before)} times in the other file"
+    else:
+        what = f"{_selection(claim)} at {ratio(now)} times the rate of {_others(claim)}"
+        then = f"{ratio(before)} times in the other file"
+    here = "1 list" if claim.scope["lists"] == 1 else f"{number(claim.scope['lists'])} lists"
+    lists = f"in {here} here and {number(claim.scope['other_lists'])}"
+    times = ""
+    if claim.unit == "ratio":
+        times = f"; the ratio of the two is {ratio(claim.estimate)}"
+    text = f"{who} {what}, and {then}{times}, {lists} there{_certainty(claim)}."
+    if claim.status == "finding":
+        return _upper(text)
+    if claim.status == "cannot_tell":
+        why = f" This was not tested: {claim.reason}." if claim.reason else ""
+        return f"The data do not show a change for {who}. The estimate: {text}{why}"
+    return f"{_upper(text)} This was not tested: {claim.reason}."
 
 
 def _upper(text: str) -> str:

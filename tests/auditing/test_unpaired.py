@@ -1,0 +1,190 @@
+"""Two periods or systems: changes between files of different lists."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from equirank import DataError, as_ranking_data, audit
+from equirank.auditing.unpaired_claims import _welch
+from equirank.core.shuffles import holm, normal_p
+
+QUICK = {"n_boot": 50, "n_permutations": 199, "cross": False, "sensitive": ["sex"]}
+
+
+def period(lists, length, effect, seed, start=0, **columns):
+    rng = np.random.default_rng(seed)
+    n = lists * length
+    sex = rng.choice(["f", "m", "x"], n, p=[0.4, 0.4, 0.2])
+    score = rng.normal(size=n) - effect * (sex == "f")
+    query = np.repeat(np.arange(lists) + start, length)
+    return {"query": query, "score": score, "sex": sex, **columns}
+
+
+def changes(result):
+    return {
+        (claim.quantity, claim.group): claim
+        for claim in result.claims
+        if claim.quantity.startswith("change")
+    }
+
+
+def test_a_change_between_periods_is_found():
+    now, before = period(30, 20, 1.2, 1), period(25, 20, 0.0, 2, start=100)
+    result = audit(now, unpaired=before, unpaired_title="2024", k=5, **QUICK)
+    found = changes(result)
+    claim = found["change of position", "f"]
+    assert (claim.status, claim.direction, claim.interval_of) == ("finding", "lower", "lists")
+    chances = []
+    for data in (now, before):
+        values = []
+        for q in np.unique(data["query"]):
+            inside = data["query"] == q
+            group = data["sex"][inside] == "f"
+            score = data["score"][inside]
+            values.append((score[group][:, None] > score[~group]).mean())
+        chances.append(np.array(values))
+    assert claim.shares == pytest.approx([values.mean() for values in chances])
+    # Welch's interval, by SciPy.
+    test = stats.ttest_ind(*chances, equal_var=False)
+    interval = test.confidence_interval(0.95)
+    assert (claim.low, claim.high) == pytest.approx((interval.low, interval.high))
+    assert "in the other file, in 30 lists here and 25 there" in claim.sentence
+    assert found["change of selected", "f"].status == "finding"
+    assert "(2024)" in result.notes[0]["text"]
+
+
+def test_equal_periods_show_no_change():
+    now, before = period(30, 20, 1.0, 1), period(25, 20, 1.0, 2, start=100)
+    found = changes(audit(now, unpaired=before, k=5, **QUICK))
+    assert {claim.status for claim in found.values()} == {"cannot_tell"}
+    assert all(claim.p > 0.01 for claim in found.values())
+
+
+def test_the_made_normal_statistic_is_that_of_welch():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=25), np.ones(25)
+    first = np.zeros((1, 25))
+    first[0, :11] = 1
+    (z,), (difference,), (error,), (f,) = _welch(x, y, False, first)
+    test = stats.ttest_ind(x[:11], x[11:], equal_var=False)
+    assert difference / error == pytest.approx(test.statistic)
+    assert f == pytest.approx(test.df)
+    made = (8 * f + 1) / (8 * f + 3) * np.sqrt(f * np.log1p(test.statistic**2 / f))
+    assert z == pytest.approx(np.sign(test.statistic) * made)
+    # It is nearly normal: its p-value is that of t.
+    assert 2 * stats.norm.sf(abs(z)) == pytest.approx(test.pvalue, abs=0.002)
+
+
+def test_the_effect_of_a_ratio_is_the_logarithm_of_a_ratio_of_sums():
+    rng = np.random.default_rng(1)
+    x, y = rng.random(30), rng.random(30)
+    x[:4] = 0.0
+    first = np.zeros((1, 30))
+    first[0, 10:] = 1
+    _, (difference,), (error,), _ = _welch(x, y, True, first)
+    sides = [slice(10, None), slice(0, 10)]
+    logs = [np.log(x[side].sum() / y[side].sum()) for side in sides]
+    assert difference == pytest.approx(logs[0] - logs[1])
+    variance = 0.0
+    for side in sides:
+        influence = x[side] / x[side].mean() - y[side] / y[side].mean()
+        variance += influence.var(ddof=1) / len(influence)
+    assert error == pytest.approx(np.sqrt(variance))
+
+
+def test_lists_without_both_sides_and_ratios_of_zero_keep_their_place():
+    x = np.array([np.nan, 1.0, 2.0, 3.0, np.nan, 5.0])
+    first = np.array([[1.0, 1, 1, 0, 0, 0], [1, 0, 1, 1, 0, 0]])
+    _, difference, _, _ = _welch(x, np.ones(6), False, first)
+    assert difference == pytest.approx([1.5 - 4.0, 2.5 - 3.0])
+    zero = np.array([0.0, 0.0, 1.0, 2.0])
+    z, *_ = _welch(zero, np.ones(4), True, np.array([[1.0, 1, 0, 0], [0.0, 0, 1, 1]]))
+    assert z.tolist() == [-np.inf, np.inf]
+
+
+def test_few_lists_are_compared_by_decisions_only():
+    now, before = period(4, 90, 1.2, 1), period(5, 90, 0.0, 2, start=100)
+    result = audit(now, unpaired=before, k=30, **QUICK)
+    found = changes(result)
+    position = found["change of position", "f"]
+    assert (position.status, position.reason) == ("cannot_tell", "fewer than 10 lists on one side")
+    assert np.isnan(position.p)
+    claims = [claim for key, claim in found.items() if key[0] == "change of selected"]
+    p = np.array([claim.p for claim in claims])
+    assert [claim.p_family for claim in claims] == pytest.approx(holm(p).tolist(), nan_ok=True)
+    claim = found["change of selected", "f"]
+    assert (claim.status, claim.interval_of) == ("finding", "people")
+    logs, variances = [], []
+    for data in (now, before):
+        top, bottom, spread = 0.0, 0.0, 0.0
+        for q in np.unique(data["query"]):
+            inside = data["query"] == q
+            group = data["sex"][inside] == "f"
+            selected = np.argsort(np.argsort(-data["score"][inside])) < 30
+            a, n1, b, n2 = (
+                selected[group].sum(),
+                group.sum(),
+                selected[~group].sum(),
+                (~group).sum(),
+            )
+            n = n1 + n2
+            top, bottom = top + a * n2 / n, bottom + b * n1 / n
+            spread += ((a + b) * n1 * n2 - a * b * n) / n**2
+        logs.append(np.log(top / bottom))
+        variances.append(spread / (top * bottom))
+    z = (logs[0] - logs[1]) / np.sqrt(sum(variances))
+    assert claim.p == pytest.approx(normal_p(np.array([z]))[0])
+
+
+def test_ratios_of_unlike_files_are_described_only():
+    result = audit(period(12, 20, 1, 1), unpaired=period(12, 50, 1, 2, start=50), k=5, **QUICK)
+    found = changes(result)
+    for quantity in ("change of selected", "change of exposure"):
+        claim = found[quantity, "f"]
+        assert claim.status == "described"
+        assert "differs by more than a factor of 2" in claim.reason
+    assert found["change of position", "f"].status in ("finding", "cannot_tell")
+
+
+def test_shared_lists_are_refused_unless_they_differ():
+    now, before = period(12, 20, 1, 1), period(12, 20, 1, 2)
+    with pytest.raises(DataError, match="unpaired must have other lists, got list 0 in both"):
+        audit(now, unpaired=before, k=5, **QUICK)
+    assert changes(audit(now, unpaired=before, k=5, lists_differ=True, **QUICK))
+    with pytest.raises(DataError, match="lists_differ must be False without unpaired"):
+        audit(now, lists_differ=True, **QUICK)
+    lacking = {name: values for name, values in before.items() if name != "sex"} | {"race": "x"}
+    with pytest.raises(DataError, match="sensitive must be one of the columns"):
+        audit(now, unpaired=lacking, **QUICK)
+
+
+def test_a_group_that_the_other_file_lacks_is_not_compared():
+    now, before = period(12, 20, 1, 1), period(12, 20, 1, 2, start=50)
+    before["sex"] = np.where(before["sex"] == "x", "m", before["sex"])
+    claim = changes(audit(now, unpaired=before, k=5, **QUICK))["change of position", "x"]
+    assert (claim.status, claim.reason) == (
+        "described", "no list of the other file contains both sides"
+    )  # fmt: skip
+
+
+def test_recorded_decisions_of_two_pools():
+    def pool(seed, effect):
+        rng = np.random.default_rng(seed)
+        sex = rng.choice(["f", "m"], 400)
+        hired = rng.random(400) < np.where(sex == "f", 0.4 - effect, 0.4)
+        return as_ranking_data(sensitive_features={"sex": sex}, outcomes={"hired": hired})
+
+    result = audit(pool(1, 0.3), unpaired=pool(2, 0.0), selected="hired", n_boot=20,
+                   n_permutations=99)  # fmt: skip
+    (claim,) = changes(result).values()
+    assert (claim.quantity, claim.status) == ("change of selected", "finding")
+    assert "in 1 lists here" not in claim.sentence
+
+
+@pytest.mark.parametrize("p", [[0.01, 0.02, 0.03, 0.5], [0.9, np.nan, 0.001], [0.04, 0.04]])
+def test_holm_by_hand(p):
+    p = np.array(p)
+    known = np.sort(p[~np.isnan(p)])
+    m = len(known)
+    expected = np.maximum.accumulate(np.minimum(1, (m - np.arange(m)) * known))
+    np.testing.assert_allclose(np.sort(holm(p)[~np.isnan(p)]), expected)
