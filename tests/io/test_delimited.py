@@ -502,7 +502,7 @@ def test_different_scores_do_not_become_ties(write, monkeypatch):
 
 def test_a_wholly_missing_group_column(write):
     path = write("score,sex\n1,\n2,NA\n")
-    words = r"'sex'\] must name a group in at least one row, and all are missing"
+    words = r"'sex'\] must name a group in at least one row, and all are unknown"
     fails(path, words, sensitive="sex", missing_sensitive="category")
 
 

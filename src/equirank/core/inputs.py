@@ -397,7 +397,8 @@ def same_length(given: Mapping[str, Any]) -> int:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether each value is None, NaN or a missing value of a data frame library."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """Return whether a value is None, NaN, NaT, masked or NA of a data frame library."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    kinds = (float, np.floating, np.datetime64, np.timedelta64)
+    return isinstance(value, kinds) and bool(value != value)
