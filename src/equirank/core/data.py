@@ -75,10 +75,8 @@ class Attribute:
 
     def labels(self) -> np.ndarray:
         """Return the group of each row, None where it is unknown."""
-        if not self.n_unknown:
-            return np.array(self.categories)[self.codes]
         names = np.empty(len(self.categories) + 1, dtype=object)
-        names[:-1] = list(self.categories)
+        names[:-1] = self.categories  # the last one, None, has the code -1
         return names[self.codes]
 
     def code(self, category: Any, argument: str = "protected") -> int:

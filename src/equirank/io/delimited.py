@@ -48,7 +48,7 @@ def read_csv(
     ids: Name = None,
     features: Names = None,
     delimiter: str = ",",
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
 ) -> RankingData:
@@ -119,7 +119,7 @@ def read_csv(
     >>> folder.cleanup()
     """
     name = os.fspath(path)
-    choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     check_delimiter(delimiter)
     header = csv_columns(path, delimiter)

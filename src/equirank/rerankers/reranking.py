@@ -207,9 +207,7 @@ class Reranking(Ranking):
         if self.data.ids is not None:
             columns["id"] = self.data.ids[rows]
         if self.has_groups:
-            names = np.empty(len(self.groups.categories) + 1, dtype=object)
-            names[:-1] = self.groups.categories  # the last one, None, is an unknown label
-            columns["group"] = names[self.groups.codes[rows]]
+            columns["group"] = self.groups.labels()[rows]
         columns |= {"from": was[rows], "to": now[rows]}
         if several:
             columns["shown"] = self.shown_share[rows]
