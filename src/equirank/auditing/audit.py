@@ -25,7 +25,13 @@ from .gates import MetricGate, count_comparisons, read_gate
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
-from .tables.group_tables import exposure_merit_table, groups_table, pairwise_table, selection_table
+from .tables.group_tables import (
+    exposure_merit_table,
+    groups_table,
+    pairwise_table,
+    selection_table,
+    unknown_table,
+)
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
@@ -62,7 +68,7 @@ def as_ranking(
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
         ids=found.get("id"),
-        missing_sensitive="category",
+        missing_sensitive="unknown",
         max_groups=max_groups,
     ).ranking(ties)
 
@@ -324,6 +330,7 @@ def _tables(measured: Measured, other: Measured | None, compared: Compared) -> d
         "claims": claims_table(compared.claims),
         "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
+        "unknown": unknown_table(measured),
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),
         "prefix_shares": prefix_shares_table(measured),

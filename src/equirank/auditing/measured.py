@@ -24,7 +24,7 @@ from ..metrics import (
     Precision,
 )
 from .audit_plan import Audited, Plan
-from .measures import GroupTotals, Totals, list_differences
+from .measures import GroupTotals, Totals, UnknownTotals, list_differences
 
 __all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "short_name"]
 
@@ -69,6 +69,15 @@ class Measured:
     def totals(self, audited: Audited) -> tuple[Totals, Totals | None]:
         """Return an attribute's totals, and those of the bootstrap replicates."""
         return Totals.of(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
+
+    def unknown(self, audited: Audited) -> dict[Any, float] | None:
+        """Return the sums of `UnknownTotals` by name; None if every label is known."""
+        metric = UnknownTotals(by=audited.key, ks=self.plan.ks)
+        if metric not in self._by_metric:
+            return None
+        result = self.result(metric)
+        sums = np.asarray(result.summary[1]).tolist()
+        return dict(zip(result.values.labels, sums, strict=True))
 
     def position_differences(self, audited: Audited) -> np.ndarray:
         """Return the difference in mean position of each list and group."""
@@ -126,8 +135,12 @@ def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
 
 
 def _inner(plan: Plan) -> list[Metric]:
-    """Return the metrics behind the tables of groups and selection."""
-    return [GroupTotals(by=each.key, ks=plan.ks) for each in plan.audited]
+    """Return the metrics behind the tables of groups, selection and unknown labels."""
+    unknown = [each for each in plan.audited if each.attribute.n_unknown]
+    return [
+        *(GroupTotals(by=each.key, ks=plan.ks) for each in plan.audited),
+        *(UnknownTotals(by=each.key, ks=plan.ks) for each in unknown),
+    ]
 
 
 def _gaps(plan: Plan, wanted: list[GroupMetric], only: bool) -> Iterable[Gap]:
@@ -194,6 +207,6 @@ def parse_wanted(metrics: Any) -> list[Metric]:
         return []
     several = [metrics] if isinstance(metrics, (str, Metric, type)) else list(metrics)
     found = [each for metric in several for each in parse_metrics(metric)]
-    if any(isinstance(metric, GroupTotals) for metric in found):
+    if any(isinstance(metric, GroupTotals | UnknownTotals) for metric in found):
         raise DataError("metrics must be metrics or their names")
     return [*dict.fromkeys(found)]

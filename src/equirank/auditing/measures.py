@@ -10,9 +10,9 @@ from ..core.evaluation import Result
 from ..core.metric import Metric, Values
 from ..core.slots import Slots
 from ..kernels.discounts import discounts
-from ..kernels.segments import divide
+from ..kernels.segments import divide, segment_sum
 
-__all__ = ["GroupTotals", "Totals", "list_differences", "slot_positions"]
+__all__ = ["GroupTotals", "Totals", "UnknownTotals", "list_differences", "slot_positions"]
 
 
 def slot_positions(slots: Slots) -> np.ndarray:
@@ -53,11 +53,12 @@ class GroupTotals(Metric):
             return slots.sum_by_group(values, codes, n_groups)
 
         people = add(np.ones(len(codes)))
-        exposure = _scaled(add(slots.expect(discounts(longest, "log2"))), slots.sizes)
+        sizes = people.sum(axis=1)
+        exposure = _scaled(add(slots.expect(discounts(longest, "log2"))), sizes)
         merit = relevance = np.zeros_like(people)
         if slots.data.y is not None:
             relevance = add(slots.y.astype(np.float64, copy=False))
-            merit = _scaled(relevance, slots.sizes)
+            merit = _scaled(relevance, sizes)
         position = divide(add(slot_positions(slots)), people)
         parts = [
             *(np.nan_to_num(position), (people > 0).astype(np.float64), people, exposure),
@@ -77,8 +78,60 @@ class GroupTotals(Metric):
         return np.zeros(len(counts)), counts @ table
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class UnknownTotals(Metric):
+    """Sums per list of the people whose label is unknown, which are additive over lists.
+
+    The columns are the position (the mean of each list), the number of lists with such people,
+    their number, their exposure (scaled as in `GroupTotals`, over everybody), and how many of them
+    are in the top k, for each k.
+
+    Parameters
+    ----------
+    by : tuple of str
+        The attribute, or several to cross.
+    ks : tuple of int
+        At each k, the top k are selected.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
+    takes_k: ClassVar[bool] = False
+
+    by: Any = None
+    ks: tuple[int, ...] = ()
+
+    def values(self, slots: Slots) -> Values:
+        """Return the sums of each query; the value itself is 0."""
+        codes, longest = slots.groups(self.by)[0], int(slots.sizes.max())
+        unknown = (codes < 0).astype(np.float64)
+
+        def add(values: np.ndarray) -> np.ndarray:
+            return segment_sum(values * unknown, slots.offsets)
+
+        people, exposure = add(np.ones(len(codes))), slots.expect(discounts(longest, "log2"))
+        whole = segment_sum(exposure, slots.offsets)
+        columns = [
+            np.nan_to_num(divide(add(slot_positions(slots)), people)),
+            (people > 0).astype(np.float64),
+            people,
+            np.nan_to_num(divide(add(exposure) * slots.sizes, whole)),
+            *(add(slots.expect(discounts(longest, "flat", k))) for k in self.ks),
+        ]
+        names = ("position", "lists", "people", "exposure", *self.ks)
+        return Values(np.zeros(slots.n_queries), np.stack(columns, axis=1), names)
+
+    def summarize(
+        self, values: Values, counts: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the sums over queries."""
+        table = np.asarray(values.groups)
+        if counts is None:
+            return np.zeros(()), table.sum(axis=0)
+        return np.zeros(len(counts)), counts @ table
+
+
 def _scaled(total: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Scale each list to a mean of 1 per item, so that long lists weigh no more."""
+    """Scale each list to a mean of 1 per item of a group, so that long lists weigh no more."""
     whole = total.sum(axis=1, keepdims=True)
     return np.nan_to_num(divide(total * sizes[:, None], whole))
 

@@ -1,12 +1,11 @@
 """The notes of an audit, which qualify its numbers, and the facts about what was audited."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.environment import library_version
-from ..core.labels import MISSING
 from ..core.table import Table
 from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, quoted
@@ -22,8 +21,8 @@ __all__ = [
     "list_lengths",
     "make_facts",
     "make_notes",
-    "missing_rows",
     "tie_share",
+    "unknown_words",
 ]
 
 
@@ -47,7 +46,7 @@ def make_notes(
             ("not_measured", _not_measured(facts, tables)),
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
-            *_missing(facts),
+            *_unknown(facts, tables),
             *_skipped(tables, facts),
             *_absent(claims, facts),
             *_small(tables),
@@ -111,14 +110,31 @@ def _cutoffs(facts: dict[str, Any]) -> Notes:
         yield "data", f"The audited order is that of the given positions; {scores}."
 
 
-def _missing(facts: dict[str, Any]) -> Notes:
-    for name, rows in facts["missing_rows"].items():
-        if rows:
-            yield (
-                "missing",
-                f"{number(rows)} of {number(facts['n_rows'])} rows have no value for {name}. They "
-                f'are kept as a separate group, "{MISSING}".',
-            )
+def _unknown(facts: dict[str, Any], tables: dict[str, Table]) -> Notes:
+    for each in facts["attributes"]:
+        rows = [row for row in tables["unknown"] if row["attribute"] == each["name"]]
+        if rows and not each["crossed"]:
+            text = "They keep their positions and are in no group."
+            yield "unknown", f"{unknown_words(each['name'], rows)} {text}"
+
+
+def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many people have an unknown label, and how many of them are selected.
+
+    Examples
+    --------
+    >>> rows = [{"k": 10, "size": 120, "share": 0.04, "rate": 0.12}]
+    >>> unknown_words("sex", rows)
+    'sex unknown: 120 people (4%), 12% of them in the top 10.'
+    """
+    size = int(rows[0]["size"])
+    people = "1 person" if size == 1 else f"{number(size)} people"
+    tops = [f"{percent(row['rate'])}" for row in rows]
+    words = [
+        f"{top} {'of them ' if at == 0 else ''}in the top {row['k']}"
+        for at, (top, row) in enumerate(zip(tops, rows, strict=True))
+    ]
+    return f"{name} unknown: {people} ({percent(rows[0]['share'])}), {', '.join(words)}."
 
 
 def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
@@ -304,10 +320,7 @@ def make_facts(
         "has_relevance": data.y is not None,
         "has_score": data.score is not None,
         "positions_given": data.position is not None,
-        "missing_rows": {
-            each.name: missing_rows(each) for each in plan.audited if not each.crossed
-        },
-        "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
+        "attributes": [_attribute(each) for each in plan.audited],
         "ks": list(plan.ks),
         "step": plan.step,
         "level": plan.level,
@@ -335,16 +348,17 @@ def make_facts(
     }
 
 
-def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
-    size = np.bincount(each.attribute.codes, minlength=each.n_groups).tolist()
+def _attribute(each: Audited) -> dict[str, Any]:
+    size, known = each.attribute.sizes.tolist(), max(1, int(each.attribute.sizes.sum()))
     return {
         "name": each.name,
         "by": list(each.by),
         "crossed": each.crossed,
         "groups": [
-            {"name": group, "size": n, "share": n / n_rows}
+            {"name": group, "size": n, "share": n / known}
             for group, n in zip(each.groups, size, strict=True)
         ],
+        "unknown": each.attribute.n_unknown,
         "protected": [each.groups[code] for code in each.protected],
         "focus": each.groups[each.focus],
     }
@@ -354,14 +368,6 @@ def list_lengths(plan: Plan) -> dict[str, Any]:
     """Return the shortest, the median and the longest list length."""
     sizes = np.diff(plan.data.offsets)
     return {"min": int(sizes.min()), "median": float(np.median(sizes)), "max": int(sizes.max())}
-
-
-def missing_rows(each: Audited) -> int:
-    """Count the rows without a group value."""
-    if MISSING not in each.attribute.categories:
-        return 0
-    code = each.attribute.categories.index(MISSING)
-    return int((each.attribute.codes == code).sum())
 
 
 def tie_share(plan: Plan) -> float:

@@ -342,6 +342,8 @@ class GroupMetric(Metric):
         """Raise if the data lack the attribute or the protected group."""
         super().check(data)
         attribute = data.attribute(self.by)
+        if not attribute.categories:
+            raise DataError(f"{self} needs a group, and one of {self.by} is unknown in every row")
         if self.protected is not None:
             code = attribute.code(self.protected)
             if not (attribute.codes == code).any():

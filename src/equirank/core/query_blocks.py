@@ -181,6 +181,8 @@ class Measures:
                 )
             return cls(tuple(chosen), {}, None, ())
         groups = data.attribute(by).categories
+        if not groups:
+            raise DataError(f"by must name groups, and one of {by} is unknown in every row")
         strata = () if control is None else data.attribute(control).categories
         split = {m: ByGroup(metric=m, by=by, control=control) for m in chosen if m.additive}
         if not split:

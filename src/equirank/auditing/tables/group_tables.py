@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.labels import MISSING
 from ...core.table import Table, make_table
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
@@ -23,6 +24,7 @@ __all__ = [
     "pairwise_table",
     "selection_table",
     "small_cells",
+    "unknown_table",
 ]
 
 
@@ -184,6 +186,38 @@ def selection_table(measured: Measured) -> Table:
     return make_table(SELECTION_COLUMNS, rows)
 
 
+UNKNOWN_COLUMNS = (
+    "o:attribute i:k i:size f:share i:n_queries f:mean_position f:exposure f:selected f:rate"
+)
+
+
+def unknown_table(measured: Measured) -> Table:
+    """Return one row per attribute with unknown labels and cutoff: how these people are ranked.
+
+    They are in no group of the other tables. ``size`` is their number and ``share`` their share of
+    all people, ``exposure`` their share of all exposure, ``rate`` the share of them in the top k.
+    """
+    rows = []
+    for each in measured.plan.audited:
+        sums = measured.unknown(each)
+        for k in measured.plan.ks if sums else ():
+            people, n_rows = sums["people"], measured.plan.data.n_rows
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "k": k,
+                    "size": people,
+                    "share": people / n_rows,
+                    "n_queries": sums["lists"],
+                    "mean_position": sums["position"] / sums["lists"],
+                    "exposure": sums["exposure"] / n_rows,
+                    "selected": sums[k],
+                    "rate": sums[k] / people,
+                }
+            )
+    return make_table(UNKNOWN_COLUMNS, rows)
+
+
 def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
     """Return which groups are too small for a reliable rate.
 
@@ -202,7 +236,8 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
     totals, drawn = measured.totals(each)
     people, selected, rate = totals.people, totals.selected(k), totals.rate(k)
     small = small_cells(people, selected)
-    eligible = ~small if (~small).any() else np.ones(len(small), dtype=bool)
+    named = np.array([MISSING not in group.split(" & ") for group in each.groups])
+    eligible = next(some for some in (~small & named, named, named | True) if some.any())
     best = int(np.where(eligible, np.nan_to_num(rate), -1.0).argmax())
     z = NormalDist().inv_cdf((1.0 + measured.plan.level) / 2.0)
     low, high = wilson_interval(selected, people, z)
