@@ -138,6 +138,8 @@ def label_column(name: str, values: Any) -> np.ndarray | None:
     try:
         seen = set(cells)
     except TypeError:
+        if any(cell is np.ma.masked for cell in cells):
+            return label_column(name, [None if cell is np.ma.masked else cell for cell in cells])
         row = next(row for row, cell in enumerate(cells) if not _is_hashable(cell))
         got = cells[row].tolist() if isinstance(cells[row], np.ndarray) else cells[row]
         raise DataError(
