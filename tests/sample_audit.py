@@ -24,11 +24,11 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
     """Attributes are a dict of name to groups; the first group of each is the one looked at."""
     names = names or {
         "sex": ["female", "male"],
-        "age_group": ["under 35", "35 to 49", "50 and over", "(missing)"],
+        "age_group": ["under 35", "35 to 49", "50 and over", "not given"],
         "sex x age_group": [
             f"{s} & {a}"
             for s in ("female", "male")
-            for a in ("under 35", "35 to 49", "50 and over", "(missing)")
+            for a in ("under 35", "35 to 49", "50 and over", "not given")
         ],
     }
     rng = np.random.default_rng(0)
@@ -47,7 +47,7 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
         "title": "hiring.csv", "created": None, "library_version": "0.1.0", "n_rows": 1000,
         "n_queries": n_queries, "list_length": {"min": 40, "median": 50, "max": 60},
         "has_relevance": relevance, "has_score": True, "positions_given": False,
-        "missing_rows": {"age_group": 12}, "ks": [10, 20], "level": 0.95, "n_boot": 1000,
+        "ks": [10, 20], "ordered": True, "decisions": [], "level": 0.95, "n_boot": 1000,
         "n_permutations": 1000, "random_state": 0, "resampling": "queries", "step": 5,
         "tie_share": 0.012, "band_alpha": 0.1, "power": 0.8, "small_share": 0.02,
         "small_selected": 5, "drilldown_kept": min(n_queries, 500), "drilldown_total": n_queries,
@@ -56,7 +56,8 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
                     "shared_queries": n_queries} if against else None,
         "attributes": [
             {"name": attribute, "by": [attribute], "crossed": " x " in attribute,
-             "protected": groups[:1], "focus": groups[0],
+             "protected": groups[:1], "focus": groups[0], "reference": None,
+             "unknown": 12 * (attribute == "age_group"),
              "groups": [{"name": group, "size": 100, "share": 1 / len(groups)}
                         for group in groups]}
             for attribute, groups in names.items()
@@ -68,7 +69,7 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
     ]
     notes = [
         {"kind": "warning", "text": "Many ties: 41% of the rows are tied."},
-        {"kind": "missing", "text": "12 rows have no age_group; they are a group of their own."},
+        {"kind": "unknown", "text": "age_group unknown: 12 people (1%)."},
         {"kind": "skipped", "text": "RND is undefined in 2 of 20 queries; they were skipped."},
         {"kind": "sample", "text": "With 20 lists, a gap of 3 positions is detectable."},
         {"kind": "scope", "text": "This audit covers 1,000 people in 20 lists."},

@@ -181,7 +181,7 @@ class GroupPairCost(PairCost):
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
         """Return the group of each row and the cost of each pair of groups."""
-        attribute = data.attribute(self.by)
+        attribute = data.known_attribute(self.by, type(self).__name__)
         matrix = np.asarray(self.matrix, dtype=np.float64)
         size = len(attribute.categories)
         if matrix.shape != (size, size):
@@ -303,6 +303,8 @@ class ParityPairCost(GroupPairCost):
 @dataclass(frozen=True, eq=False)
 class ProtectedPairCost(PairCost):
     """Costs of ``weight`` for pairs with at least one protected item, and 1 for other pairs.
+
+    An item with an unknown label is not protected.
 
     Parameters
     ----------

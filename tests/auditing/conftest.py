@@ -15,7 +15,7 @@ def hiring():
 
 @pytest.fixture(scope="session")
 def one_list():
-    """The worked audit of one list without relevance: three groups, one of them missing values."""
+    """The worked audit of one list without relevance: three groups and unknown labels."""
     data = make_ranking(
         n_queries=1,
         n_items=300,

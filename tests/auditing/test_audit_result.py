@@ -13,6 +13,7 @@ TABLES = [
         "claims",
         "groups",
         "selection",
+        "unknown",
         "gaps",
         "metrics",
         "prefix_shares",

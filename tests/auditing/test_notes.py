@@ -1,4 +1,4 @@
-"""Notes about ties, missing values, cutoffs and few lists."""
+"""Notes about ties, unknown labels, cutoffs and few lists."""
 
 import numpy as np
 import pytest
@@ -63,14 +63,16 @@ def test_few_ties_are_noted_and_not_warned_about():
     assert texts(strict, "ties") == []
 
 
-def test_missing_values_are_a_group_and_are_told():
-    result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", np.nan]}, **QUICK)
-    assert "2 of 4 rows have no value for sex" in texts(result, "missing")[0]
-    assert result.facts["missing_rows"] == {"sex": 2}
-    sizes = dict(
-        zip(result.tables["groups"]["group"], result.tables["groups"]["size"], strict=True)
-    )
-    assert sizes == {"f": 1, "m": 1, "(missing)": 2}
+def test_unknown_labels_are_in_no_group_and_are_told():
+    result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", ""]}, k=2, **QUICK)
+    told = "sex unknown: 2 people (50%); selected: 50% (top 2)."
+    assert texts(result, "unknown") == [f"{told} They keep their positions and are in no group."]
+    assert result.facts["attributes"][0]["unknown"] == 2
+    groups = result.facts["attributes"][0]["groups"]
+    assert groups == [
+        {"name": "f", "size": 1, "share": 0.5},
+        {"name": "m", "size": 1, "share": 0.5},
+    ]
 
 
 def test_cutoffs_that_select_everybody():

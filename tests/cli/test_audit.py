@@ -96,13 +96,13 @@ def test_it_is_the_audit_of_the_library(people):
     options = ["--score", "score", "--k", "1,2", "--protected", "sex=f", "--seed", "3"]
     result = read(people, *SEX, "--sensitive", "age", *options, "--level", "0.9")
     data = read_csv(
-        people, score="score", sensitive=["sex", "age"], features=(), missing_sensitive="category"
+        people, score="score", sensitive=["sex", "age"], features=(), missing_sensitive="unknown"
     )
     expected = audit(
         data, k=[1, 2], protected="sex=f", n_boot=20, random_state=3, level=0.9, title="people.csv"
     )
     assert result == expected
-    assert result.facts["missing_rows"] == {"sex": 0, "age": 1}
+    assert [each["unknown"] for each in result.facts["attributes"]] == [0, 1, 1]
     assert result.facts["ks"] == [1, 2]
 
 

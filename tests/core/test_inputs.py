@@ -394,7 +394,7 @@ WHOLLY_MISSING = {
 @pytest.mark.parametrize("kind", WHOLLY_MISSING)
 def test_a_wholly_missing_attribute_is_refused(kind):
     people = {"sex": WHOLLY_MISSING[kind]}
-    words = "sensitive_features['sex'] must name a group in at least one row, and all are missing"
+    words = "sensitive_features['sex'] must name a group in at least one row, and all are unknown"
     refused(words, sensitive_features=people, missing_sensitive="category")
 
 

@@ -362,9 +362,8 @@ def test_bad_arguments(write):
     fails(path, "sensitive must name columns, got 3", sensitive=[3])
     fails(path, "sensitive must name each column once, got 'a' twice", sensitive=["a", "a"])
     fails(path, "score must be one of the columns .* got 3", score=3)
-    fails(
-        path, "missing_sensitive must be one of 'error', 'category', got 'x'", missing_sensitive="x"
-    )
+    words = "missing_sensitive must be one of 'error', 'unknown', 'category', got 'x'"
+    fails(path, words, missing_sensitive="x")
 
 
 def test_odd_but_legal_quotes_are_left_to_the_standard_library(write):
@@ -502,7 +501,7 @@ def test_different_scores_do_not_become_ties(write, monkeypatch):
 
 def test_a_wholly_missing_group_column(write):
     path = write("score,sex\n1,\n2,NA\n")
-    words = r"'sex'\] must name a group in at least one row, and all are missing"
+    words = r"'sex'\] must name a group in at least one row, and all are unknown"
     fails(path, words, sensitive="sex", missing_sensitive="category")
 
 

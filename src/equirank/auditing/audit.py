@@ -32,7 +32,13 @@ from .gates import (
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
-from .tables.group_tables import exposure_merit_table, groups_table, pairwise_table, selection_table
+from .tables.group_tables import (
+    exposure_merit_table,
+    groups_table,
+    pairwise_table,
+    selection_table,
+    unknown_table,
+)
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
@@ -81,7 +87,7 @@ def as_ranking(
         sensitive_features=found.get("sensitive"),
         ids=found.get("id"),
         outcomes=found.get("outcomes"),
-        missing_sensitive="category",
+        missing_sensitive="unknown",
         max_groups=max_groups,
     )
     return _ordered(made, ties, rule)
@@ -461,6 +467,7 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
 
 def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
     """Return all tables; those of an order have no rows if there is none."""
+    unknown = unknown_table(measured.plan)
     if not measured.plan.ordered:
         measured = replace(measured, plan=replace(measured.plan, audited=()))
     checks = checks_table(measured)
@@ -468,6 +475,7 @@ def _tables(measured: Measured, other: Measured | None, compared: Compared) -> d
         "claims": claims_table(compared.claims),
         "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
+        "unknown": unknown,
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),
         "prefix_shares": prefix_shares_table(measured),

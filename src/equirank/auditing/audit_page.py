@@ -9,6 +9,7 @@ from .. import plots
 from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
 from ..reports.page import asset, chart_for_page, table_rows, write_page
+from .notes import unknown_words
 
 __all__ = ["render"]
 
@@ -108,8 +109,10 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
     selected: dict[str, dict[int, dict[str, Any]]] = {}
     for row in rows["selection"]:
         selected.setdefault(row["group"], {})[row["k"]] = row
+    unknown = rows.get("unknown")
     return entry | {
         "index": index,
+        "unknown_words": unknown_words(shorten(name, LONG), unknown) if unknown else "",
         "rows": rows,
         "selected": selected,
         "ks": sorted({row["k"] for row in rows["selection"]}),

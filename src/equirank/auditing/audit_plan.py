@@ -129,6 +129,7 @@ def make_plan(
     if cross:
         keys += list(combinations(data.sensitive, 2))
     audited = [Audited(by, data.attribute(by[0] if len(by) == 1 else by)) for by in keys]
+    audited = [each for each in audited if each.n_groups]  # two labels may never be known together
     named = _codes_by_attribute("protected", protected, audited)
     references = _codes_by_attribute("reference", reference, audited)
     for name, codes in references.items():

@@ -54,11 +54,10 @@ def align(ranking: Ranking, before: Ranking) -> Ranking | str:
         return "the two rankings have different people"
     rows = np.array([keys[1][key] for key in keys[0]])
     for attribute, known in data.sensitive.items():
-        labels = [[str(each) for each in a.categories] for a in (known, other.sensitive[attribute])]
-        theirs = other.sensitive[attribute].codes[rows]
+        theirs = other.sensitive[attribute].labels()[rows]
         if any(
-            labels[0][mine] != labels[1][code]
-            for mine, code in zip(known.codes.tolist(), theirs.tolist(), strict=True)
+            (a is None) != (b is None) or str(a) != str(b)
+            for a, b in zip(known.labels().tolist(), theirs.tolist(), strict=True)
         ):
             return f"the two rankings have different labels of {attribute}"
     last = None if before.last is None else frozen(before.last[rows])

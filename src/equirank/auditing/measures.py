@@ -53,11 +53,12 @@ class GroupTotals(Metric):
             return slots.sum_by_group(values, codes, n_groups)
 
         people = add(np.ones(len(codes)))
-        exposure = _scaled(add(slots.expect(discounts(longest, "log2"))), slots.sizes)
+        sizes = people.sum(axis=1)
+        exposure = _scaled(add(slots.expect(discounts(longest, "log2"))), sizes)
         merit = relevance = np.zeros_like(people)
         if slots.data.y is not None:
             relevance = add(slots.y.astype(np.float64, copy=False))
-            merit = _scaled(relevance, slots.sizes)
+            merit = _scaled(relevance, sizes)
         position = divide(add(slot_positions(slots)), people)
         parts = [
             *(np.nan_to_num(position), (people > 0).astype(np.float64), people, exposure),
@@ -78,7 +79,7 @@ class GroupTotals(Metric):
 
 
 def _scaled(total: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Scale each list to a mean of 1 per item, so that long lists weigh no more."""
+    """Scale each list to a mean of 1 per item of a group, so that long lists weigh no more."""
     whole = total.sum(axis=1, keepdims=True)
     return np.nan_to_num(divide(total * sizes[:, None], whole))
 

@@ -1,12 +1,11 @@
 """The notes of an audit, which qualify its numbers, and the facts about what was audited."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..core.environment import library_version
-from ..core.labels import MISSING
 from ..core.outcomes import Decision
 from ..core.table import Table
 from ..reports.claims import Claim
@@ -23,8 +22,8 @@ __all__ = [
     "list_lengths",
     "make_facts",
     "make_notes",
-    "missing_rows",
     "tie_share",
+    "unknown_words",
 ]
 
 
@@ -49,7 +48,7 @@ def make_notes(
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
             *_decided(facts),
-            *_missing(facts),
+            *_unknown(facts, tables),
             *_skipped(tables, facts),
             *_absent(claims, facts),
             *_small(tables),
@@ -142,14 +141,27 @@ def _selected_words(decision: dict[str, Any]) -> str:
     return f'Selected at stage "{scope["stage"]}", of those who reached it'
 
 
-def _missing(facts: dict[str, Any]) -> Notes:
-    for name, rows in facts["missing_rows"].items():
-        if rows:
-            yield (
-                "missing",
-                f"{number(rows)} of {number(facts['n_rows'])} rows have no value for {name}. They "
-                f'are kept as a separate group, "{MISSING}".',
-            )
+def _unknown(facts: dict[str, Any], tables: dict[str, Table]) -> Notes:
+    for each in facts["attributes"]:
+        rows = [row for row in tables["unknown"] if row["attribute"] == each["name"]]
+        if rows and not each["crossed"]:
+            text = "They keep their positions and are in no group."
+            yield "unknown", f"{unknown_words(each['name'], rows)} {text}"
+
+
+def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return how many people have an unknown label, and how many of them are selected.
+
+    Examples
+    --------
+    >>> rows = [{"decision": "top 10", "size": 120, "share": 0.04, "rate": 0.12}]
+    >>> unknown_words("sex", rows)
+    'sex unknown: 120 people (4%); selected: 12% (top 10).'
+    """
+    size = int(rows[0]["size"])
+    people = "1 person" if size == 1 else f"{number(size)} people"
+    rates = [f"{percent(row['rate'])} ({row['decision']})" for row in rows]
+    return f"{name} unknown: {people} ({percent(rows[0]['share'])}); selected: {', '.join(rates)}."
 
 
 def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
@@ -343,10 +355,7 @@ def make_facts(
         "has_relevance": data.y is not None,
         "has_score": data.score is not None,
         "positions_given": data.position is not None,
-        "missing_rows": {
-            each.name: missing_rows(each) for each in plan.audited if not each.crossed
-        },
-        "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
+        "attributes": [_attribute(each) for each in plan.audited],
         "ks": list(plan.ks),
         "ordered": plan.ordered,
         "decisions": [_decision(plan, each) for each in plan.decisions],
@@ -390,16 +399,17 @@ def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _attribute(each: Audited, n_rows: int) -> dict[str, Any]:
-    size = np.bincount(each.attribute.codes, minlength=each.n_groups).tolist()
+def _attribute(each: Audited) -> dict[str, Any]:
+    size, known = each.attribute.sizes.tolist(), max(1, int(each.attribute.sizes.sum()))
     return {
         "name": each.name,
         "by": list(each.by),
         "crossed": each.crossed,
         "groups": [
-            {"name": group, "size": n, "share": n / n_rows}
+            {"name": group, "size": n, "share": n / known}
             for group, n in zip(each.groups, size, strict=True)
         ],
+        "unknown": each.attribute.n_unknown,
         "protected": [each.groups[code] for code in each.protected],
         "reference": None if each.reference is None else each.groups[each.reference],
         "focus": each.groups[each.focus],
@@ -410,14 +420,6 @@ def list_lengths(plan: Plan) -> dict[str, Any]:
     """Return the shortest, the median and the longest list length."""
     sizes = np.diff(plan.data.offsets)
     return {"min": int(sizes.min()), "median": float(np.median(sizes)), "max": int(sizes.max())}
-
-
-def missing_rows(each: Audited) -> int:
-    """Count the rows without a group value."""
-    if MISSING not in each.attribute.categories:
-        return 0
-    code = each.attribute.categories.index(MISSING)
-    return int((each.attribute.codes == code).sum())
 
 
 def tie_share(plan: Plan) -> float:

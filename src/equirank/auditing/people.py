@@ -19,9 +19,11 @@ __all__ = [
     "Partition",
     "People",
     "Values",
+    "expected_positions",
     "find_people",
     "known_codes",
     "list_ranks",
+    "list_shares",
     "make_values",
 ]
 
@@ -193,7 +195,7 @@ def _rank(part: Partition, counts: np.ndarray) -> tuple[Any, ...]:
     return part.audited.crossed, not protected, size, part.group
 
 
-def _expected_positions(ranking: Ranking, known: np.ndarray | None = None) -> np.ndarray:
+def expected_positions(ranking: Ranking, known: np.ndarray | None = None) -> np.ndarray:
     """Return each row's expected position, or that among the known rows only."""
     data = ranking.data
     found = np.zeros(data.n_rows)
@@ -281,25 +283,29 @@ def _order_columns(ranking: Ranking, people: People, cut: int | None) -> dict[st
     """Return positions, chances of being ranked above another, and exposure."""
     data = ranking.data
     sizes = np.diff(data.offsets)
-    longest = int(sizes.max())
     columns = {"position": _cut_positions(ranking, cut)}
     for index, mask in enumerate(people.masks):
         known = mask[people.vectors]
         position = columns["position"]
         if not known.all():
             position = (
-                _expected_positions(ranking, known)
+                expected_positions(ranking, known)
                 if cut is None
                 else _ranks_among(position, known, people.query)
             )
         count = np.bincount(people.query, known, data.n_queries)
         columns[f"chance {index}"] = divide(position, count[people.query])
+    columns["exposure"] = list_shares(ranking, cut) * sizes[people.query]
+    return columns
+
+
+def list_shares(ranking: Ranking, cut: int | None = None) -> np.ndarray:
+    """Return each row's share of the exposure of its list; below the cut there is none."""
+    longest = int(np.diff(ranking.data.offsets).max())
     weights = discounts(longest, "log2") * (np.arange(longest) < (cut or longest))
     exposure = ranking.expect(lambda positions: weights[: len(positions)])
-    total = np.bincount(people.query, exposure, data.n_queries)
-    scale = np.nan_to_num(divide(sizes.astype(np.float64), total))
-    columns["exposure"] = exposure * scale[people.query]
-    return columns
+    query, n_queries = ranking.data.query_of_rows(), ranking.data.n_queries
+    return np.nan_to_num(divide(exposure, np.bincount(query, exposure, n_queries)[query]))
 
 
 def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -309,7 +315,7 @@ def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:
 def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
     """Return expected positions, those below the cut replaced by their mean."""
     if cut is None:
-        return _expected_positions(ranking)
+        return expected_positions(ranking)
     sizes = np.repeat(np.diff(ranking.data.offsets), np.diff(ranking.data.offsets))
     inside = ranking.expect(_within(cut))
     shown = ranking.expect(lambda position: np.where(position <= cut, position, 0.0))

@@ -168,7 +168,7 @@ def audit(
             require_report_extra()
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
-        columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
+        columns |= {"missing_sensitive": "unknown", "missing_relevance": missing_relevance}
         columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
         columns["score"] = rule.score_column(score, position)
         if not sensitive:
@@ -245,7 +245,7 @@ def _show(result: "AuditResult", out: str | None) -> None:
         if len(each["groups"]) <= MOST_GROUPS:
             _show_groups(result, each["name"])
     typer.echo()
-    kinds = ("decision", "undecided", "missing", "ties", "skipped", "not_measured")
+    kinds = ("decision", "undecided", "unknown", "ties", "skipped", "not_measured")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     if out is None:

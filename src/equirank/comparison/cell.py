@@ -84,11 +84,7 @@ def _groups(data: RankingData) -> Any:
     """Return the groups as a frame, else an array, which scikit-learn can split."""
     if not data.sensitive:
         return None
-    columns = {}
-    for name, attribute in data.sensitive.items():
-        labels = np.empty(len(attribute.categories), dtype=object)
-        labels[:] = attribute.categories
-        columns[name] = labels[attribute.codes]
+    columns = {name: attribute.labels() for name, attribute in data.sensitive.items()}
     try:
         return Table(columns, data.backend).to_frame()
     except MissingExtraError:

@@ -1,7 +1,7 @@
 """RankingData, the validated input data, and `as_ranking_data`, which creates it."""
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
@@ -39,12 +39,46 @@ MANY_ROWS = 1000
 class Attribute:
     """One sensitive attribute: a code per row and the category of each code.
 
-    Selections keep the categories, so a code means the same group in a fold as in the whole data,
-    even if the fold contains nobody of that group.
+    The code -1 is an unknown label: the row is in no group, and no category stands for it. It keeps
+    its position, but is not part of a group, of everyone else or of a reference. Selections keep
+    the categories, so a code means the same group in a fold as in the whole data, even if the fold
+    contains nobody of that group.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> sex = {"sex": ["f", None, "m"]}
+    >>> data = as_ranking_data(score=[3, 2, 1], sensitive_features=sex, missing_sensitive="unknown")
+    >>> data.attribute("sex")
+    Attribute(codes=array([ 0, -1,  1], dtype=int32), categories=('f', 'm'))
+    >>> data.attribute("sex").n_unknown, data.attribute("sex").sizes
+    (1, array([1, 1]))
     """
 
     codes: np.ndarray
     categories: tuple[Any, ...]
+
+    @cached_property
+    def n_unknown(self) -> int:
+        """Number of rows whose label is unknown."""
+        return int((self.codes < 0).sum())
+
+    @cached_property
+    def known(self) -> np.ndarray:
+        """Whether the label of each row is known."""
+        return np.asarray(self.codes >= 0)
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each group."""
+        codes = self.codes[self.known] if self.n_unknown else self.codes
+        return np.bincount(codes, minlength=len(self.categories))
+
+    def labels(self) -> np.ndarray:
+        """Return the group of each row, None where it is unknown."""
+        names = np.empty(len(self.categories) + 1, dtype=object)
+        names[:-1] = self.categories  # the last one, None, has the code -1
+        return names[self.codes]
 
     def code(self, category: Any, argument: str = "protected") -> int:
         """Return the code of a category, or raise an error that lists the categories."""
@@ -224,8 +258,31 @@ class RankingData:
             )
         return self.sensitive[by]
 
+    def known_attribute(self, by: Any, owner: str) -> Attribute:
+        """Return an attribute, or raise for its first unknown label, which ``owner`` cannot use.
+
+        Examples
+        --------
+        >>> from equirank import as_ranking_data
+        >>> data = as_ranking_data(None, qid=[1, 1], sensitive_features={"sex": ["f", "m"]})
+        >>> data.known_attribute("sex", "DELTR").categories
+        ('f', 'm')
+        """
+        attribute = self.attribute(by)
+        if attribute.n_unknown:
+            name = " & ".join(self.sensitive if by is None else [by] if isinstance(by, str) else by)
+            _, row = self.place(int(attribute.known.argmin()))
+            raise DataError(
+                f"{owner} needs the group of every row, and {name} is unknown in row {row} "
+                f"({attribute.n_unknown} of {self.n_rows} rows); leave these rows out, or keep "
+                'them as a group with missing_sensitive="category"'
+            )
+        return attribute
+
     def cross(self, *names: str) -> Attribute:
         """Return the intersection of attributes: all combinations of groups that occur.
+
+        A row with an unknown label of one of them is unknown in the intersection.
 
         Examples
         --------
@@ -258,7 +315,8 @@ class RankingData:
         code = {label: at for at, label in enumerate(categories)}
         lookup = np.array([code[label] for label in here.categories], dtype=np.int32)
         known: dict[tuple[str, ...], Attribute] = self.__dict__.setdefault("_crossed", {})
-        known[names] = Attribute(lookup[here.codes], tuple(categories))
+        codes = lookup[here.codes] if not here.n_unknown else np.append(lookup, -1)[here.codes]
+        known[names] = Attribute(codes.astype(np.int32), tuple(categories))
 
     def _cross(self, parts: list[Attribute]) -> Attribute:
         if len(parts) == 1:
@@ -266,7 +324,11 @@ class RankingData:
         code = np.zeros(self.n_rows, dtype=np.int64)
         for part in parts:
             code = code * len(part.categories) + part.codes
+        for part in parts:
+            code[part.codes < 0] = -1
         present, codes = np.unique(code, return_inverse=True)
+        if len(present) and present[0] < 0:
+            present, codes = present[1:], codes - 1
         labels = []
         for value in present.tolist():
             words = []
@@ -386,7 +448,8 @@ def as_ranking_data(
     score: Any = None,
     position: Any = None,
     outcomes: Mapping[str, Any] | None = None,
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
+    groups: Mapping[str, Sequence[Any]] | None = None,
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
 ) -> RankingData:
@@ -416,8 +479,13 @@ def as_ranking_data(
         A given score (higher first) or a given 1-based position (0: not shown).
     outcomes : mapping of str to array-like, optional
         Recorded decisions by name, such as ``{"hired": [...]}``; `audit` reads them.
-    missing_sensitive : {"error", "category"}
-        Treatment of a missing group: an error, or the category ``"(missing)"``.
+    missing_sensitive : {"error", "unknown", "category"}
+        Treatment of a group that is None, NaN, NaT, NA, masked or empty text: an error, an unknown
+        label (the row keeps its position and is in no group), or the group ``"(missing)"``, which
+        is never a reference.
+    groups : mapping of attribute to groups, optional
+        All groups of an attribute, also those without a row; other labels are an error. None, or an
+        attribute that is not named: the groups that occur.
     missing_relevance : {"error", "irrelevant"}
         Treatment of a missing relevance: an error, or 0.
     max_groups : int, optional
@@ -446,7 +514,7 @@ def as_ranking_data(
         beside["outcomes"] = outcomes
         refuse_beside(beside)
         return X
-    inputs.choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    inputs.choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     features, names, backend = inputs.features(X)
     relevance = inputs.numbers("y", y, missing=np.nan if missing_relevance == "error" else 0.0)
@@ -476,9 +544,10 @@ def as_ranking_data(
             return None
         return inputs.frozen(values if order is None else values[order])
 
-    coded = {n: encode(n, v, missing_sensitive == "category") for n, v in people.items()}
-    for name, (_, groups) in coded.items():
-        check_groups(name, groups, n_rows, max_groups)
+    named = _named_groups(groups, people)
+    coded = {n: encode(n, v, missing_sensitive, named.get(n)) for n, v in people.items()}
+    for name, (codes, seen) in coded.items():
+        check_groups(name, seen if (codes >= 0).any() else (), n_rows, max_groups)
     return RankingData(
         X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
         y=sort(relevance),
@@ -496,6 +565,21 @@ def as_ranking_data(
         max_grade=float(relevance.max()) if relevance is not None else 0.0,
         backend=backend or inputs.backend_of(sensitive_features, y, score, position, qid),
     )
+
+
+def _named_groups(
+    groups: Mapping[str, Sequence[Any]] | None, people: Mapping[str, Any]
+) -> Mapping[str, Sequence[Any]]:
+    if groups is not None and not isinstance(groups, Mapping):
+        raise DataError(f"groups must map attributes to their groups, got {groups!r}")
+    for name in groups or {}:
+        if name not in people:
+            hint = suggest(str(name), list(people))
+            raise DataError(
+                f"groups must name attributes of sensitive_features "
+                f"({_words(dict(people)) or 'none'}), got {name!r}{hint}"
+            )
+    return groups or {}
 
 
 def _counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -250,6 +250,6 @@ def _strata(data: RankingData, metrics: list[Metric]) -> np.ndarray:
         keys.append(next(iter(data.sensitive)))
     for by in dict.fromkeys(key for key in keys if key is not None):
         attribute = data.attribute(by)
-        code = code * len(attribute.categories) + attribute.codes
+        code = code * (len(attribute.categories) + 1) + attribute.codes
         code = np.unique(code, return_inverse=True)[1].astype(np.int64)
     return code

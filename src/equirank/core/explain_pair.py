@@ -315,7 +315,8 @@ def explain_pair(
         names.append(name)
         attribute = pair.sensitive[name]
         for row, local in zip(shown, at, strict=True):
-            row.append(attribute.categories[int(attribute.codes[local])])
+            code = int(attribute.codes[local])
+            row.append(None if code < 0 else attribute.categories[code])
     facts = replace(facts, method="sampled" if drawn else "exact", n_draws=drawn)
     return PairExplanation.of(names, shown, found, error, facts, backend=data.backend)
 

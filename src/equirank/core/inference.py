@@ -123,7 +123,7 @@ class PermutationPlan:
     data : RankingData
         The queries.
     codes : ndarray
-        The group of each row.
+        The group of each row; unknown labels (-1) stay with their rows.
     strata : ndarray or None
         Labels are permuted within queries and strata.
     n_permutations : int
@@ -144,8 +144,10 @@ class PermutationPlan:
         self.whole = Whole(data.n_rows, data.n_queries, 0) if whole is None else whole
         self.codes = codes
         self.cells = data.query_of_rows()
-        if strata is not None:
-            self.cells = self.cells * (int(strata.max()) + 1) + strata
+        for part in (strata, codes >= 0 if codes.min() < 0 else None):
+            if part is not None:
+                least = int(part.min())  # unknown strata and unknown labels are cells of their own
+                self.cells = self.cells * (int(part.max()) - least + 1) + part - least
         self.n_permutations = n_permutations
         alone = self.whole.n_queries == data.n_queries
         self._all = _arrangements(self.cells, codes, n_permutations) if alone else None
@@ -191,7 +193,8 @@ def _arrangements(cells: np.ndarray, codes: np.ndarray, most: int) -> np.ndarray
         return None
     rows = [np.flatnonzero(cells == cell) for cell in np.unique(cells)]
     n_orders = [
-        factorial(len(r)) // prod(factorial(int(m)) for m in np.bincount(codes[r])) for r in rows
+        factorial(len(some)) // prod(factorial(int(m)) for m in np.bincount(codes[some] + 1))
+        for some in rows
     ]
     if prod(n_orders) > most:
         return None

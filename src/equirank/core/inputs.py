@@ -138,6 +138,8 @@ def label_column(name: str, values: Any) -> np.ndarray | None:
     try:
         seen = set(cells)
     except TypeError:
+        if any(cell is np.ma.masked for cell in cells):
+            return label_column(name, [None if cell is np.ma.masked else cell for cell in cells])
         row = next(row for row, cell in enumerate(cells) if not _is_hashable(cell))
         got = cells[row].tolist() if isinstance(cells[row], np.ndarray) else cells[row]
         raise DataError(
@@ -397,7 +399,8 @@ def same_length(given: Mapping[str, Any]) -> int:
 
 
 def is_missing(value: Any) -> bool:
-    """Return whether each value is None, NaN or a missing value of a data frame library."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+    """Return whether a value is None, NaN, NaT, masked or NA of a data frame library."""
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(value, float) and value != value
+    kinds = (float, np.floating, np.datetime64, np.timedelta64)
+    return isinstance(value, kinds) and bool(value != value)

@@ -60,22 +60,60 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def encode(
-    name: str, values: np.ndarray, missing_category: bool
+    name: str,
+    values: np.ndarray,
+    missing: str = "error",
+    groups: Sequence[Any] | None = None,
 ) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Return codes in order of the sorted categories; a category for missing values is last."""
-    bad = _missing_mask(values)
-    if bad.any() and not missing_category:
+    """Return codes in order of the sorted categories, and the categories.
+
+    None, NaN, NaT, NA, masked and empty text name no group: an error, or the code -1 with
+    ``missing="unknown"``, or a last category with ``missing="category"``. ``groups`` names all
+    categories, also those without a row.
+    """
+    bad = _missing_mask(values) | _empty_mask(values)
+    if bad.any() and missing == "error":
         row = int(np.flatnonzero(bad)[0])
         raise DataError(
             f"sensitive_features[{name!r}] must name a group, got {shown(values[row])} in row "
-            f'{row}; missing_sensitive="category" keeps such rows as a group of their own'
+            f'{row}; missing_sensitive="unknown" keeps such rows in no group, and "category" in a '
+            "group of their own"
         )
     codes, seen = _categories(values[~bad] if bad.any() else values)
+    if groups is not None:
+        codes, seen = _named(name, values[~bad], codes, seen, groups)
     if not bad.any():
         return codes, seen
-    full = np.full(len(values), len(seen), dtype=np.int32)
+    full = np.full(len(values), -1 if missing == "unknown" else len(seen), dtype=np.int32)
     full[~bad] = codes
-    return full, (*seen, MISSING)
+    return full, seen if missing == "unknown" else (*seen, MISSING)
+
+
+def _named(
+    name: str,
+    values: np.ndarray,
+    codes: np.ndarray,
+    seen: tuple[Any, ...],
+    groups: Sequence[Any],
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return codes and categories where ``groups`` names every category."""
+    label = f"groups[{name!r}]"
+    if isinstance(groups, str) or not isinstance(groups, Sequence) or len(groups) == 0:
+        raise DataError(f"{label} must be a sequence of groups, got {groups!r}")
+    listed = np.empty(len(groups), dtype=object)
+    listed[:] = list(groups)
+    if (_missing_mask(listed) | _empty_mask(listed)).any():
+        raise DataError(f"{label} must hold names of groups, and one of them is missing")
+    _, known = _categories(listed)
+    lookup = np.array([known.index(g) if g in known else -1 for g in seen], dtype=np.int32)
+    if (lookup < 0).any():
+        row = int(np.flatnonzero(lookup[codes] < 0)[0])
+        words = ", ".join(repr(group) for group in known[:10])
+        raise DataError(
+            f"sensitive_features[{name!r}] must be one of the groups that {label} names "
+            f"({words}), got {shown(values[row])}"
+        )
+    return lookup[codes], known
 
 
 def check_groups(
@@ -91,7 +129,7 @@ def check_groups(
     known = [group for group in groups if group != MISSING]
     count, attribute = len(known), f"sensitive_features[{name!r}]"
     if count == 0:
-        raise DataError(f"{attribute} must name a group in at least one row, and all are missing")
+        raise DataError(f"{attribute} must name a group in at least one row, and all are unknown")
     numeric = all(
         isinstance(group, (int, float)) and not isinstance(group, bool) for group in known
     )
@@ -151,8 +189,20 @@ def _missing_mask(values: np.ndarray) -> np.ndarray:
         return np.isnan(values)
     if values.dtype.kind in "mM":
         return np.isnat(values)
-    if values.dtype.kind == "O":
+    if values.dtype.kind in "OT":
         return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def _empty_mask(values: np.ndarray) -> np.ndarray:
+    """Return whether each value is an empty text, which names no group."""
+    if values.dtype.kind in "UT":
+        return np.asarray(values == "")
+    if values.dtype.kind == "S":
+        return np.asarray(values == b"")
+    if values.dtype.kind == "O":
+        empty = [isinstance(value, str | bytes) and not value for value in values.tolist()]
+        return np.array(empty, dtype=bool)
     return np.zeros(len(values), dtype=bool)
 
 

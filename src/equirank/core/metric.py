@@ -288,7 +288,9 @@ class Metric(metaclass=MetricType):
 class GroupMetric(Metric):
     """Base class of metrics that compare groups.
 
-    A subclass defines `by_group`, the value of each group against everyone else.
+    A subclass defines `by_group`, the value of each group against everyone else. The code of an
+    unknown label is -1: such an item keeps its position, and is neither in a group nor part of
+    everyone else. `Slots.sum_by_group` leaves it out.
 
     Parameters
     ----------
@@ -340,6 +342,8 @@ class GroupMetric(Metric):
         """Raise if the data lack the attribute or the protected group."""
         super().check(data)
         attribute = data.attribute(self.by)
+        if not attribute.categories:
+            raise DataError(f"{self} needs a group, and one of {self.by} is unknown in every row")
         if self.protected is not None:
             code = attribute.code(self.protected)
             if not (attribute.codes == code).any():

@@ -47,7 +47,8 @@ class Split:
 class ByGroup(Metric):
     """Values of a metric by group, at the positions of the full list.
 
-    For each stratum, the columns are the groups, then the whole stratum. Of a metric with
+    For each stratum, the columns are the groups, then the whole stratum, both without people whose
+    label is unknown. Of a metric with
     `Metric.split_sums`, these are the numerators, and as many columns of denominators follow.
     `quotients` returns the values.
 
@@ -77,6 +78,9 @@ class ByGroup(Metric):
             stratum, strata = slots.groups(self.control)
             n_strata = len(strata)
         cells = stratum.astype(np.int64) * len(labels) + codes
+        if min(codes.min(), stratum.min()) < 0:
+            unknown = (codes < 0) | (stratum < 0)
+            cells, stratum = np.where(unknown, -1, cells), np.where(unknown, -1, stratum)
         n_cells, shape = n_strata * len(labels), (slots.n_queries, n_strata, -1)
         sums = self.metric.split_sums(slots, cells, n_cells)
         if sums is None:
@@ -177,6 +181,8 @@ class Measures:
                 )
             return cls(tuple(chosen), {}, None, ())
         groups = data.attribute(by).categories
+        if not groups:
+            raise DataError(f"by must name groups, and one of {by} is unknown in every row")
         strata = () if control is None else data.attribute(control).categories
         split = {m: ByGroup(metric=m, by=by, control=control) for m in chosen if m.additive}
         if not split:

@@ -96,7 +96,7 @@ class Slots:
         return np.asarray(self.data.cost)[self.order]
 
     def groups(self, by: Any) -> tuple[np.ndarray, tuple[Any, ...]]:
-        """Return the group code in each slot and the groups' names."""
+        """Return the group code in each slot (-1 if unknown) and the groups' names."""
         attribute = self.data.attribute(by)
         if by not in self.codes:
             self.codes[by] = attribute.codes[self.order]
@@ -125,8 +125,11 @@ class Slots:
         return value
 
     def sum_by_group(self, values: np.ndarray, codes: np.ndarray, n_groups: int) -> np.ndarray:
-        """Sum values per query and group (query x group)."""
+        """Sum values per query and group (query x group); unknown labels are in no group."""
         cell = self.query * n_groups + codes
+        if len(codes) and codes.min() < 0:
+            known = codes >= 0
+            cell, values = cell[known], values[known]
         flat = np.bincount(cell, weights=values, minlength=self.n_queries * n_groups)
         return flat.reshape(-1, n_groups)
 
@@ -145,16 +148,18 @@ class Slots:
             keep &= first <= k
         if self.shown is not None:
             keep &= self.position <= np.repeat(self.shown, self.sizes)
-        index = np.flatnonzero(keep)
-        kept = np.bincount(self.query[index], minlength=self.n_queries)
-        offsets = np.concatenate([[0], np.cumsum(kept)])
-        shift = np.repeat(self.offsets[:-1] - offsets[:-1], kept)
+        return self.keep(keep)
+
+    def keep(self, kept: np.ndarray) -> "Slots":
+        """Return some of the slots, given by a mask, in their order; positions close up."""
+        index = np.flatnonzero(kept)
+        before = np.concatenate([[0], np.cumsum(kept)])
         return Slots(
             self.data,
             self.order[index],
-            offsets,
-            None if self.lo is None else self.lo[index] - shift,
-            None if self.hi is None else self.hi[index] - shift,
+            before[self.offsets],
+            None if self.lo is None else before[self.lo[index]],
+            None if self.hi is None else before[self.hi[index]],
             codes={by: codes[index] for by, codes in self.codes.items()},
         )
 

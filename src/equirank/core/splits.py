@@ -192,7 +192,7 @@ def _cells(data: RankingData) -> np.ndarray:
     """Return each row's cell of query and groups, for stratified draws."""
     code = data.query_of_rows()
     for attribute in data.sensitive.values():
-        code = code * len(attribute.categories) + attribute.codes
+        code = code * (len(attribute.categories) + 1) + attribute.codes + 1
     return code
 
 

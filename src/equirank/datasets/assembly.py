@@ -138,9 +138,7 @@ def keep_share(cells: Sequence[np.ndarray], share: float, rng: np.random.Generat
 
 def labels_of(attribute: Attribute) -> np.ndarray:
     """Return the category of each row."""
-    labels = np.empty(len(attribute.categories), dtype=object)
-    labels[:] = attribute.categories
-    return labels[attribute.codes]
+    return attribute.labels()
 
 
 def frame_of(data: RankingData) -> Any:

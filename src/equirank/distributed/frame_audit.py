@@ -132,7 +132,7 @@ def _blocks(
     if not roles.sensitive:
         raise DataError("sensitive must name at least one attribute of people, got none")
     pairs = list(combinations(roles.sensitive, 2)) if cross else []
-    lists = Lists(roles, missing_sensitive="category", max_groups=max_groups)
+    lists = Lists(roles, missing_sensitive="unknown", max_groups=max_groups)
     parts = parts_of(frame, lists.columns)
     seen = survey(parts, lists, client, cross=[*pairs, *crossed_by(wanted)])
     return Blocks(parts, seen, client, ties)

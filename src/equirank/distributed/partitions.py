@@ -82,9 +82,8 @@ class Lists:
 
     def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
         """Return codes and labels of the groups of each attribute in this frame."""
-        missing = self.missing_sensitive == "category"
         return {
-            name: encode(name, np.asarray(label_column(name, frame[name])), missing)
+            name: encode(name, np.asarray(label_column(name, frame[name])), self.missing_sensitive)
             for name in self.roles.sensitive
         }
 
@@ -112,7 +111,7 @@ class Lists:
         sensitive = {}
         for name, (codes, seen) in self.people(frame).items():
             code = {label: at for at, label in enumerate(self.categories[name])}
-            lookup = np.array([code[label] for label in seen], dtype=np.int32)
+            lookup = np.array([*(code[label] for label in seen), -1], dtype=np.int32)
             codes = lookup[codes]
             stored = codes if data.rows is None else codes[data.rows]
             stored.setflags(write=False)

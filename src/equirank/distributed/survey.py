@@ -88,10 +88,11 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
         people = lists.people(frame)
         code = np.zeros(len(frame), dtype=np.int64)
         for codes, seen in people.values():
-            code = code * len(seen) + codes
+            code = code * (len(seen) + 1) + codes + 1
         _, first = np.unique(code, return_index=True)
         combinations = [
-            tuple(seen[codes[row]] for codes, seen in people.values()) for row in first.tolist()
+            tuple((*seen, None)[codes[row]] for codes, seen in people.values())
+            for row in first.tolist()
         ]
         relevance = lists.roles.single.get("relevance")
         grade = float(frame[relevance].max()) if relevance is not None else 0.0
@@ -173,11 +174,13 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
     rows = list(dict.fromkeys(row for part in parts for row in part.combinations))
     columns: dict[str, np.ndarray] = {}
     n_rows = sum(part.n_rows for part in parts)
+    unknown = lists.missing_sensitive == "unknown"
     for at, name in enumerate(lists.roles.sensitive):
         column = np.empty(len(rows), dtype=object)
-        column[:] = [None if row[at] == MISSING else row[at] for row in rows]
+        column[:] = [None if row[at] == MISSING and not unknown else row[at] for row in rows]
         columns[name] = column
-        check_groups(name, list({row[at] for row in rows}), n_rows, lists.max_groups)
+        groups = {row[at] for row in rows} - {None}
+        check_groups(name, list(groups), n_rows, lists.max_groups)
     grade = max(part.max_grade for part in parts)
     single = lists.roles.single
     n = len(rows)
@@ -191,7 +194,7 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
         np.full(n, grade) if "relevance" in single else None,
         qid=np.zeros(n, dtype=int),
         sensitive_features=columns or None,
-        missing_sensitive="category",
+        missing_sensitive="unknown" if unknown else "category",
         max_groups=n,  # checked above, with the number of rows
         **given,
     )

@@ -49,7 +49,7 @@ def read_csv(
     outcomes: Names = None,
     features: Names = None,
     delimiter: str = ",",
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
 ) -> RankingData:
@@ -122,7 +122,7 @@ def read_csv(
     >>> folder.cleanup()
     """
     name = os.fspath(path)
-    choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     check_delimiter(delimiter)
     header = csv_columns(path, delimiter)

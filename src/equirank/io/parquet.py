@@ -46,7 +46,7 @@ def read_parquet(
     ids: Name = None,
     outcomes: Names = None,
     features: Names = None,
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
 ) -> RankingData:
@@ -91,7 +91,7 @@ def read_parquet(
     RankingData(2 rows, 1 query, score, sex (2 groups))
     """
     require("pyarrow.parquet", "data")
-    choose("missing_sensitive", missing_sensitive, ("error", "category"))
+    choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     roles = assign(
         os.fspath(path), parquet_columns(path), query=query, relevance=relevance, score=score,

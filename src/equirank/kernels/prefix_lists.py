@@ -47,7 +47,8 @@ def tables_hold(
         counts[:] = 0
         length = min(offsets[q + 1] - offsets[q], lengths[q])
         for j in range(length):
-            counts[codes[offsets[q] + j]] += 1
+            if codes[offsets[q] + j] >= 0:  # an unknown label counts in no group
+                counts[codes[offsets[q] + j]] += 1
             row = start[q] + j
             for g in range(lower.shape[1]):
                 if counts[g] < lower[row, g]:
@@ -69,7 +70,8 @@ def shares_hold(codes: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> n
     for q in range(n_queries):
         counts[:] = 0
         for j in range(offsets[q + 1] - offsets[q]):
-            counts[codes[offsets[q] + j]] += 1
+            if codes[offsets[q] + j] >= 0:
+                counts[codes[offsets[q] + j]] += 1
             for g in range(n_groups):
                 if counts[g] < int((j + 1) * shares[q, g] + ROUNDING):
                     holds[q] = False

@@ -146,8 +146,12 @@ def exact_maximum(
     step: int,
     discount: str,
     distance: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
+    known: tuple[int, ...] | None = None,
 ) -> float:
     """Return the largest weighted sum over all lists of n with ``size`` members, two groups.
+
+    Some positions may be taken by people of no group: ``known`` is then the number of the n others
+    in the prefix of each cut point.
 
     Dynamic programming over the count at each cut point: between cuts the count grows by at most
     the distance of the cuts, so each step is a sliding maximum, computed by doubling.
@@ -156,15 +160,16 @@ def exact_maximum(
     best = np.full(size + 1, -np.inf)
     best[0] = 0.0
     count, at = np.arange(size + 1, dtype=np.float64), 0
-    for cut in cuts.tolist():
+    weights = cut_weights(cuts, discount)
+    for cut, weight in zip(cuts.tolist() if known is None else known, weights, strict=True):
+        if cut == 0:
+            continue
         best = _sliding_maximum(best, cut - at)
         best[: max(0, cut - (n - size))] = -np.inf
         best[cut + 1 :] = -np.inf
         cut_array = np.full(size + 1, float(cut))
         whole, members = np.full(size + 1, float(n)), np.full(size + 1, float(size))
-        best += cut_weights(cut_array, discount) * distance(
-            np.minimum(count, cut), cut_array, whole, members
-        )
+        best += weight * distance(np.minimum(count, cut), cut_array, whole, members)
         at = cut
     return float(best.max()) if len(cuts) else 0.0
 
@@ -215,7 +220,7 @@ def log_shares(count: np.ndarray, position: np.ndarray, whole: bool) -> np.ndarr
     if not whole:
         return np.log(np.maximum(count / position, np.finfo(np.float64).tiny))
     table = _logarithms(int(position.max(initial=0)))
-    return table[count.astype(np.int64)] - table[position]
+    return table[count.astype(np.int64)] - table[position.astype(np.int64)]
 
 
 @lru_cache(maxsize=4)

@@ -138,10 +138,7 @@ def column_indices(columns: Any, names: Sequence[str], argument: str) -> np.ndar
 
 def sensitive_labels(data: RankingData) -> dict[str, np.ndarray]:
     """Return the groups of each row by attribute, in input order."""
-    return {
-        name: np.asarray(a.categories, dtype=object)[data.to_original(a.codes)]
-        for name, a in data.sensitive.items()
-    }
+    return {name: data.to_original(a.labels()) for name, a in data.sensitive.items()}
 
 
 def check_varying(X: np.ndarray, names: Sequence[str], why: str) -> None:

@@ -75,7 +75,7 @@ def representation_leakage(
     stored = data.X.data if hasattr(data.X, "tocsr") else data.X
     if not np.isfinite(stored).all():
         raise DataError("Z must hold finite numbers, got NaN or infinity")
-    groups = data.attribute(by)
+    groups = data.known_attribute(by, "representation_leakage")
     if len(np.unique(groups.codes)) < 2:
         warnings.warn(
             "representation_leakage is undefined with one group: the result is NaN",

@@ -235,7 +235,7 @@ class PrefixSharesOracle(Oracle):
 
     def bind(self, data: RankingData) -> Rule:
         """Return the rule that judges orders of these rows."""
-        groups = data.attribute(self.by)
+        groups = data.known_attribute(self.by, type(self).__name__)
         cutoffs: Any = self.k if isinstance(self.k, (tuple, list)) else [self.k]
         lengths = np.array([min(int(k), data.n_rows) for k in cutoffs])
         depth = int(lengths.max())
@@ -286,7 +286,7 @@ class ExposureGapOracle(Oracle):
 
     def bind(self, data: RankingData) -> Rule:
         """Return the rule that judges orders of these rows."""
-        groups = data.attribute(self.by)
+        groups = data.known_attribute(self.by, type(self).__name__)
         watched = np.full(len(groups.categories), self.protected is None)
         if self.protected is not None:
             watched[groups.code(self.protected)] = True
@@ -346,7 +346,7 @@ class FAStarIROracle(Oracle):
 
     def bind(self, data: RankingData) -> Rule:
         """Return the rule that judges orders of these rows."""
-        groups = data.attribute(self.by)
+        groups = data.known_attribute(self.by, type(self).__name__)
         code = groups.code(self.protected)
         member = groups.codes == code
         p = float(member.mean()) if self.p is None else self.p

@@ -362,7 +362,7 @@ def people_of(
         if node not in dag.protected:
             values[node] = np.asarray(inputs.numbers(node, columns[node]), dtype=np.float64)
             continue
-        code, found = encode(node, np.asarray(columns[node]), False)
+        code, found = encode(node, np.asarray(columns[node]))
         if categories is None:
             check_groups(node, found, len(code))
             codes[node], labels[node] = code.astype(np.int64), found

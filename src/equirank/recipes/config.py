@@ -48,6 +48,7 @@ DATA: tuple[str, ...] = (
     "id",
     "features",
 )
+MISSING_SENSITIVE = ("error", "unknown", "category")
 DATA += ("encoding", "missing_sensitive", "missing_relevance", "max_groups")
 FORMATS = ("csv", "tsv", "parquet", "letor")
 
@@ -187,7 +188,7 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         id=table.get("id", str),
         features=features,
         encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
-        missing_sensitive=table.choice("missing_sensitive", ("error", "category"), "error"),
+        missing_sensitive=table.choice("missing_sensitive", MISSING_SENSITIVE, "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
         max_groups=_max_groups(table),
         location=location,

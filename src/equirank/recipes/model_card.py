@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import plots
 from ..auditing.audit import audit
 from ..auditing.audit_result import AuditResult
@@ -259,9 +257,9 @@ def _columns(columns: "DataColumns") -> Table:
 def _groups(data: RankingData) -> Table:
     rows: list[tuple[str, Any, int, float]] = []
     for name, attribute in data.sensitive.items():
-        sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
-        for group, size in zip(attribute.categories, sizes, strict=True):
-            rows.append((name, group, size, size / data.n_rows))
+        known = max(1, int(attribute.sizes.sum()))
+        for group, size in zip(attribute.categories, attribute.sizes.tolist(), strict=True):
+            rows.append((name, group, size, size / known))
     heads = ("attribute", "group", "entries", "share")
     return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
 
@@ -294,10 +292,14 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
     if not columns.sensitive:
         limits.append("No sensitive attributes were named, so its treatment of groups is unknown.")
     for name, attribute in held.sensitive.items():
-        sizes = np.bincount(attribute.codes, minlength=len(attribute.categories)).tolist()
+        if attribute.n_unknown:
+            limits.append(
+                f"{name} unknown: {attribute.n_unknown:,} of {held.n_rows:,} held-out items. They "
+                "belong to no group."
+            )
         few = [
             f"{group} ({size})"
-            for group, size in zip(attribute.categories, sizes, strict=True)
+            for group, size in zip(attribute.categories, attribute.sizes.tolist(), strict=True)
             if size < FEW
         ]
         if few:

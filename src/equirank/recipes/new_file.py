@@ -176,7 +176,7 @@ def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "Rank
                     f"{path}: {name!r} must be one of the groups the model was trained with "
                     f"({words}), got {group!r}{suggest(str(group), known)}"
                 )
-        codes = np.array([known.index(str(group)) for group in attribute.categories], np.int32)
+        codes = np.array([*(known.index(str(g)) for g in attribute.categories), -1], np.int32)
         people[name] = Attribute(frozen(codes[attribute.codes]), tuple(seen))
     return replace(data, sensitive=people)
 

@@ -58,7 +58,8 @@ class BalancedSelection(Guaranteed):
     leximin : bool
         Whether the lowest value is maximised (all scores must then be above 0).
     by : str or sequence of str, optional
-        The attribute; several are crossed. None takes every attribute.
+        The attribute; several are crossed. None takes every attribute. People with an unknown label
+        have no bound; with several attributes they are an error.
     on_infeasible : {"error", "best"}
         What to do if lower bounds or the level cannot hold: raise an error that names the list and
         the group; or warn, miss the bounds by the smallest possible number, then maximise the
@@ -103,6 +104,7 @@ class BalancedSelection(Guaranteed):
     time_limit: Annotated[float, Number(0.0, open_low=True)] = 10.0
 
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 2}, "k": 5}
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     guarantee: ClassVar[str] = (
         "lower bounds of groups; within every group better items first, to a level"
     )
@@ -114,6 +116,9 @@ class BalancedSelection(Guaranteed):
     def _rerank(self, ranking: Ranking) -> "BalancedReranking":
         data = ranking.data
         keys = [self.by] if self.by is not None else list(data.sensitive)
+        if len(keys) > 1:
+            for key in keys:
+                data.known_attribute(key, f"{type(self).__name__} with several attributes")
         pool = self._pool(ranking, keys[0] if len(keys) == 1 else tuple(keys))
         score, _ = summable(np.asarray(data.score), data.offsets)
         if self.level > 0 or self.leximin:
@@ -219,11 +224,12 @@ class BalancedSelection(Guaranteed):
             "igf": np.array([row[3] for row in rows]),
         }
         slots = np.concatenate(orders)
+        codes = pool.groups.codes[pool.order[slots]]
         return BalancedReranking.from_order(
             ranking,
             pool.order[slots],
             pool.out_offsets,
-            bounds=SelectionBounds(words, parts, members, held, held_before, pool.codes[slots]),
+            bounds=SelectionBounds(words, parts, members, held, held_before, codes),
             reranker=self,
             gap=gap,
             names=tuple(keys),

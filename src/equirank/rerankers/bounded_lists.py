@@ -57,7 +57,7 @@ def arrange_lists(
     if len(failed):
         query = int(failed[0])
         rows = slice(int(start[query]), int(start[query] + pool.limit[query]))
-        reason = why_not(least[rows], most[rows], candidates(pool)[query], pool.groups.categories)
+        reason = why_not(least[rows], most[rows], candidates(pool)[query], pool.labels)
         done = f"bounds are widened by up to {_items(int(widened.max()))}"
         raise_or_warn(reranker, pool, failed, reason, done)
     return slots, np.where(solved > 0, 0.0, np.nan)

@@ -159,7 +159,8 @@ class _List:
             known["item"] = _plain(data.ids[row])
         if self.result.has_groups:
             groups = self.result.groups
-            known["group"] = groups.categories[int(groups.codes[row])]
+            code = int(groups.codes[row])
+            known["group"] = None if code < 0 else groups.categories[code]
         score = self.result._made_from.data.score
         known["score"] = None if score is None else float(score[row])
         return known
@@ -309,7 +310,7 @@ def _neighbours(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
     following = None
     if one.result.has_groups:
         codes = one.result.groups.codes
-        behind = [r for r in one.old.tolist() if codes[r] == codes[row]]
+        behind = [r for r in one.old.tolist() if codes[r] == codes[row] >= 0]
         after = behind[behind.index(row) + 1 :] if row in behind else []
         following = after[0] if after else None
     facts["next_in_group"] = None if following is None else one.named(following)

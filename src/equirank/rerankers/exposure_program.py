@@ -230,7 +230,7 @@ def group_constraints(
     the mean exposure times utility per merit. Merit is the utility relative to the mean of the
     list, so that all three are in units of exposure.
     """
-    present = np.unique(codes)
+    present = np.unique(codes[codes >= 0])
     rows, low, high, names = [], [], [], []
     per_group = (
         {} if kind is None else _coefficients(kind, utility, codes, present, categories, query)

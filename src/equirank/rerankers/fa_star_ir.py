@@ -95,7 +95,8 @@ class FAStarIR(Guaranteed):
 
     The order within groups is kept, ties are taken in input order, and only the order of scores is
     used. Rows that were not shown stay so, but count in the share of the list. A list without
-    protected items keeps its order if ``p`` is None.
+    protected items keeps its order if ``p`` is None. People with an unknown label keep their
+    positions; the guarantee is about the list of all others.
 
     Parameters
     ----------
@@ -140,6 +141,7 @@ class FAStarIR(Guaranteed):
     law: Annotated[Literal["binomial", "pool"], Choice("binomial", "pool")] = "binomial"
     adjusted: Annotated[bool, Flag()] = True
 
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "fixed"
     guarantee: ClassVar[str] = (
         "every prefix passes the FA*IR test, which a fair list fails with probability <= alpha"
     )
@@ -154,7 +156,7 @@ class FAStarIR(Guaranteed):
         one = len(codes) == 1
         chosen, bounds = (self._one if one else self._several)(pool, codes, shares)
         return Reranking.from_order(
-            ranking, pool.order[chosen], pool.out_offsets, bounds=bounds, reranker=self
+            ranking, *pool.placed(chosen), bounds=pool.bounds(bounds), reranker=self
         )
 
     def _words(self, pool: Pool, codes: list[int]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -178,10 +178,12 @@ class FloorReranker(Guaranteed):
     Parameters
     ----------
     protected : label or sequence of labels, optional
-        The protected group; several count as one. None takes all groups except the largest.
+        The protected group; several count as one. None takes all groups except the largest. People
+        with an unknown label are not protected, and count in no share.
     """
 
     protected: Annotated[Any, Optional(LABELS)] = None
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     #: `protected_shares` reads it; these re-rankers have no parameter p.
     p: ClassVar[None] = None
 
@@ -191,7 +193,7 @@ class FloorReranker(Guaranteed):
         inside = np.isin(np.arange(pool.n_groups), codes).astype(np.int32)
         label = " or ".join(str(pool.groups.categories[code]) for code in codes)
         groups = Attribute(inside[pool.groups.codes], ("others", label))
-        two = replace(pool, groups=groups, codes=inside[pool.codes])
+        two = replace(pool, groups=groups, codes=inside[pool.codes], free=False)
         floors, start = self._floors(pool, shares.sum(axis=1))
         least = np.stack([np.zeros_like(floors), floors], axis=1)
         most = np.full_like(least, int(pool.limit.max()) + 1)
@@ -215,7 +217,7 @@ class FloorReranker(Guaranteed):
         """Return the bounds by the groups of the data, so that explanations can name them."""
         words = type(self).guarantee
         if len(codes) == 1:
-            wide = np.zeros((len(least), pool.n_groups), dtype=np.int64)
+            wide = np.zeros((len(least), len(pool.groups.categories)), dtype=np.int64)
             wide[:, codes[0]] = least[:, 1]
             return TableBounds(words, wide, None, start, pool.limit)
         part = TableBounds(words, least, None, start, pool.limit)

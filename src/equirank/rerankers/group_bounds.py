@@ -16,6 +16,7 @@ __all__ = [
     "PREFIX_BOUNDS",
     "Bounds",
     "GroupBound",
+    "KnownBounds",
     "NoBounds",
     "OverlappingBounds",
     "ShareBounds",
@@ -220,6 +221,53 @@ class NoBounds:
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return True for each list."""
         return np.ones(len(offsets) - 1, dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownBounds:
+    """Bounds on the list of people with a known label; the others keep their positions.
+
+    Attributes
+    ----------
+    known : Bounds
+        The bounds, whose prefixes count people with a known label only.
+    """
+
+    known: Bounds
+
+    @property
+    def words(self) -> str:
+        """The guarantee in one sentence."""
+        return f"{self.known.words}, of the people with a known label"
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the least counts of a list (prefix x group), or None."""
+        return self._spread(self.known.lower, query, counts, 0)
+
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the largest counts of a list (prefix x group), or None."""
+        return self._spread(self.known.upper, query, counts, len(counts) + 1)
+
+    def _spread(
+        self,
+        table_of: Callable[[int, np.ndarray], np.ndarray | None],
+        query: int,
+        counts: np.ndarray,
+        free: int,
+    ) -> np.ndarray | None:
+        """Return the row of each prefix by its number of people with a known label."""
+        people = counts.sum(axis=1)
+        table = table_of(query, counts[np.diff(people, prepend=0) > 0])
+        if table is None:
+            return None
+        rows = np.concatenate([np.full((1, table.shape[1]), free, dtype=table.dtype), table])
+        return rows[people[people <= len(table)]]
+
+    def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether the bounds hold, given the group at each position."""
+        known = codes >= 0
+        before = np.concatenate([[0], np.cumsum(known)])
+        return self.known.holds(codes[known], before[offsets])
 
 
 @dataclass(frozen=True, eq=False)

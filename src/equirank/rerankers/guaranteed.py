@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,6 +13,7 @@ from ..core.errors import DataError, EquirankWarning, InfeasibleError
 from ..core.params import Check, Choice, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
 from ..core.reranker import Reranker
+from .group_bounds import Bounds, KnownBounds
 
 __all__ = [
     "HELD",
@@ -50,7 +51,15 @@ class Pool:
     groups : Attribute
         The sensitive attribute.
     codes : ndarray
-        The group of each element of ``order``.
+        The group of each element of ``order``; of people with an unknown label the number of
+        groups, if ``free``.
+    free : bool
+        Whether a last class, behind the groups, has the people with an unknown label.
+    fixed : ndarray or None
+        The stored row that keeps each position to fill, -1 where the pool fills it; None if the
+        pool fills all.
+    fixed_offsets : ndarray or None
+        Where each list begins in ``fixed``.
     """
 
     ranking: Ranking
@@ -60,11 +69,19 @@ class Pool:
     limit: np.ndarray
     groups: Attribute
     codes: np.ndarray
+    free: bool = False
+    fixed: np.ndarray | None = None
+    fixed_offsets: np.ndarray | None = None
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
-        return len(self.groups.categories)
+        """Number of groups, and of the class of people with an unknown label."""
+        return len(self.groups.categories) + self.free
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The groups, for messages, and the class of people with an unknown label."""
+        return (*self.groups.categories, *(["(unknown)"] if self.free else []))
 
     @cached_property
     def sizes(self) -> np.ndarray:
@@ -76,13 +93,26 @@ class Pool:
 
     @cached_property
     def shares(self) -> np.ndarray:
-        """Share of each group in each list (query x group)."""
-        return self.sizes / np.diff(self.offsets)[:, None]
+        """Share of each group among those with a known label, by list (query x group)."""
+        known = self.sizes[:, : len(self.groups.categories)].sum(axis=1, keepdims=True)
+        return self.sizes / np.maximum(known, 1)
 
     @cached_property
     def out_offsets(self) -> np.ndarray:
         """Where each list begins in the result."""
         return np.concatenate([[0], np.cumsum(self.limit)])
+
+    def placed(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the stored rows of all positions from the slots of the pool, and their offsets."""
+        if self.fixed is None or self.fixed_offsets is None:
+            return self.order[slots], self.out_offsets
+        rows = self.fixed.copy()
+        rows[rows < 0] = self.order[slots]
+        return rows, self.fixed_offsets
+
+    def bounds(self, bounds: Bounds) -> Bounds:
+        """Return bounds on the pool as bounds on its lists."""
+        return bounds if self.fixed is None else KnownBounds(bounds)
 
 
 #: Prefix of a list in which nothing is missed.
@@ -157,6 +187,9 @@ class Guaranteed(ListedReranker):
         Whether the order within every group is kept.
     reads_order : bool
         Whether only the order of the items is used, not their scores.
+    unknown : {"refused", "fixed", "free"}
+        Treatment of people with an unknown label: an error; they keep their positions, and the
+        guarantee is about the list of all others; or they are ranked without a bound of their own.
 
     Examples
     --------
@@ -190,6 +223,8 @@ class Guaranteed(ListedReranker):
 
     needs: ClassVar[frozenset[str]] = frozenset({"sensitive"})
 
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "refused"
+
     by: Annotated[Any, Optional(Label(many=True))] = None
 
     def _pool(self, ranking: Ranking, by: Any = None) -> Pool:
@@ -197,10 +232,12 @@ class Guaranteed(ListedReranker):
 
         The groups are those of ``by``, else those of the parameter ``by``.
         """
-        slots = ranking.slots()
-        groups = ranking.data.attribute(self.by if by is None else by)
+        slots, key = ranking.slots(), self.by if by is None else by
+        groups = ranking.data.attribute(key)
+        if self.unknown == "refused":
+            ranking.data.known_attribute(key, type(self).__name__)
         shown = slots.sizes if slots.shown is None else slots.shown
-        return Pool(
+        pool = Pool(
             ranking,
             slots.order,
             slots.offsets,
@@ -209,6 +246,12 @@ class Guaranteed(ListedReranker):
             groups,
             groups.codes[slots.order],
         )
+        if not groups.n_unknown:
+            return pool
+        if self.unknown == "fixed":
+            return _with_fixed(pool)
+        codes = np.where(pool.codes < 0, len(groups.categories), pool.codes)
+        return replace(pool, codes=codes.astype(pool.codes.dtype), free=True)
 
     def _report(self, pool: Pool, missed: Missed, needed: Any, advice: str) -> None:
         """Raise or warn, depending on ``on_infeasible``, if the guarantee cannot hold in a list.
@@ -244,6 +287,24 @@ class Guaranteed(ListedReranker):
             )
         more = f" (and in {len(failed) - 1} more queries)" if len(failed) > 1 else ""
         warnings.warn(f"{message}{more}; the closest ranking is returned", EquirankWarning, 4)
+
+
+def _with_fixed(pool: Pool) -> Pool:
+    """Return the pool of people with a known label; the others keep their positions."""
+    known, begin = pool.codes >= 0, pool.offsets[:-1]
+    before = np.concatenate([[0], np.cumsum(known)])
+    sizes = np.diff(pool.offsets)
+    head = np.arange(len(known)) - np.repeat(begin, sizes) < np.repeat(pool.limit, sizes)
+    return replace(
+        pool,
+        order=pool.order[known],
+        offsets=before[pool.offsets],
+        shown=before[begin + pool.shown] - before[begin],
+        limit=before[begin + pool.limit] - before[begin],
+        codes=pool.codes[known],
+        fixed=np.where(known, -1, pool.order)[head],
+        fixed_offsets=pool.out_offsets,
+    )
 
 
 def _are_shares(value: Any) -> bool:
@@ -392,12 +453,13 @@ def _without_largest(given: dict[int, float], pool: Pool) -> list[int]:
 
 def _all_but_largest(pool: Pool) -> list[int]:
     """Return all groups that occur except the largest, in a tie the one ranked higher."""
-    sizes = pool.sizes.sum(axis=0)
+    sizes = pool.sizes[:, : len(pool.groups.categories)].sum(axis=0)
     there = np.flatnonzero(sizes).tolist()
     if len(there) < 2:
         return there
     rank = np.arange(len(pool.codes)) - np.repeat(pool.offsets[:-1], np.diff(pool.offsets))
-    depth = np.bincount(pool.codes, weights=rank, minlength=pool.n_groups) / np.maximum(sizes, 1)
+    depth = np.bincount(pool.codes, weights=rank, minlength=pool.n_groups)
+    depth = depth[: len(sizes)] / np.maximum(sizes, 1)
     largest = max(there, key=lambda code: (sizes[code], -depth[code]))
     return [code for code in there if code != largest]
 

@@ -30,7 +30,8 @@ class OnlineSelection(Guaranteed):
     filled by the same rule over all arrivals. The bounds always hold, and exactly k are selected.
 
     Selected items are ranked in the order given; all others are not shown. Group sizes are known in
-    advance, scores are not. Only the order of scores is used; ties are taken in input order.
+    advance, scores are not. Only the order of scores is used; ties are taken in input order. People
+    with an unknown label have no bound.
 
     Parameters
     ----------
@@ -90,6 +91,7 @@ class OnlineSelection(Guaranteed):
         "random_state": ("arrival", ("random",)),
     }
     test_params: ClassVar[Mapping[str, Any]] = {"k": 5, "lower": {"a": 1}, "random_state": 0}
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     guarantee: ClassVar[str] = "exactly k selected, lower and upper bounds of groups always hold"
     needs_text: ClassVar[str] = "groups and their sizes; items one by one"
     cost: ClassVar[str] = "score lost by deciding early; less with a waiting list"
@@ -142,9 +144,7 @@ class OnlineSelection(Guaranteed):
         if len(failed):
             at = int(failed[0])
             query = pool.ranking.data.qids[at : at + 1].tolist()[0]
-            reason = why_not(
-                lower[at], upper[at], sizes[at], int(limit[at]), pool.groups.categories
-            )
+            reason = why_not(lower[at], upper[at], sizes[at], int(limit[at]), pool.labels)
             message = f"{type(self).__name__} cannot meet its bounds in query {query!r}: {reason}"
             if self.on_infeasible == "error":
                 raise InfeasibleError(
@@ -174,7 +174,8 @@ def _at_the_end(pool: Pool, lower: np.ndarray, upper: np.ndarray) -> TableBounds
     least[start[1:][filled] - 1] = lower[filled]
     most[start[1:][filled] - 1] = upper[filled]
     words = "exactly k are selected, and lower and upper bounds of groups hold"
-    return TableBounds(words, least, most, start[:-1], pool.limit)
+    n_groups = len(pool.groups.categories)
+    return TableBounds(words, least[:, :n_groups], most[:, :n_groups], start[:-1], pool.limit)
 
 
 def closest_quotas(

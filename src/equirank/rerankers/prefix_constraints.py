@@ -1,7 +1,7 @@
 """PrefixConstraints: the best list with bounds on the groups in every prefix."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -32,7 +32,8 @@ class PrefixConstraints(Guaranteed):
 
     The order within (crossed) groups is kept; ties are taken in input order. Rows that were not
     shown stay so. An empty group cannot meet a lower bound above 0. Without bounds the ranking is
-    unchanged.
+    unchanged. People with an unknown label have no bound and may move; with bounds on several
+    attributes they are an error.
 
     Parameters
     ----------
@@ -69,6 +70,7 @@ class PrefixConstraints(Guaranteed):
     time_limit: Annotated[float, Number(0.0, open_low=True)] = 10.0
 
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 0.2}, "upper": {"a": 0.9}}
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     guarantee: ClassVar[str] = (
         "every prefix keeps lower and upper bounds of each group; best such list"
     )
@@ -86,16 +88,18 @@ class PrefixConstraints(Guaranteed):
         upper = find_bounds(name, "upper", self.upper, data, self.by)
         keys = _attributes(lower + upper)
         if len(keys) > 1:
+            for key in keys:
+                data.known_attribute(key, f"{name} with bounds on several attributes")
             return arrange_overlapping(self, ranking, lower, upper, keys, self.time_limit)
         chosen = keys[0] if keys else self.by or next(iter(data.sensitive))
         pool = self._pool(ranking, chosen)
         least, most = bound_tables(lower, upper, pool)
         slots, gap = arrange_lists(self, pool, least, most)
-        start = np.zeros(data.n_queries, dtype=np.int64)
+        start, n_groups = np.zeros(data.n_queries, dtype=np.int64), len(pool.groups.categories)
         bounds = TableBounds(
             WORDS,
-            least if lower else None,
-            most if upper else None,
+            least[:, :n_groups] if lower else None,
+            most[:, :n_groups] if upper else None,
             start,
             pool.limit,
         )

@@ -165,7 +165,7 @@ class Reranked(Ranker):
             return
         last = _last(self.estimator_)
         needs = _fit_needs(last) | getattr(last, "fit_takes", frozenset())
-        people = {name: np.array(a.categories)[a.codes] for name, a in data.sensitive.items()}
+        people = {name: a.labels() for name, a in data.sensitive.items()}
         known = {
             "qid": data.qids[data.query_of_rows()],
             "sensitive_features": people or None,

@@ -15,7 +15,7 @@ from ..core.ranking import Ranking
 from ..core.slots import Slots
 from ..core.table import Table
 from ..kernels.resampling import weighted_means
-from ..kernels.segments import segment_sum, sort_within, summable
+from ..kernels.segments import divide, segment_sum, sort_within, summable
 from ..metrics.fairness.exposure import ExposureGap
 from ..metrics.fairness.prefix_divergence import RND
 from ..metrics.relevance.gain import NDCG
@@ -207,9 +207,7 @@ class Reranking(Ranking):
         if self.data.ids is not None:
             columns["id"] = self.data.ids[rows]
         if self.has_groups:
-            names = np.empty(len(self.groups.categories), dtype=object)
-            names[:] = self.groups.categories
-            columns["group"] = names[self.groups.codes[rows]]
+            columns["group"] = self.groups.labels()[rows]
         columns |= {"from": was[rows], "to": now[rows]}
         if several:
             columns["shown"] = self.shown_share[rows]
@@ -399,7 +397,10 @@ def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
     rows: list[Measure] = []
     for code, name in enumerate(result.groups.categories):
         first, last = (
-            _means_in_top((codes[slots.order] == code).astype(float), slots, sizes)
+            divide(
+                _means_in_top((codes[slots.order] == code).astype(float), slots, sizes),
+                _means_in_top((codes[slots.order] >= 0).astype(float), slots, sizes),
+            )
             for slots in (old, new)
         )
         rows.append((f"share of {name} in the first {k}", first, last, _mean))

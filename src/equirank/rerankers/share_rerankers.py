@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class ShareReranker(Guaranteed):
     proportions: Annotated[Mapping[Any, float] | None, SHARES] = None
 
     test_params: ClassVar[Mapping[str, Any]] = {}
+    unknown: ClassVar[Literal["refused", "fixed", "free"]] = "fixed"
     needs_text: ClassVar[str] = "groups; target shares, or those of the list"
 
     def _rerank(self, ranking: Ranking) -> Reranking:
@@ -63,9 +64,8 @@ class ShareReranker(Guaranteed):
         words = "prefix j holds at least floor(j p) of every group"
         return Reranking.from_order(
             ranking,
-            pool.order[chosen],
-            pool.out_offsets,
-            bounds=ShareBounds(words, shares),
+            *pool.placed(chosen),
+            bounds=pool.bounds(ShareBounds(words, shares)),
             reranker=self,
         )
 
@@ -84,7 +84,8 @@ class DetCons(ShareReranker):
 
     The order within groups is kept, ties are taken in input order, and only the order of scores is
     used. Rows that were not shown stay so. An empty group needs a share of 0, else it is
-    infeasible.
+    infeasible. People with an unknown label keep their positions; shares and prefixes are those of
+    all others.
 
     References
     ----------

@@ -130,9 +130,10 @@ def evaluate_representation(
         draw = int(generator(seed, fold).integers(2**31))
         for model in models:
             for name in names:
+                groups = data.attribute(name)
                 leak = representation_leakage(
-                    data.X,
-                    data.attribute(name).codes,
+                    data.X[groups.known],
+                    groups.codes[groups.known],
                     model=model,
                     test_size=1.0 / n_splits,
                     random_state=draw,

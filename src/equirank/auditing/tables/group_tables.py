@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 
+from ...core.labels import MISSING
 from ...core.table import Table, make_table
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
-from ..audit_plan import Audited
+from ..audit_plan import Audited, Plan
 from ..compared import Compared
 from ..measured import MOST_PAIRED, Measured
+from ..people import expected_positions, list_shares
 
 __all__ = [
     "POWER",
@@ -23,6 +25,7 @@ __all__ = [
     "pairwise_table",
     "selection_table",
     "small_cells",
+    "unknown_table",
 ]
 
 
@@ -184,6 +187,47 @@ def selection_table(measured: Measured) -> Table:
     return make_table(SELECTION_COLUMNS, rows)
 
 
+UNKNOWN_COLUMNS = (
+    "o:attribute o:decision i:size f:share i:n_queries f:mean_position f:exposure f:selected f:rate"
+)
+
+
+def unknown_table(plan: Plan) -> Table:
+    """Return one row per attribute with unknown labels and decision: how these people fare.
+
+    They are in no group of the other tables. ``size`` is their number and ``share`` their share of
+    all people, ``exposure`` their share of all exposure (lists count alike), ``rate`` the share
+    selected of those about whom it was decided.
+    """
+    rows: list[dict[str, Any]] = []
+    data, query = plan.data, plan.data.query_of_rows()
+    position = exposure = np.full(data.n_rows, np.nan)
+    if plan.ordered:
+        position = expected_positions(plan.ranking)
+        exposure = list_shares(plan.ranking)
+    for each in plan.audited:
+        unknown = ~each.attribute.known
+        people = int(unknown.sum())
+        lists = np.bincount(query, unknown, data.n_queries)
+        sums = np.bincount(query, np.where(unknown, position, 0.0), data.n_queries)
+        for decision in plan.decisions if people else ():
+            among = unknown if decision.among is None else unknown & decision.among
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "decision": decision.name,
+                    "size": people,
+                    "share": people / data.n_rows,
+                    "n_queries": int((lists > 0).sum()),
+                    "mean_position": float((sums[lists > 0] / lists[lists > 0]).mean()),
+                    "exposure": float(exposure[unknown].sum() / data.n_queries),
+                    "selected": float(decision.selected[among].sum()),
+                    "rate": float(decision.selected[among].mean()) if among.any() else np.nan,
+                }
+            )
+    return make_table(UNKNOWN_COLUMNS, rows)
+
+
 def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
     """Return which groups are too small for a reliable rate.
 
@@ -202,7 +246,8 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
     totals, drawn = measured.totals(each)
     people, selected, rate = totals.people, totals.selected(k), totals.rate(k)
     small = small_cells(people, selected)
-    eligible = ~small if (~small).any() else np.ones(len(small), dtype=bool)
+    named = np.array([MISSING not in group.split(" & ") for group in each.groups])
+    eligible = next(some for some in (~small & named, named, named | True) if some.any())
     best = int(np.where(eligible, np.nan_to_num(rate), -1.0).argmax())
     z = NormalDist().inv_cdf((1.0 + measured.plan.level) / 2.0)
     low, high = wilson_interval(selected, people, z)

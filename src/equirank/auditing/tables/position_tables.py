@@ -35,7 +35,8 @@ COLUMNS = "o:attribute o:group i:k f:share f:pool_share f:band_low f:band_high i
 def prefix_shares_table(measured: Measured) -> Table:
     """Return each group's share of up to 60 prefixes, and its share of the lists.
 
-    Both shares are means over the lists with at least k items.
+    Both shares are shares of the people with a known label, and means over the lists with at least
+    k items.
     """
     plan = measured.plan
     shown = _shown(measured)
@@ -72,7 +73,7 @@ def prefixes(longest: int) -> list[int]:
 
 def largest_groups(each: Audited, most: int = MOST_GROUPS) -> list[int]:
     """Return the codes of the groups shown: all, or the focus and the largest others."""
-    size = np.bincount(each.attribute.codes, minlength=each.n_groups)
+    size = each.attribute.sizes
     order = sorted(range(each.n_groups), key=lambda code: (code != each.focus, -size[code]))
     return sorted(order[:most])
 
@@ -92,21 +93,31 @@ def _rows(
     flat = np.concatenate(queries)
     cut = np.repeat(cuts, np.diff(ends, prepend=0))
     first = data.offsets[flat]
-    sizes = np.diff(data.offsets)
     rows: list[dict[str, Any]] = []
-    for code in largest_groups(each):
+
+    def counted(member: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the expected members of each prefix, and the members of its list."""
         count = np.zeros(len(flat))
         for weight, draw in measured.plan.ranking.draws():
             slots = draw.slots()
-            member = (each.attribute.codes == code)[slots.order]
-            found = expected_counts(member, first + cut - 1, first, slots.lo, slots.hi)
+            inside = member[slots.order]
+            found = expected_counts(inside, first + cut - 1, first, slots.lo, slots.hi)
             count += weight[flat] * found
-        people = np.add.reduceat((each.attribute.codes == code).astype(np.int64), data.offsets[:-1])
-        pool = (people / sizes)[flat]
-        share = [float(part.mean()) for part in np.split(count / cut, ends[:-1])]
-        pooled = [float(part.mean()) for part in np.split(pool, ends[:-1])]
-        n_lists = [len(part) for part in queries]
-        low, high, word = _band(np.array(cuts), np.array(pooled), np.array(n_lists))
+        return count, np.add.reduceat(member.astype(np.int64), data.offsets[:-1])[flat]
+
+    known, listed = cut, np.diff(data.offsets)[flat]
+    if each.attribute.n_unknown:
+        known, listed = counted(each.attribute.known)
+    found = [part[known[part] > 0] for part in np.split(np.arange(len(cut)), ends[:-1])]
+    # a prefix without a known label in any list has no shares
+    parts = [(k, part) for k, part in zip(cuts, found, strict=True) if len(part)]
+    people = np.array([known[part].sum() for _, part in parts])
+    for code in largest_groups(each) if parts else ():
+        count, size = counted(each.attribute.codes == code)
+        share = [float((count[part] / known[part]).mean()) for _, part in parts]
+        pooled = [float((size[part] / listed[part]).mean()) for _, part in parts]
+        n_lists = [len(part) for _, part in parts]
+        low, high, word = _band(people, np.array(pooled), np.array(n_lists))
         rows += [
             {
                 "attribute": each.name,
@@ -119,24 +130,29 @@ def _rows(
                 "n_queries": n_lists[at],
                 "band": word,
             }
-            for at, k in enumerate(cuts)
+            for at, (k, _) in enumerate(parts)
         ]
     return rows
 
 
-def _band(k: np.ndarray, p: np.ndarray, n_lists: np.ndarray) -> tuple[np.ndarray, np.ndarray, str]:
+def _band(
+    people: np.ndarray, p: np.ndarray, n_lists: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, str]:
     """Return the lowest and highest shares that chance produces, and the method's name.
+
+    ``people`` is the number of people with a known label in each prefix of all lists together.
 
     One list: the exact FA*IR tables of the group and of everyone else. Several: binomial minima of
     the positions of all lists together, with the level divided by the number of prefixes.
     """
+    k = np.maximum(np.rint(people), 1).astype(np.int64)
     nothing = np.full(len(k), np.nan)
     if p.min() <= 0.0 or p.max() >= 1.0:
         return nothing, nothing, ""
     if n_lists.max() > 1:
-        n, level = k * n_lists, BAND_ALPHA / len(k)
-        low = binomial_minimum(n, p, level) / n
-        return low, 1.0 - binomial_minimum(n, 1.0 - p, level) / n, "binomial"
+        level = BAND_ALPHA / len(k)
+        low = binomial_minimum(k, p, level) / k
+        return low, 1.0 - binomial_minimum(k, 1.0 - p, level) / k, "binomial"
     from ...kernels.fa_star_ir_minimums import adjusted_table
 
     known = k <= LONGEST_BAND
@@ -191,7 +207,9 @@ def scores_table(measured: Measured) -> Table:
 
 def _histogram(each: Audited, at: np.ndarray, edges: np.ndarray) -> list[dict[str, Any]]:
     bins = len(edges) - 1
-    table = np.bincount(each.attribute.codes * bins + at, minlength=each.n_groups * bins)
+    known = each.attribute.known
+    cell = (each.attribute.codes * bins + at)[known]
+    table = np.bincount(cell, minlength=each.n_groups * bins)
     table = table.reshape(each.n_groups, bins)
     share = table / np.maximum(table.sum(axis=1, keepdims=True), 1)
     return [

@@ -88,8 +88,8 @@ def _lists(
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return positions, true positions and membership in the focus group, for up to 40 lists.
 
-    Only lists with the focus group and others are used. Ties are broken at random; long lists are
-    sampled.
+    Only lists with the focus group and others are used, without people whose label is unknown. Ties
+    are broken at random; long lists are sampled.
     """
     from ...metrics.properties.property_bench import true_positions
 
@@ -107,6 +107,7 @@ def _lists(
         order = part.order
         if part.lo is not None:
             order = order[np.lexsort((rng.random(len(order)), part.lo))]
+        order = order[each.attribute.known[order]]
         if len(order) > MOST_ITEMS:
             order = order[np.sort(rng.choice(len(order), MOST_ITEMS, replace=False))]
         mask = each.attribute.codes[order] == each.focus

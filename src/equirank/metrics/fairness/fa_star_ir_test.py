@@ -13,7 +13,7 @@ from ...core.params import Choice, Constraint, Flag, Number, Optional
 from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...kernels.prefixes import least_counts, prefix_places
-from ...kernels.segments import segment_sum
+from ...kernels.segments import divide, segment_sum
 
 if TYPE_CHECKING:
     from ...kernels.fa_star_ir_minimums import Minimum
@@ -41,7 +41,8 @@ class FAStarIRResult:
     alpha_range : tuple of float
         The levels ``low <= level < high`` of a single prefix that yield the table used.
     counts, minimum : ndarray
-        Number of protected items in each prefix 1, 2, ..., and its minimum.
+        Number of protected items in each prefix 1, 2, ..., and its minimum. Prefixes count people
+        with a known label only.
     """
 
     passed: bool
@@ -138,14 +139,18 @@ class FAStarIRTest(GroupMetric):
 
     def by_group(self, slots: Slots, codes: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """Return 1 if the list passes for the group, 0 if it fails (query x wanted group)."""
-        columns = [self._passes(slots, codes == code) for code in wanted.tolist()]
+        limit = self._limit(slots)
+        if len(codes) and codes.min() < 0:
+            slots, limit = _without_unknown(slots, codes, limit)
+            codes = codes[codes >= 0]
+        columns = [self._passes(slots, codes == code, limit) for code in wanted.tolist()]
         return np.stack(columns, axis=1)
 
-    def _passes(self, slots: Slots, member: np.ndarray) -> np.ndarray:
-        limit, size = self._limit(slots), segment_sum(member.astype(np.int64), slots.offsets)
+    def _passes(self, slots: Slots, member: np.ndarray, limit: np.ndarray) -> np.ndarray:
+        size = segment_sum(member.astype(np.int64), slots.offsets)
         defined = (limit > 0) & (size > 0) & ((size < slots.sizes) | (self.p is not None))
         counts, offsets = self._counts(slots, member, np.where(defined, limit, 0))
-        share = size / slots.sizes if self.p is None else np.full(len(size), float(self.p))
+        share = divide(size, slots.sizes) if self.p is None else np.full(len(size), float(self.p))
         length = slots.sizes if self.law == "pool" else np.zeros_like(slots.sizes)
         columns = np.stack([limit[defined], share[defined], length[defined]], axis=1)
         kinds, kind = np.unique(columns, axis=0, return_inverse=True)
@@ -199,9 +204,13 @@ class FAStarIRTest(GroupMetric):
         at = 0 if query is None else ranking.data.query_index(query)
         slots = ranking.slots().block(slice(at, at + 1))
         codes, _ = slots.groups(self.by)
-        member = codes == ranking.data.attribute(self.by).code(self.protected)
-        share = float(member.mean()) if self.p is None else float(self.p)
         limit = self._limit(slots)
+        if codes.min() < 0:
+            slots, limit = _without_unknown(slots, codes, limit)
+            codes = codes[codes >= 0]
+        member = codes == ranking.data.attribute(self.by).code(self.protected)
+        share = self.p if self.p is not None else member.mean() if len(member) else 0.0
+        share = float(share)
         if limit[0] == 0 or not 0 < share < 1 or not member.any():
             raise DataError(
                 f"{self} needs a list that shows items of {self.protected!r} and of others "
@@ -223,6 +232,20 @@ class FAStarIRTest(GroupMetric):
             counts=counts,
             minimum=minimum.counts,
         )
+
+
+def _without_unknown(
+    slots: Slots, codes: np.ndarray, limit: np.ndarray
+) -> tuple[Slots, np.ndarray]:
+    """Return the slots with a known label, and how many of them may be in the first ``limit``."""
+    known = codes >= 0
+    before = np.concatenate([[0], np.cumsum(known)])
+    first = slots.offsets[:-1]
+    last = np.maximum(first + limit - 1, first)  # the last slot within the limit
+    low, high = slots.begin()[last], slots.end()[last]
+    inside = np.minimum(first + limit - low, before[high] - before[low])
+    count = np.where(limit > 0, before[low] - before[first] + inside, 0)
+    return slots.keep(known), count.astype(np.int64)
 
 
 def fa_star_ir_test(

@@ -57,7 +57,7 @@ class GroupBenefit(GroupMetric):
         score = score - np.repeat(segment_sum(score, slots.offsets) / slots.sizes, slots.sizes)
         total = slots.sum_by_group(score, codes, n_groups)
         size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
-        rest, others = sum_of_others(total, 1), slots.sizes[:, None] - size
+        rest, others = sum_of_others(total, 1), sum_of_others(size, 1)
         benefit = np.ldexp(others * total - size * rest, power[:, None])
         return np.where((size > 0) & (others > 0), benefit, np.nan)[:, wanted]
 

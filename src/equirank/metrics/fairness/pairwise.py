@@ -45,7 +45,13 @@ class PairCounts:
 
 
 def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -> PairCounts:
-    """Count misordered pairs, tied ones half, and all pairs that differ in relevance ``y``."""
+    """Count misordered pairs, tied ones half, and all pairs that differ in relevance ``y``.
+
+    Pairs with an unknown label do not count.
+    """
+    if len(codes) and codes.min() < 0:
+        known = codes >= 0
+        slots, codes, y = slots.keep(known), codes[known], y[known]
     above, tied, total = count_group_pairs(codes, n_groups, y, slots.end(), slots.offsets)
     return PairCounts(above + tied / 2.0, total.astype(np.float64))
 

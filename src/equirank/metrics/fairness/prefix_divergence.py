@@ -35,7 +35,11 @@ Distance = Callable[[np.ndarray, np.ndarray, Any, Any], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Cuts:
-    """Cut points of every query and the group counts there."""
+    """Cut points of every query and the group counts there.
+
+    ``cut`` is the number of people with a known label in each prefix, ``n`` in each list. A prefix
+    without such people has no shares, and weight 0.
+    """
 
     query: np.ndarray
     cut: np.ndarray
@@ -98,11 +102,17 @@ class PrefixMetric(GroupMetric):
         members = [codes == code for code in wanted]
         counts = [expected_counts(m, first + cut - 1, first, slots.lo, slots.hi) for m in members]
         sizes = [segment_sum(m.astype(np.int64), slots.offsets) for m in members]
+        weight = cut_weights(cut, self.discount)
+        if len(codes) and codes.min() < 0:
+            known = codes >= 0
+            cut = expected_counts(known, first + cut - 1, first, slots.lo, slots.hi)
+            weight, cut = np.where(cut > 0, weight, 0.0), np.where(cut > 0, cut, 1.0)
+            n = np.maximum(segment_sum(known.astype(np.int64), slots.offsets), 1)
         return Cuts(
             query,
             cut,
             offsets,
-            cut_weights(cut, self.discount),
+            weight,
             np.stack(counts, axis=1),
             np.stack(sizes, axis=1),
             n,
@@ -143,6 +153,8 @@ class PrefixMetric(GroupMetric):
     def _exact(
         self, cuts: Cuts, size: np.ndarray, mixed: np.ndarray, distance: Distance
     ) -> np.ndarray:
+        if cuts.cut.dtype.kind == "f":  # unknown labels: each list has its own numbers of known
+            return self._exact_of_known(cuts, size, mixed, distance)
         shapes = np.stack([cuts.n, size, cuts.limit], axis=1)
         kinds, inverse = np.unique(shapes[mixed], axis=0, return_inverse=True)
         best = [
@@ -151,6 +163,24 @@ class PrefixMetric(GroupMetric):
         ]
         result = np.zeros(len(size))
         result[mixed] = np.array(best)[inverse.ravel()] if best else 0.0
+        return result
+
+    def _exact_of_known(
+        self, cuts: Cuts, size: np.ndarray, mixed: np.ndarray, distance: Distance
+    ) -> np.ndarray:
+        """Return the maximum with people of no group in their places, ties to whole numbers."""
+        people = np.where(cuts.weight > 0, np.rint(cuts.cut), 0).astype(np.int64).tolist()
+        result = np.zeros(len(size))
+        for at in np.flatnonzero(mixed).tolist():
+            result[at] = exact_maximum(
+                int(cuts.n[at]),
+                int(size[at]),
+                int(cuts.limit[at]),
+                self.step,
+                self.discount,
+                distance,
+                tuple(people[cuts.offsets[at] : cuts.offsets[at + 1]]),
+            )
         return result
 
     def _sorted_maximum(
@@ -288,7 +318,7 @@ class RRD(PrefixMetric):
         """Warn if a compared group is not the minority."""
         super().check(data)
         attribute = data.attribute(self.by)
-        share = np.bincount(attribute.codes, minlength=len(attribute.categories)) / data.n_rows
+        share = attribute.sizes / max(1, int(attribute.sizes.sum()))
         code = int(share.argmax()) if self.protected is None else attribute.code(self.protected)
         if share[code] > 0.5:
             warnings.warn(

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.metric import GroupMetric
 from ...core.params import Choice, Constraint
 from ...core.slots import Slots
-from ...kernels.segments import divide, segment_sum
+from ...kernels.segments import divide, segment_sum, sum_of_others
 from .pairwise import count_pairs
 
 __all__ = [
@@ -70,8 +70,8 @@ class RankCalibrationError(RankError):
         """Return the share of misordered pairs among those with an item of each wanted group."""
         n_groups = len(slots.groups(self.by)[1])
         counts = count_pairs(slots, codes, n_groups, slots.y)
-        size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)[:, wanted]
-        rest = slots.sizes[:, None] - size
+        sizes = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+        size, rest = sizes[:, wanted], sum_of_others(sizes, 1)[:, wanted]
         total = size * (size - 1.0) / 2.0 + size * rest
         if self.denominator == "comparable":
             total = _with_group(counts.total, wanted)
@@ -120,8 +120,8 @@ class RankEqualityError(RankError):
                 pairs = counts.total[:, others, group] + counts.total[:, group, others]
                 total = pairs.sum(axis=1)
             else:
-                size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)[:, group]
-                total = size * (slots.sizes - size)
+                size = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+                total = size[:, group] * size[:, others].sum(axis=1)
             columns.append(divide(wrong, total))
         return np.stack(columns, axis=1)
 
@@ -164,11 +164,13 @@ class RankParityError(GroupMetric):
         columns = []
         for group in wanted:
             inside = codes == group
-            others = np.concatenate([[0], np.cumsum(~inside)])
+            other = (codes >= 0) & ~inside
+            others = np.concatenate([[0], np.cumsum(other)])
             at = np.flatnonzero(inside)
             won = np.zeros(len(codes))
             # below, and half of what is tied
             won[at] = others[last[at]] - (others[end[at]] + others[begin[at]]) / 2.0
             size = segment_sum(inside.astype(np.float64), slots.offsets)
-            columns.append(divide(segment_sum(won, slots.offsets), size * (slots.sizes - size)))
+            pairs = size * segment_sum(other.astype(np.float64), slots.offsets)
+            columns.append(divide(segment_sum(won, slots.offsets), pairs))
         return np.stack(columns, axis=1)

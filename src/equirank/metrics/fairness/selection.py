@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ...core.labels import MISSING
 from ...core.metric import GroupMetric
 from ...core.params import Number, check_params
 from ...core.ranking import Ranking
@@ -84,7 +85,8 @@ class AdverseImpactRatio(GroupMetric):
 
     Tied items count with their probability of being selected, and over the draws of a policy the
     expected rates count: a metric of the expectation. Undefined if nobody is selected or a query
-    contains only one group.
+    contains only one group. A group ``"(missing)"`` is never the one with the highest rate, so its
+    own ratio may exceed 1.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ class AdverseImpactRatio(GroupMetric):
         """Return each wanted group's rate divided by the highest rate."""
         n_groups = len(slots.groups(self.by)[1])
         people, selected = self._counts(slots, codes, n_groups)
-        return _ratios(people, selected)[:, wanted]
+        return _ratios(people, selected, slots.groups(self.by)[1])[:, wanted]
 
     def _counts(
         self, slots: Slots, codes: np.ndarray, n_groups: int
@@ -168,7 +170,7 @@ class AdverseImpactRatio(GroupMetric):
         rate = divide(selected, people)
         z = NormalDist().inv_cdf((1 + level) / 2)
         rate_low, rate_high = wilson_interval(selected, people, z)
-        best = np.where(np.isnan(rate), -1.0, rate).argmax(axis=1)[:, None]
+        best = np.where(np.isnan(rate) | _never_best(labels), -1.0, rate).argmax(axis=1)[:, None]
         low, high = log_ratio_interval(
             selected,
             people,
@@ -176,7 +178,7 @@ class AdverseImpactRatio(GroupMetric):
             np.take_along_axis(people, best, axis=1),
             z,
         )
-        ratio = _ratios(people, selected)
+        ratio = _ratios(people, selected, labels)
         itself = np.arange(len(labels)) == best
         return SelectionRates(
             queries,
@@ -193,9 +195,15 @@ class AdverseImpactRatio(GroupMetric):
         )
 
 
-def _ratios(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
+def _never_best(labels: tuple[Any, ...]) -> np.ndarray:
+    """Return which groups are no reference: those of missing labels."""
+    return np.array([label == MISSING for label in labels])
+
+
+def _ratios(people: np.ndarray, selected: np.ndarray, labels: tuple[Any, ...]) -> np.ndarray:
     """Return each rate divided by the highest; NaN for one group or if nobody is selected."""
     rate = divide(selected, people)
-    highest = np.where(np.isnan(rate), 0.0, rate).max(axis=1, keepdims=True)
+    compared = np.where(np.isnan(rate) | _never_best(labels), 0.0, rate)
+    highest = compared.max(axis=1, keepdims=True)
     several = (people > 0).sum(axis=1, keepdims=True) > 1
     return divide(rate, highest, (highest > 0) & several)

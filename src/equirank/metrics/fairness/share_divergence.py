@@ -18,7 +18,7 @@ from ...kernels.prefixes import (
     log_shares,
     prefix_places,
 )
-from ...kernels.segments import divide
+from ...kernels.segments import divide, segment_sum
 from .target_shares import ShareMetric, several
 
 __all__ = ["AWRF", "NDKL"]
@@ -164,13 +164,17 @@ class NDKL(ShareMetric):
         query, length, offsets = prefix_places(limit)
         weight = discounts(int(limit.max()), "log2")[length - 1]
         norm = np.concatenate([[0.0], np.cumsum(discounts(int(limit.max()), "log2"))])[limit]
-        mixed = several(target) & (limit > 0)
         first = slots.offsets[:-1][query]
         slot = first + length - 1
+        people = self.known_lengths(slots, codes, slot, first)
+        if (empty := people == 0).any():  # prefixes without a known label have no shares
+            norm = norm - segment_sum(weight * empty, offsets)
+            weight, people = np.where(empty, 0.0, weight), np.where(empty, 1, people)
+        mixed = several(target) & (norm > 0)
 
         def mean(count: np.ndarray, base: np.ndarray) -> np.ndarray:
-            logs = log_shares(count, length, slots.lo is None)
-            return discounted_divergence(count / length, logs, weight, base, offsets)
+            logs = log_shares(count, people, slots.lo is None)
+            return discounted_divergence(count / people, logs, weight, base, offsets)
 
         code = self.code(slots)
         wanted = list(range(len(labels))) if code is None else [code]
@@ -181,7 +185,7 @@ class NDKL(ShareMetric):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
             own = mean(count, target[:, group])
             if not apart or not single:
-                apart.append(own + mean(length - count, 1.0 - target[:, group]))
+                apart.append(own + mean(people - count, 1.0 - target[:, group]))
             else:
                 apart.append(apart[0])
             together += own

@@ -51,7 +51,8 @@ class ShareMetric(GroupMetric):
     Parameters
     ----------
     proportions : mapping of group to share, optional
-        Target share of each group; None takes the shares of the whole list.
+        Target share of each group; None takes the shares of the whole list. Shares are shares of
+        the people with a known label.
 
     References
     ----------
@@ -94,12 +95,20 @@ class ShareMetric(GroupMetric):
     def targets(self, slots: Slots, sizes: np.ndarray) -> np.ndarray:
         """Return the target share of each group (query x group), given the groups' sizes."""
         if self.proportions is None:
-            return sizes / slots.sizes[:, None]
+            return sizes / np.maximum(sizes.sum(axis=1, keepdims=True), 1.0)
         attribute = slots.data.attribute(self.by)
         shares = np.zeros(len(attribute.categories))
         for label, share in self.proportions:
             shares[attribute.code(label)] = share
         return np.broadcast_to(shares, sizes.shape)
+
+    def known_lengths(
+        self, slots: Slots, codes: np.ndarray, slot: np.ndarray, first: np.ndarray
+    ) -> np.ndarray:
+        """Return the number of people with a known label in each prefix ``first..slot``."""
+        if not len(codes) or codes.min() >= 0:
+            return slot - first + 1
+        return expected_counts(codes >= 0, slot, first, slots.lo, slots.hi)
 
     def code(self, slots: Slots) -> int | None:
         """Return the code of the protected group, if there is one."""
@@ -168,12 +177,13 @@ class InfeasibleIndex(ShareMetric):
         query, length, offsets = prefix_places(limit)
         first = slots.offsets[:-1][query]
         slot = first + length - 1
+        people = self.known_lengths(slots, codes, slot, first)
         mixed = several(target) & (limit > 0)
         some = np.zeros(len(query), dtype=bool)
         columns = []
         for group in range(len(labels)):
             count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            short = count < np.floor(target[query, group] * length + 1e-9)
+            short = count < np.floor(target[query, group] * people + 1e-9)
             some |= short
             columns.append(segment_sum(short.astype(np.float64), offsets))
         groups = np.where(mixed[:, None], np.stack(columns, axis=1), np.nan)

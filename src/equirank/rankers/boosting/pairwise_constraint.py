@@ -87,7 +87,7 @@ def pairwise_constraint(data: RankingData, kind: str, by: Any) -> PairwiseConstr
 
     Two groups without pairs to compare (in both directions, for accuracies) are not constrained.
     """
-    attribute = data.attribute(by)
+    attribute = data.known_attribute(by, "FairReduction")
     names, size = attribute.categories, len(attribute.categories)
     if data.n_rows < 2:
         raise DataError("X must have at least two rows to form a pair, got one sample")

@@ -108,7 +108,7 @@ class PreferredRankBoost(Ensemble):
 
     def _fit(self, data: RankingData) -> None:
         by = self.by if self.by is None or isinstance(self.by, str) else tuple(self.by)
-        attribute = data.attribute(by)
+        attribute = data.known_attribute(by, type(self).__name__)
         if data.n_rows < 2:
             raise DataError("X must have at least two rows to form a pair, got one sample")
         with Workers(effective_n_jobs(self.n_jobs)) as workers:

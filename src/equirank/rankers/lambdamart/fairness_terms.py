@@ -84,7 +84,7 @@ def fairness_part(
 
     The parameters are those of `FairLambdaMART`.
     """
-    attribute = data.attribute(by)
+    attribute = data.known_attribute(by, "FairLambdaMART")
     codes, n_groups = attribute.codes, len(attribute.categories)
     if protected is not None:
         codes = (codes != attribute.code(protected)).astype(np.int32)

@@ -11,6 +11,10 @@ from .network import Layers, Net
 __all__ = ["adversary_layers", "attributes_of", "cross_entropy", "reverse", "sensitive_columns"]
 
 
+#: Code of an unknown label.
+UNKNOWN = -1
+
+
 def reverse(features: Any, gamma: Any) -> Any:
     """Return the features unchanged, with their gradient reversed and scaled by ``gamma``.
 
@@ -42,11 +46,17 @@ def adversary_layers(
 
 
 def cross_entropy(net: Net, role: str, features: Any, codes: Any, weight: Any) -> Any:
-    """Return the weighted loss of one role's adversaries, summed over the attributes."""
+    """Return the weighted loss of one role's adversaries, summed over the attributes.
+
+    Rows with an unknown label (-1) have no loss.
+    """
     torch = require("torch", "neural")
     total = 0.0
     for at in range(codes.shape[-1]):
         logits = net.part(f"adversary.{role}.{at}", features)
-        each = torch.nn.functional.cross_entropy(logits, codes[..., at], reduction="none")
+        code = codes[..., at]
+        each = torch.nn.functional.cross_entropy(
+            logits, code, reduction="none", ignore_index=UNKNOWN
+        )
         total = total + (each * weight).mean()
     return total

@@ -212,7 +212,10 @@ class DirectRanker(RepresentationRanker):
         return loss
 
     def _flipped(self, net: Net, gap: Any, codes: Any, weight: Any) -> Any:
-        """Return the loss of predicting the difference of groups, summed over the attributes."""
+        """Return the loss of predicting the difference of groups, summed over the attributes.
+
+        A pair with an unknown label has no loss.
+        """
         torch = require("torch", "neural")
         total = 0.0
         for at in range(codes.shape[-1]):
@@ -224,7 +227,8 @@ class DirectRanker(RepresentationRanker):
                 target = code[..., None]
             target = target.to(predicted.dtype)
             each = (target[0] - target[1] - predicted).square().sum(dim=-1)
-            total = total + (each * weight).mean()
+            known = (code[0] >= 0) & (code[1] >= 0)
+            total = total + (each * weight * known).mean()
         return total
 
     def _tau(self, gap: Any) -> Any:

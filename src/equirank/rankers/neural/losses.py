@@ -98,16 +98,17 @@ def label_order_loss(
 def exposure_contrasts(code: np.ndarray, offsets: np.ndarray, groups: Sequence[int]) -> np.ndarray:
     """Return the weight of each row in the exposure of everyone else less that of a group.
 
-    The result is row x group: -1 / size for members of the group, 1 / size for everyone else; 0 in
-    a list without the group, or of the group alone.
+    The result is row x group: -1 / size for members of the group, 1 / size for everyone else; 0 for
+    a row with an unknown label, in a list without the group, or of the group alone.
     """
-    sizes = np.diff(offsets)
+    sizes, known = np.diff(offsets), code >= 0
+    people = np.repeat(segment_sum(known.astype(np.float64), offsets), sizes)
     contrasts = np.zeros((len(code), len(groups)))
     for column, group in enumerate(groups):
         inside = code == group
         size = np.repeat(segment_sum(inside.astype(np.float64), offsets), sizes)
-        rest = np.repeat(sizes, sizes) - size
-        both = (size > 0) & (rest > 0)
+        rest = people - size
+        both = (size > 0) & (rest > 0) & known
         contrasts[both, column] = np.where(inside, -1.0 / size.clip(1), 1.0 / rest.clip(1))[both]
     return contrasts
 

@@ -129,14 +129,15 @@ def group_pairs(
 ) -> dict[tuple[int, int], PairSet]:
     """Return the non-empty sets by the groups of the better and of the worse row.
 
-    Pairs of lists of weight 0 do not count.
+    Pairs of lists of weight 0 do not count. The code of an unknown label is -1.
     """
     grade = np.unique(y, return_inverse=True)[1]
-    members = [np.flatnonzero(code == group) for group in range(int(code.max(initial=0)) + 1)]
+    first = int(code.min(initial=0))
+    members = {g: np.flatnonzero(code == g) for g in range(first, int(code.max(initial=0)) + 1)}
     sets = {
         (g, h): PairSet(query, grade, weight, better, worse)
-        for g, better in enumerate(members)
-        for h, worse in enumerate(members)
+        for g, better in members.items()
+        for h, worse in members.items()
     }
     return {groups: pairs for groups, pairs in sets.items() if pairs.mass > 0.0}
 
@@ -273,10 +274,11 @@ def pair_constraint(data: RankingData, kind: str, by: Any, column: Any) -> PairC
     found = group_pairs(query, y, weight, code)
     size, whole = len(names), PairUnion(list(found.values()))
     if kind == "marginal":
-        grade, rows = np.unique(y, return_inverse=True)[1], np.arange(data.n_rows)
-        cells = {g: PairSet(query, grade, weight, rows[code == g], rows) for g in range(size)}
+        grade, rows = np.unique(y, return_inverse=True)[1], np.flatnonzero(code >= 0)
+        code_of = code[rows]
+        cells = {g: PairSet(query, grade, weight, rows[code_of == g], rows) for g in range(size)}
     else:
-        cells = {g * size + h: part for (g, h), part in found.items() if g != h}
+        cells = {g * size + h: part for (g, h), part in found.items() if g != h and min(g, h) >= 0}
     cells = {cell: part for cell, part in cells.items() if part.mass > 0.0}
     differences, labels = [], []
     for g in range(size):
@@ -310,7 +312,7 @@ def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
     if kind != "continuous":
         return data.attribute(by).codes.astype(np.int64)
     if column is None:
-        attribute = data.attribute(by)
+        attribute = data.known_attribute(by, "ConstrainedPairwise with constraint 'continuous'")
         try:
             values = np.array([float(name) for name in attribute.categories])
         except (TypeError, ValueError):

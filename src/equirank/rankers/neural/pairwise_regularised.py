@@ -100,7 +100,9 @@ class PairwiseRegularised(NeuralRanker):
         return replace(plain, batches=DrawnPairs(rows, whole, further, size, size, seed), loss=loss)
 
     def _counts(self, better: int, worse: int) -> bool:
-        """Return whether pairs of these groups enter the correlation."""
+        """Return whether pairs of these groups enter the correlation; -1 is an unknown label."""
+        if min(better, worse) < 0:
+            return False
         return self.pairs == "all" or (better == worse) == (self.pairs == "intra")
 
     def _columns(self, data: RankingData) -> dict[str, np.ndarray]:

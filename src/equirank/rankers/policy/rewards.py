@@ -79,7 +79,7 @@ def rewards(
             gain = gain / np.repeat(np.where(ideal > 0.0, ideal, 1.0), sizes)
     group, n_groups = np.zeros(len(y), dtype=np.int32), 1
     if disparity == "group":
-        attribute = data.attribute(by)
+        attribute = data.known_attribute(by, "a policy with a disparity of groups")
         group, n_groups = attribute.codes.astype(np.int32), len(attribute.categories)
     return Rewards(
         gain, theta, stop, _merit(y, merit, data), group, attention, n_groups,
