@@ -19,7 +19,7 @@ from equirank import Ranking, as_ranking_data
 from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.compared import compare_groups
 from equirank.auditing.gates import judge, read_gate
-from equirank.auditing.notes import _attribute
+from equirank.auditing.notes import _attribute, _decision
 from equirank.core.outcomes import DecisionRule
 
 GATES = ("any first selected < 0.8", "any first above < 0.4", "any first exposure < 0.8")
@@ -49,8 +49,16 @@ def shapes() -> dict[str, Callable[[np.random.Generator], dict[str, Any]]]:
     found["5 unknown labels"] = unknown
     found["6 relevance, graded"] = lambda rng: relevant(rng, bands=False)
     found["6 relevance, continuous"] = lambda rng: relevant(rng, bands=True)
+    found["7 recorded decisions"] = recorded
+    found["7 quotas"] = quotas
+    found["7 a fair stage after an unfair one"] = staged
+    found["7 scores"] = lambda rng: lottery(rng, lists=6) | {"_scored": True}
     found["8 random swaps"] = lambda rng: changed(rng, swaps=True)
     found["8 one promoted"] = lambda rng: changed(rng, swaps=False)
+    found["9 10 short lists, 60 long ones"] = lambda rng: periods(rng, (10, 10), (60, 80))
+    found["9 20 lists, 40 lists"] = lambda rng: periods(rng, (20, 25), (40, 30))
+    found["9 few lists, decisions"] = lambda rng: periods(rng, (4, 120), (6, 90))
+    found["10 a reference"] = referred
     return found
 
 
@@ -116,6 +124,67 @@ def changed(rng: np.random.Generator, swaps: bool) -> dict[str, Any]:
     return given | {"_after": after, "_blocks": ("iii",)}
 
 
+def recorded(rng: np.random.Generator) -> dict[str, Any]:
+    """Draw decisions at random, some of them not recorded, at rates that vary between lists."""
+    given = lottery(rng, lists=8, groups=3, attributes=2)
+    rate = rng.uniform(0.05, 0.5, 8)[given["qid"]]
+    hired = np.where(rng.random(len(rate)) < rate, "yes", "no").astype(object)
+    hired[rng.random(len(rate)) < 0.1] = None
+    del given["score"]
+    return given | {"outcomes": {"hired": hired}, "_rule": DecisionRule(selected="hired")}
+
+
+def quotas(rng: np.random.Generator) -> dict[str, Any]:
+    """Draw how many of each list are selected."""
+    given = lottery(rng, lists=10, groups=3)
+    openings = rng.integers(0, 8, 10)[given["qid"]]
+    return given | {"outcomes": {"openings": openings}, "_rule": DecisionRule(quota="openings")}
+
+
+def staged(rng: np.random.Generator) -> dict[str, Any]:
+    """Draw a fair decision about those who passed an unfair one; the second alone is a lottery."""
+    given = lottery(rng, lists=6, groups=3)
+    first = given["sensitive_features"]["first"] == "g0"
+    screened = rng.random(len(first)) < np.where(first, 0.35, 0.75)
+    hired = screened & (rng.random(len(first)) < 0.4)
+    del given["score"]
+    rule = DecisionRule(stages=("screened", "hired"))
+    return given | {
+        "outcomes": {"screened": screened, "hired": hired},
+        "_rule": rule,
+        "_null": lambda claim: claim.scope["stage"] == "hired" and not claim.scope.get("overall"),
+    }
+
+
+def periods(
+    rng: np.random.Generator, now: tuple[int, int], before: tuple[int, int]
+) -> dict[str, Any]:
+    """Draw two files of different lists, with the same effect on one group."""
+    share = rng.uniform(0.3, 0.6)
+
+    def one(lists: int, length: int, start: int) -> dict[str, Any]:
+        n = lists * length
+        group = np.where(rng.random(n) < share, "g0", "g1")
+        score = rng.normal(size=n) - 0.4 * (group == "g0")
+        qid = start + np.repeat(np.arange(lists), length)
+        return {"qid": qid, "score": score, "sensitive_features": {"first": group}}
+
+    k = max(now[1] // 4, 2)
+    return one(*now, 0) | {
+        "_unpaired": one(*before, 1000),
+        "_rule": DecisionRule(k=k),
+        "_blocks": ("iii",),
+    }
+
+
+def referred(rng: np.random.Generator) -> dict[str, Any]:
+    """Draw four groups, one of them ranked lower; another one is equal to the reference."""
+    given = lottery(rng, lists=10, groups=4)
+    group = given["sensitive_features"]["first"]
+    given["score"] = given["score"] - 0.3 * (group == "g2") - 0.15 * (group == "g3")
+    return given | {"_reference": "first=g0", "_null": lambda claim: claim.group == "g1"}
+
+
 def report(
     make: Callable[[np.random.Generator], dict[str, Any]],
     seed: int,
@@ -125,39 +194,48 @@ def report(
     """Return what one report says."""
     rng = np.random.default_rng(seed)
     given = make(rng)
-    blocks = given.pop("_blocks", None)
-    after = given.pop("_after", None)
-    data = as_ranking_data(missing_sensitive="category", **given)
-    ranking, before = data.ranking(), None
+    blocks, after = given.pop("_blocks", None), given.pop("_after", None)
+    null, other = given.pop("_null", None), given.pop("_unpaired", None)
+    settings: dict[str, Any] = {
+        "rule": given.pop("_rule", DecisionRule(k=5)),
+        "reference": given.pop("_reference", None),
+        "scored": given.pop("_scored", False),
+        "protected": None,
+        "cross": True,
+        "level": 0.95,
+        "n_boot": n_boot,
+        "n_permutations": n_permutations,
+        "seed": seed,
+        "ordered": "score" in given,
+    }
+    data = as_ranking_data(missing_sensitive="unknown", **given)
+    ranking = Ranking.from_scores(data, given.get("score", np.zeros(data.n_rows)))
+    before = None
     if after is not None:
-        before = ranking
-        ranking = Ranking.from_scores(data, after)
-    plan = make_plan(
-        ranking,
-        protected=None,
-        rule=DecisionRule(k=5),
-        cross=True,
-        level=0.95,
-        n_boot=n_boot,
-        n_permutations=n_permutations,
-        seed=seed,
-    )
-    claims = compare_groups(plan, before).claims
-    null = [claim for claim in claims if blocks is None or claim.block in blocks]
+        before, ranking = ranking, Ranking.from_scores(data, after)
+    plan = make_plan(ranking, **settings)
+    second = None if other is None else make_plan(as_ranking_data(**other).ranking(), **settings)
+    claims = compare_groups(plan, before, second).claims
+    lottery_claims = [
+        claim
+        for claim in claims
+        if (blocks is None or claim.block in blocks) and (null is None or null(claim))
+    ]
     facts = {
-        "attributes": [_attribute(each, data.n_rows) for each in plan.audited],
-        "ks": list(plan.ks),
+        "attributes": [_attribute(each) for each in plan.audited],
+        "decisions": [_decision(plan, each) for each in plan.decisions],
         "n_permutations": plan.n_permutations,
         "n_boot": plan.n_boot,
     }
+    fair = blocks is None and null is None and plan.ordered
     fired = []
     for gates in (GATES, NULL_GATES):
         outcomes = []
         # A list with one group only has no comparisons, which a gate refuses.
-        if not blocks and any(claim.quantity == "selected" for claim in claims):
+        if fair and any(claim.quantity == "selected" for claim in claims):
             outcomes = judge([read_gate(gate) for gate in gates], claims, _none, facts)
         fired.append(any(outcome.fired for outcome in outcomes))
-    return Report(any(claim.status == "finding" for claim in null), *fired)
+    return Report(any(claim.status == "finding" for claim in lottery_claims), *fired)
 
 
 def _none(_: Any) -> list[dict[str, Any]]:
