@@ -19,7 +19,7 @@ CYCLES = {("core/data.py", "core.ranking"), ("core/metric.py", "core.scorer")}
 LAYERS = [
     {"kernels"},
     {"core"},
-    {"metrics", "policies", "theory", "costs", "constraints", "io"},
+    {"metrics", "statistics", "policies", "theory", "costs", "constraints", "io"},
     {"rankers", "rerankers", "allocation", "preprocess", "datasets"},
     {"plots"},
     {"reports"},

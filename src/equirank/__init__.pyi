@@ -15,6 +15,7 @@ from . import preprocess as preprocess
 from . import rankers as rankers
 from . import rerankers as rerankers
 from . import search as search
+from . import statistics as statistics
 from . import testing as testing
 from . import theory as theory
 from .auditing.audit import audit as audit

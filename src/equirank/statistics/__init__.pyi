@@ -1,0 +1,12 @@
+"""Public names of equirank.statistics."""
+
+from .exact_tests import exact_over_lists as exact_over_lists
+from .exact_tests import fisher_exact as fisher_exact
+from .proportions import flips as flips
+from .proportions import selection_ratio as selection_ratio
+from .proportions import shortfall as shortfall
+from .proportions import two_proportion_z as two_proportion_z
+from .score_gaps import score_gap as score_gap
+from .score_gaps import scoring_rate as scoring_rate
+from .stratified import breslow_day as breslow_day
+from .stratified import mantel_haenszel as mantel_haenszel
