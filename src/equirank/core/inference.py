@@ -193,7 +193,8 @@ def _arrangements(cells: np.ndarray, codes: np.ndarray, most: int) -> np.ndarray
         return None
     rows = [np.flatnonzero(cells == cell) for cell in np.unique(cells)]
     n_orders = [
-        factorial(len(r)) // prod(factorial(int(m)) for m in np.bincount(codes[r] + 1)) for r in rows
+        factorial(len(r)) // prod(factorial(int(m)) for m in np.bincount(codes[r] + 1))
+        for r in rows
     ]
     if prod(n_orders) > most:
         return None

@@ -83,9 +83,7 @@ class Lists:
     def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
         """Return codes and labels of the groups of each attribute in this frame."""
         return {
-            name: encode(
-                name, np.asarray(label_column(name, frame[name])), self.missing_sensitive
-            )
+            name: encode(name, np.asarray(label_column(name, frame[name])), self.missing_sensitive)
             for name in self.roles.sensitive
         }
 

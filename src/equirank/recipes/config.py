@@ -187,7 +187,9 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         id=table.get("id", str),
         features=features,
         encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
-        missing_sensitive=table.choice("missing_sensitive", ("error", "unknown", "category"), "error"),
+        missing_sensitive=table.choice(
+            "missing_sensitive", ("error", "unknown", "category"), "error"
+        ),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
         max_groups=_max_groups(table),
         location=location,

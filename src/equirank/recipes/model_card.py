@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .. import plots
 from ..auditing.audit import audit
 from ..auditing.audit_result import AuditResult

@@ -88,8 +88,8 @@ def _lists(
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return positions, true positions and membership in the focus group, for up to 40 lists.
 
-    Only lists with the focus group and others are used, without people whose label is unknown. Ties are broken at random; long lists are
-    sampled.
+    Only lists with the focus group and others are used, without people whose label is unknown. Ties
+    are broken at random; long lists are sampled.
     """
     from ...metrics.properties.property_bench import true_positions
 
