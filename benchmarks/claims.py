@@ -126,7 +126,7 @@ def report(
     given = make(rng)
     blocks = given.pop("_blocks", None)
     after = given.pop("_after", None)
-    data = as_ranking_data(missing_sensitive="category", **given)
+    data = as_ranking_data(missing_sensitive="unknown", **given)
     ranking, before = data.ranking(), None
     if after is not None:
         before = ranking

@@ -56,7 +56,8 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
                     "shared_queries": n_queries} if against else None,
         "attributes": [
             {"name": attribute, "by": [attribute], "crossed": " x " in attribute,
-             "protected": groups[:1], "focus": groups[0], "unknown": 12 * (attribute == "age_group"),
+             "protected": groups[:1], "focus": groups[0],
+             "unknown": 12 * (attribute == "age_group"),
              "groups": [{"name": group, "size": 100, "share": 1 / len(groups)}
                         for group in groups]}
             for attribute, groups in names.items()

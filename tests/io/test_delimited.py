@@ -363,7 +363,9 @@ def test_bad_arguments(write):
     fails(path, "sensitive must name each column once, got 'a' twice", sensitive=["a", "a"])
     fails(path, "score must be one of the columns .* got 3", score=3)
     fails(
-        path, "missing_sensitive must be one of 'error', 'unknown', 'category', got 'x'", missing_sensitive="x"
+        path,
+        "missing_sensitive must be one of 'error', 'unknown', 'category', got 'x'",
+        missing_sensitive="x",
     )
 
 
