@@ -134,7 +134,7 @@ def csv_text(rng: random.Random, names: Sequence[str] = _NAMES) -> tuple[bytes, 
         if rng.random() < 0.05:
             options[role] = rng.choice([*known, False, "no such column"])
     if rng.random() < 0.3:
-        options["missing_sensitive"] = "category"
+        options["missing_sensitive"] = rng.choice(["unknown", "category"])
     if rng.random() < 0.3:
         options["missing_relevance"] = "irrelevant"
     return text.encode(), options
@@ -409,7 +409,7 @@ def parquet_bytes(rng: random.Random) -> tuple[bytes, dict[str, Any]]:
     if rng.random() < 0.3:
         chosen["features"] = rng.sample(names, rng.randint(0, len(names)))
     if rng.random() < 0.3:
-        chosen["missing_sensitive"] = "category"
+        chosen["missing_sensitive"] = rng.choice(["unknown", "category"])
     return file.getvalue(), chosen
 
 

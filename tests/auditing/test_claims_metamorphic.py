@@ -228,7 +228,7 @@ def test_what_the_other_ranking_shows_below_the_cut_does_not_matter(sizes, missi
         qid=np.repeat(range(9), size),
         score=rng.random(size.sum()),
         sensitive_features={"sex": sex},
-        missing_sensitive="category",
+        missing_sensitive="unknown",
     )
     before = data.ranking()
     after = cut(Ranking.from_scores(data, rng.random(size.sum())), 6)

@@ -98,7 +98,7 @@ def test_every_claim(make, tmp_path):
     sensitive = [n for n in columns if n not in ("query", "score", "before", "relevance")]
     ks, level = options["ks"], options.get("level", 0.95)
     protected = options.get("protected", {})
-    data = read_csv(path, sensitive=sensitive, features=(), missing_sensitive="category")
+    data = read_csv(path, sensitive=sensitive, features=(), missing_sensitive="unknown")
     against = None
     if "before" in columns:
         scores = data.to_original(read_csv(path, score="before", features=()).score)

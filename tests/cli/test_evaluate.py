@@ -171,6 +171,10 @@ def test_missing_values(tmp_path):
     assert "line 3" in fails(*words, "--missing-sensitive", "category")
     both = ["--missing-sensitive", "category", "--missing-relevance", "irrelevant"]
     assert ("ExposureByGroup", "(missing)") in values(document(*words, *both))
+    both[1] = "unknown"
+    found = document(*words, *both)
+    assert {group for _, group in values(found)} == {None, "f"}
+    assert "sex unknown: 1 of 2 rows, which are in no group" in found["notes"]
 
 
 @pytest.mark.slow

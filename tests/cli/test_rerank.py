@@ -394,3 +394,17 @@ def test_a_report_compares_the_first_k_with_the_first_k(lists, tmp_path, monkeyp
     ]  # fmt: skip
     assert (claim.group, claim.estimate, claim.direction) == ("f", now - was, "higher")
     assert f"have {now - was} more in the top 10 than before" in claim.sentence
+
+
+def test_unknown_labels(tmp_path):
+    path, out = tmp_path / "gaps.csv", tmp_path / "out.csv"
+    path.write_text("id,sex,score\na,m,5\nb,,4\nc,m,3\nd,f,2\ne,f,1\n")
+    words = [path, "--method", "DetGreedy", "--sensitive", "sex", "--out", out]
+    assert "line 3: --sensitive ('sex') must not be missing; --missing-sensitive" in fails(*words)
+    done = run(*words, "--missing-sensitive", "unknown", "--explain", "b")
+    assert done.exit_code == 0, done.output
+    assert [row["id"] for row in rows_of(out)] == ["a", "b", "d", "c", "e"]  # b keeps its position
+    assert "b keeps position 2" in done.output
+    words[2] = "ContinuousFairness"
+    told = fails(*words, "--missing-sensitive", "unknown")
+    assert "ContinuousFairness needs the group of every row, and sex is unknown in row 1" in told

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from equirank import Ranking, as_ranking_data, evaluate
 from equirank.core.data import Attribute
@@ -35,6 +36,7 @@ from equirank.metrics import (
     pairwise_accuracy_matrix,
     pairwise_profile,
 )
+from equirank.testing.strategies import ranked_lists
 
 METRICS = public_classes(GroupMetric, ["equirank.metrics"])
 #: Metrics of pairs, or of the list of known people alone: unknown rows may as well be absent.
@@ -438,6 +440,19 @@ def test_shuffles_leave_the_unknown_where_they_are():
     exact = PermutationPlan(small, small.attribute().codes, None, 50)
     ((_, every),) = exact.draws(0)
     assert sorted(map(tuple, every.tolist())) == [(0, -1, 1, 1), (1, -1, 0, 1), (1, -1, 1, 0)]
+
+
+@pytest.mark.filterwarnings("ignore:RRD")
+@settings(deadline=None, max_examples=15)
+@given(ranked_lists(groups=("a", "b", None), grades=(1, 2, 3)))
+def test_any_list_with_unknown_labels(data):
+    for cls in METRICS.values():
+        metric = cls(step=2) if "step" in cls.options() else cls()
+        here, there = (metric.per_query(d.ranking()) for d in (data, turned(data)))
+        np.testing.assert_allclose(here.value, there.value, rtol=1e-9, atol=1e-12)
+        low, high = metric.bounds
+        known = here.value[~np.isnan(here.value)]
+        assert ((known >= low - 1e-9) & (known <= high + 1e-9)).all(), metric
 
 
 def test_a_crossing_without_a_known_row_is_refused():

@@ -7,7 +7,7 @@ value, low, high, p_value, queries, skipped), ``notes``, and with ``--by`` also 
 ``overall``, ``difference``, ``ratio``, ``group_min`` and ``group_max``. Undefined numbers are null.
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -84,10 +84,7 @@ def evaluate(
         int, typer.Option(min=0, help="Random seed; the same seed produces the same intervals.")
     ] = 0,
     ties: options.TiesOption = "average",
-    missing_sensitive: Annotated[
-        Literal["error", "category"],
-        typer.Option(help="A missing group is an error, or a separate group."),
-    ] = "error",
+    missing_sensitive: options.MissingSensitiveOption = "error",
     missing_relevance: options.MissingRelevanceOption = "error",
     max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,

@@ -19,6 +19,7 @@ __all__ = [
     "LevelOption",
     "MaxGroupsOption",
     "MissingRelevanceOption",
+    "MissingSensitiveOption",
     "ModelArgument",
     "PositionOption",
     "QueryOption",
@@ -118,4 +119,8 @@ MaxGroupsOption = Annotated[
 MissingRelevanceOption = Annotated[
     Literal["error", "irrelevant"],
     typer.Option(help="A missing relevance is an error, or 0."),
+]
+MissingSensitiveOption = Annotated[
+    Literal["error", "unknown", "category"],
+    typer.Option(help="A missing group is an error, an unknown label, or a separate group."),
 ]

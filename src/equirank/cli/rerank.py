@@ -189,6 +189,7 @@ def rerank(
         list[str] | None,
         typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
     ] = None,
+    missing_sensitive: options.MissingSensitiveOption = "error",
     max_groups: options.MaxGroupsOption = None,
     report: Annotated[
         str | None,
@@ -236,7 +237,7 @@ def rerank(
             position=position,
             cost=None,
             sensitive=list(dict.fromkeys(sensitive or [])),
-            missing_sensitive="error",
+            missing_sensitive=missing_sensitive,
             missing_relevance="error",
             max_groups=max_groups,
             ids=ids,

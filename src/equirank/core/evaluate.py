@@ -100,7 +100,7 @@ def evaluate(
         warn_uneven_costs("the data", ranking.data.cost)
     block = measure_block(measures, ranking, n_permutations, random_state)
     drawn = _bootstrap(ranking, measures.everything, block.values, n_boot, random_state)
-    return _summed_up(
+    result = _summed_up(
         measures,
         block,
         drawn,
@@ -110,6 +110,25 @@ def evaluate(
         sample_size=ranking.data.n_queries if ranking.data.n_queries > 1 else ranking.data.n_rows,
         backend=ranking.data.backend,
     )
+    result.notes += _unknown_labels(ranking.data, measures.everything)
+    return result
+
+
+def _unknown_labels(data: RankingData, metrics: Sequence[Metric]) -> list[str]:
+    """Return how many labels of the attributes that metrics compare are unknown."""
+    used = set().union(*(_attributes_of(data, metric) for metric in metrics))
+    return [
+        f"{name} unknown: {attribute.n_unknown:,} of {data.n_rows:,} rows, which are in no group"
+        for name, attribute in data.sensitive.items()
+        if attribute.n_unknown and name in used
+    ]
+
+
+def _attributes_of(data: RankingData, metric: Metric) -> set[str]:
+    names: set[str] = set(data.sensitive if "sensitive" in metric.needs else ())
+    given = [getattr(metric, field, None) for field in ("by", "control")]
+    named = [[part] if isinstance(part, str) else part for part in given if part is not None]
+    return {name for part in named for name in part} or names
 
 
 def evaluate_blocks(

@@ -30,7 +30,7 @@ def ranked_lists(
     grades : sequence
         The relevance values.
     groups : sequence
-        The groups.
+        The groups; None among them is an unknown label, which at least one row does not have.
 
     Examples
     --------
@@ -51,11 +51,15 @@ def ranked_lists(
     def column(values: Any) -> Any:
         return draw(st.lists(values, min_size=n, max_size=n))
 
+    label = column(st.sampled_from(list(groups)))
+    if all(each is None for each in label):
+        label[0] = next(each for each in groups if each is not None)
     return as_ranking_data(
         y=column(st.sampled_from(list(grades))),
         qid=column(st.integers(0, max_queries - 1)),
-        sensitive_features={"sex": np.array(column(st.sampled_from(list(groups))), dtype=object)},
+        sensitive_features={"sex": np.array(label, dtype=object)},
         score=column(score),
+        missing_sensitive="unknown" if None in groups else "error",
     )
 
 
