@@ -6,7 +6,7 @@ draws, corrected p-values and intervals are computed anew from the definitions.
 
 import csv
 from itertools import combinations
-from math import asin, exp, isnan, log, log2, sqrt
+from math import asin, comb, exp, isnan, log, log2, sqrt
 from statistics import NormalDist, median
 
 import numpy as np
@@ -196,6 +196,25 @@ def bootstrap_t(x, y, level, boots, rng, logarithm=False):
     return (exp(low), exp(high)) if logarithm else (low, high)
 
 
+def exact(a, n1, b, n2):
+    """Fisher's rule on the convolution of the lists' hypergeometrics, in whole numbers; None for
+    counts that are not whole."""
+    counts = np.rint([a, n1, b, n2])
+    if np.abs(counts - [a, n1, b, n2]).max() > 1e-6:
+        return None
+    ways = {0: 1}
+    for a1, m1, b1, m2 in counts.astype(int).T.tolist():
+        here = {x: comb(m1, x) * comb(m2, a1 + b1 - x) for x in range(a1 + b1 + 1)}
+        there = {}
+        for x, first in ways.items():
+            for y, second in here.items():
+                there[x + y] = there.get(x + y, 0) + first * second
+        ways = there
+    limit = ways[int(counts[0].sum())]
+    extreme = sum(way for way in ways.values() if way * 10**7 <= limit * (10**7 + 1))
+    return extreme / sum(ways.values())
+
+
 def size(u, v):
     return abs(2 * asin(sqrt(min(max(u, 0), 1))) - 2 * asin(sqrt(min(max(v, 0), 1))))
 
@@ -272,7 +291,7 @@ class Twin:
             largest = np.sort(np.abs(drawn).max(axis=1))[::-1]
             critical = largest[int(share * (1 + self.draws) + 1e-9) - 1]
             for c, own, corrected in zip(block, *family(z, drawn), strict=True):
-                c |= {"p": own, "p_family": corrected, "threshold": share}
+                c |= {"p": c.get("exact") or own, "p_family": corrected, "threshold": share}
                 c["detectable"] = (critical + NormalDist().inv_cdf(0.8)) * c["deviation"]
         return [c for block in blocks for c in block]
 
@@ -399,6 +418,7 @@ class Twin:
             low, high = map(exp, self.of_people(centre, sqrt(max(variance, 0.0))))
         return self.claim("selected", g, found, drawn, j, scope=scope, unit="ratio",
                           estimate=x.sum() / y.sum(), low=low, high=high, interval_of=of,
+                          exact=exact(a, n1, b, n2),
                           shares=(a.sum() / n1.sum(), b.sum() / n2.sum()))  # fmt: skip
 
     def block_two(self, columns):

@@ -35,7 +35,8 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
     tables: dict[str, list[dict]] = {
         name: []
         for name in [
-            *("groups", "selection", "gaps", "metrics", "prefix_shares", "exposure_merit"),
+            *("groups", "decisions", "selection", "gaps", "metrics", "prefix_shares"),
+            "exposure_merit",
             *("pairwise", "scores", "strip", "checks", "queries", "blind_spots", "methods"),
             "comparison",
         ]

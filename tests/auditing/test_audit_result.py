@@ -14,6 +14,7 @@ TABLES = [
         "groups",
         "selection",
         "unknown",
+        "decisions",
         "gaps",
         "metrics",
         "prefix_shares",

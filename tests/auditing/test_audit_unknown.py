@@ -59,7 +59,7 @@ def test_they_are_counted_beside_the_tables(applicants):
     result = audit(applicants, sensitive=["race"], k=[440, 1000], **QUICK)
     table = result.tables["unknown"]
     first = next(iter(table))
-    assert table["k"].tolist() == [440, 1000]
+    assert table["decision"].tolist() == ["top 440", "top 1,000"]
     assert (first["attribute"], first["size"], first["n_queries"]) == ("race", 110, 1)
     assert first["share"] == 110 / 2080
     assert (first["selected"], first["rate"]) == (100, 100 / 110)
@@ -68,7 +68,7 @@ def test_they_are_counted_beside_the_tables(applicants):
     weight = 1 / np.log2(np.arange(2, 2082))
     assert first["exposure"] == pytest.approx(weight[order].sum() / weight.sum())
     assert result.facts["attributes"][0]["unknown"] == 110
-    told = "race unknown: 110 people (5.3%), 91% of them in the top 440, 91% in the top 1000."
+    told = "race unknown: 110 people (5.3%); selected: 91% (top 440), 91% (top 1,000)."
     assert [n["text"] for n in result.notes if n["kind"] == "unknown"] == [
         f"{told} They keep their positions and are in no group."
     ]
@@ -178,8 +178,9 @@ def test_the_page_says_it_beside_the_tables(applicants, monkeypatch):
     pytest.importorskip("jinja2")
     monkeypatch.setattr(audit_page, "_charts", lambda result: iter(()))
     text = audit_page.render(audit(applicants, sensitive=["race"], k=440, **QUICK))
-    told = "race unknown: 110 people (5.3%), 91% of them in the top 440."
-    assert text.count(f'<p class="note">{told}</p>') == 4  # groups, exposure, selection, gaps
+    told = "race unknown: 110 people (5.3%); selected: 91% (top 440)."
+    # groups, exposure, decisions, selection, gaps
+    assert text.count(f'<p class="note">{told}</p>') == 5
     assert "(missing)" not in text
 
 
@@ -188,6 +189,6 @@ def test_the_terminal_says_it(tmp_path):
     path.write_text("race,score\n" + "White,4\n,3\nBlack,2\nnan,1\n")
     words = ["audit", str(path), "--sensitive", "race", "--k", "2", "--n-boot", "0"]
     shown = CliRunner().invoke(app, words).output
-    told = "note: race unknown: 2 people (50%), 50% of them in the top 2."
+    told = "note: race unknown: 2 people (50%); selected: 50% (top 2)."
     assert told in shown.replace("\n", " ")
     assert "(missing)" not in shown

@@ -196,6 +196,70 @@ def test_frames_name_columns():
         audit(sensitive=SEX, **QUICK)
 
 
+def pool(*jobs):
+    """People of a group and others in jobs, given as selected and all of both sides."""
+    rows = [
+        (job, group, i < selected)
+        for job, (a, n1, b, n2) in enumerate(jobs)
+        for group, selected, n in (("g", a, n1), ("h", b, n2))
+        for i in range(n)
+    ]
+    query, group, hired = (np.array(column) for column in zip(*rows, strict=True))
+    return {"query": query, "sensitive": {"who": group}, "selected": hired}
+
+
+def row_of(result, group="g"):
+    (row,) = [row for row in result.tables["decisions"] if row["group"] == group]
+    return row
+
+
+def test_the_worked_example_of_a_pool():
+    result = audit(**pool((24, 120, 45, 130)), reference="h", **QUICK)
+    row = row_of(result)
+    expected = {
+        "ratio": 0.5778, "ratio_low": 0.3763, "ratio_high": 0.8871, "z": -2.583, "z_p": 0.0098,
+        "exact_p": 0.01095, "mid_p": 0.00894, "shortfall": 9.12, "shortfall_reference": 17.54,
+        "to_four_fifths": 6, "rate": 0.2, "other_rate": 45 / 130, "highest_ratio": 0.5778,
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert row[name] == pytest.approx(value, rel=1e-3), name
+    assert (row["flip"], row["note"], row["against"]) == ("no", "", "h")
+    assert row_of(result, "h")["note"] == "reference"
+    assert np.isnan(row_of(result, "h")["ratio"])
+    (claim,) = claims_of(result).values()
+    assert claim.p == pytest.approx(0.01095, abs=5e-6)
+    assert claim.test == "shuffled labels; own p exact over lists"
+
+
+def test_the_worked_example_of_three_jobs():
+    jobs = (12, 60, 5, 20), (9, 30, 36, 90), (3, 50, 6, 60)
+    result = audit(**pool(*jobs), **QUICK)
+    row = row_of(result)
+    expected = {
+        "pooled_ratio": 0.6201, "z": -2.190, "z_p": 0.0285, "ratio": 0.7357, "ratio_low": 0.4586,
+        "ratio_high": 1.1801, "odds_ratio": 0.6552, "mh_test": 1.686, "mh_p": 0.194,
+        "exact_p": 0.2069, "shortfall": 4.09,
+    }  # fmt: skip
+    for name, value in expected.items():
+        assert row[name] == pytest.approx(value, rel=1e-3), name
+    (claim,) = claims_of(result).values()
+    assert (claim.status, claim.group) == ("cannot_tell", "g")
+    assert (claim.low, claim.high) == (row["ratio_low"], row["ratio_high"])
+    assert [note["text"][:15] for note in result.notes if note["kind"] == "strata"] == [
+        'People of "g" ('
+    ]
+
+
+def test_ties_at_a_cutoff_have_no_exact_test():
+    result = audit(score=[2, 1, 1, 1, 1, 0] * 4, sensitive={"who": list("ghghgh") * 4}, k=5,
+                   **QUICK)  # fmt: skip
+    row = row_of(result)
+    assert np.isnan(row["exact_p"])
+    assert row["flip"] == ""
+    (claim,) = claims_of(result).values()
+    assert claim.test == "shuffled labels"
+
+
 #: The worked example of scores: two groups, and three people whose group is unknown.
 WORKED = {
     "F": [71, 64, 64, 58, 80, 55, 64, 49, 62, 77],

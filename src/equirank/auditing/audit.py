@@ -31,6 +31,7 @@ from .gates import (
 )
 from .measured import Measured, measure_all, parse_wanted
 from .notes import make_facts, make_notes
+from .tables.decision_tables import decisions_table
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
 from .tables.group_tables import (
     exposure_merit_table,
@@ -467,7 +468,7 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
 
 def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
     """Return all tables; those of an order have no rows if there is none."""
-    unknown = unknown_table(measured.plan)
+    unknown, decided = unknown_table(measured.plan), decisions_table(measured.plan)
     if not measured.plan.ordered:
         measured = replace(measured, plan=replace(measured.plan, audited=()))
     checks = checks_table(measured)
@@ -476,6 +477,7 @@ def _tables(measured: Measured, other: Measured | None, compared: Compared) -> d
         "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
         "unknown": unknown,
+        "decisions": decided,
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),
         "prefix_shares": prefix_shares_table(measured),

@@ -28,7 +28,7 @@ CHARTS: tuple[tuple[str, str, str], ...] = (
     ("comparison", "comparison", "comparison"),
 )
 #: Kinds of notes shown in other sections; all others are listed as data notes.
-PLACED = ("warning", "sample", "small", "scope", "not_measured")
+PLACED = ("warning", "sample", "small", "strata", "scope", "not_measured")
 #: Longer names are cut in sentences.
 LONG = 60
 #: A bracket with statistics in a sentence of the verdict.

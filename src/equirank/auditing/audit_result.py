@@ -37,7 +37,7 @@ class AuditResult:
     claims : list of Claim
         Every comparison of the report: its numbers, its test and its status.
     tables : dict of str to Table
-        ``claims``, ``groups``, ``selection``, ``unknown``, ``gaps``, ``metrics``,
+        ``claims``, ``decisions``, ``groups``, ``selection``, ``unknown``, ``gaps``, ``metrics``,
         ``prefix_shares``, ``exposure_merit``, ``pairwise``, ``scores``, ``strip``, ``checks``,
         ``queries``, ``blind_spots``, ``methods`` and ``comparison``; those that do not apply have
         no rows. Each has ``to_frame``.

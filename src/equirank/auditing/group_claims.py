@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, log, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -21,6 +20,7 @@ from ..core.shuffles import (
 )
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
+from ..statistics import exact_over_lists, mantel_haenszel, score_gap
 from .audit_plan import Plan
 from .people import Partition, People, Values, known_codes, list_ranks, make_values
 
@@ -45,6 +45,8 @@ __all__ = [
 FEWEST_PEOPLE = 5
 #: Lists from which on the intervals describe lists to come; below, these people.
 FEWEST_LISTS = 20
+#: Counts may differ by this much from whole numbers, from rounding.
+WHOLE = 1e-6
 #: More than the number of decisions, to order the claims of a group.
 MANY = 1_000_000
 #: Power of the detectable difference.
@@ -64,6 +66,7 @@ class Tested:
     draws: np.ndarray
     deviation: float
     order: tuple[int, int] = (0, 0)
+    exact: float = float("nan")
 
 
 def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:
@@ -160,7 +163,7 @@ def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
         for at, each in enumerate(block):
             claim = replace(
                 each.claim,
-                p=float(own[at]),
+                p=float(own[at]) if np.isnan(each.exact) else each.exact,
                 p_family=float(family[at]),
                 threshold=share,
                 detectable=factor * each.deviation if np.isfinite(factor) else float("nan"),
@@ -485,7 +488,17 @@ def _rates(plan: Plan, claim: Claim, found: Shuffled, g: int, j: int, name: str)
         size=effect_size(*shares),
         **ends.fields,
     )
-    return tested(claim, found, g, j)
+    one = tested(claim, found, g, j)
+    counts = np.stack([a, n1, b, n2])
+    if reason or np.isnan(one.z) or np.abs(counts - np.rint(counts)).max() > WHOLE:
+        return one
+    test = f"{claim.test}; own p exact over lists"
+    return replace(one, claim=replace(claim, test=test), exact=_exact_p(*np.rint(counts)))
+
+
+def _exact_p(a: np.ndarray, n1: np.ndarray, b: np.ndarray, n2: np.ndarray) -> float:
+    """Return the exact p-value over lists; NaN if there are too many people to compute it."""
+    return float(exact_over_lists(a, n1, b, n2).p_value)
 
 
 def _other_side(claim: Claim) -> str:
@@ -495,52 +508,39 @@ def _other_side(claim: Claim) -> str:
 def _score(plan: Plan, people: People, values: Values, shuffled: ShuffledSet, g: int) -> Tested:
     """Return the claim about the gap between mean scores, in pooled standard deviations.
 
-    ``g = d (1 - 3 / (4 (N - 2) - 1))``, ``d`` the mean over lists of the difference between the
-    means of both sides, divided by the standard deviation within lists and sides.
+    As in `score_gap`: lists count with ``n1 n2 / (n1 + n2)``.
     """
     found, partition = shuffled.found, people.partitions[shuffled.groups[g]]
     claim = first_claim(plan, partition, found, g, "score", shuffled.sizes)
     j, used = values.at("score"), found.used[:, g]
-    n1, n2 = (float(size[used, g].sum()) for size in (found.group_size, found.other_size))
-    spread = _pooled_deviation(people, partition, values.columns[:, j], used)
-    if not used.any() or not spread > 0:
-        reason = claim.reason or (
-            _no_list() if not used.any() else "all scores of a side are equal"
-        )
-        return Tested(replace(claim, reason=reason), float("nan"), found.draws[:, g, j], 0.0)
-    correction = 1.0 - 3.0 / (4.0 * (n1 + n2 - 2.0) - 1.0)
-    d = float(found.total[g, j]) / spread
-    ends = mean_ends(plan, found.parts[:, g, j], d * spread, float(found.deviation[g, j]))
-    ends = ends.times(correction / spread)
-    if ends.units == "people":
-        error = correction * sqrt(1.0 / n1 + 1.0 / n2 + d**2 / (2.0 * (n1 + n2)))
-        pairs = [(correction * d - z * error, correction * d + z * error) for z in _quantiles(plan)]
+    side = np.where(used[people.query], partition.sides[people.vectors], -1)
+    gap = score_gap(values.columns[:, j], side, qid=people.query, level=plan.level)
+    if gap.reason:
+        claim = replace(claim, reason=claim.reason or gap.reason)
+        return Tested(claim, float("nan"), found.draws[:, g, j], 0.0)
+    n1, n2 = found.group_size[used, g], found.other_size[used, g]
+    weight = n1 * n2 / (n1 + n2)
+    scale = gap.g / gap.d / gap.deviation if gap.d else 1.0 / gap.deviation
+    if used.sum() >= FEWEST_LISTS:
+        parts = found.parts[used, g, j]
+        pairs = bootstrap_t(parts, weight, _levels(plan), plan.n_boot, plan.seed)
+        ends = Ends.of(pairs, "lists").times(scale)
+    else:
+        error = gap.error * gap.deviation * scale
+        pairs = [(gap.g - z * error, gap.g + z * error) for z in _quantiles(plan)]
         ends = Ends.of(pairs, "people")
     above = group_chance(people, values, shuffled.groups[g]) if plan.ordered else float("nan")
     claim = replace(
         claim,
-        estimate=correction * d,
+        estimate=gap.g,
         unit="deviations",
         shares=(above, 0.5),
-        direction=direction_of(d),
+        direction=direction_of(gap.d),
         size=effect_size(above, 0.5),
         **ends.fields,
     )
-    return tested(claim, found, g, j)
-
-
-def _pooled_deviation(
-    people: People, partition: Partition, score: np.ndarray, used: np.ndarray
-) -> float:
-    """Return the standard deviation of scores within the sides of the lists with both sides."""
-    side = partition.sides[people.vectors]
-    rows = np.flatnonzero((side >= 0) & used[people.query])
-    cell = 2 * people.query[rows] + side[rows]
-    count = np.bincount(cell).astype(np.float64)
-    mean = divide(np.bincount(cell, score[rows]), count)
-    square = float(((score[rows] - mean[cell]) ** 2).sum())
-    free = len(rows) - int((count > 0).sum())
-    return sqrt(square / free) if free > 0 else 0.0
+    one = tested(claim, found, g, j)
+    return replace(one, deviation=one.deviation * scale / float(weight.sum()))
 
 
 def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np.ndarray) -> Ends:
@@ -552,16 +552,8 @@ def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np
     if len(a) >= FEWEST_LISTS and x.sum() > 0:
         pairs = bootstrap_t(x, y, _levels(plan), plan.n_boot, plan.seed, logarithm=True)
         return Ends.of(pairs, "lists")
-    if x.sum() > 0:
-        centre = log(x.sum() / y.sum())
-        variance = (((a + b) * n1 * n2 - a * b * n) / n**2).sum() / (x.sum() * y.sum())
-    else:
-        a0, b0, n10, n20 = (float(part.sum()) + 0.5 for part in (a, b, n1, n2))
-        centre = log((a0 / n10) / (b0 / n20))
-        variance = 1 / a0 - 1 / n10 + 1 / b0 - 1 / n20
-    widths = [z * sqrt(max(variance, 0.0)) for z in _quantiles(plan)]
-    pairs = [(exp(centre - width), exp(centre + width)) for width in widths]
-    return Ends.of(pairs, "people")
+    found = [mantel_haenszel(a, n1, b, n2, level=level) for level in _levels(plan)]
+    return Ends.of([(each.low, each.high) for each in found], "people")
 
 
 def _block_two(plan: Plan, people: People, values: Values) -> list[Tested]:

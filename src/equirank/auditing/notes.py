@@ -48,6 +48,7 @@ def make_notes(
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
             *_decided(facts),
+            *_different_lists(tables),
             *_unknown(facts, tables),
             *_skipped(tables, facts),
             *_absent(claims, facts),
@@ -118,13 +119,30 @@ def _decided(facts: dict[str, Any]) -> Notes:
         if "k" in each["scope"]:
             continue
         many = number(each["selected"]) if each["selected"] % 1 == 0 else f"{each['selected']:.1f}"
-        yield "decision", f"{_selected_words(each)}: {many} of {number(each['people'])} people."
+        yield "decision", f"{_selected_words(each)}: {many} of {_people(each['people'])}."
         if each["undecided"]:
             yield (
                 "undecided",
-                f"The decision about {number(each['undecided'])} people is not recorded "
-                f"({each['name']}); they are left out of its rates.",
+                f"The decision ({each['name']}) is not recorded for {_people(each['undecided'])}, "
+                "who are left out of its rates.",
             )
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{number(count)} people"
+
+
+def _different_lists(tables: dict[str, Table]) -> Notes:
+    """State where rates of all people together do not show what lists show."""
+    rows = [row for row in tables["decisions"] if row["note"].startswith("the groups are in diff")]
+    names = dict.fromkeys(f'"{row["group"]}" ({row["attribute"]})' for row in rows)
+    if names:
+        words = joined(list(names)[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        yield (
+            "strata",
+            f"People of {words} are in other lists than those they are compared with, so the ratio "
+            "of all people together differs from the ratio within lists, which is the one stated.",
+        )
 
 
 def _selected_words(decision: dict[str, Any]) -> str:
@@ -159,7 +177,7 @@ def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     'sex unknown: 120 people (4%); selected: 12% (top 10).'
     """
     size = int(rows[0]["size"])
-    people = "1 person" if size == 1 else f"{number(size)} people"
+    people = _people(size)
     rates = [f"{percent(row['rate'])} ({row['decision']})" for row in rows]
     return f"{name} unknown: {people} ({percent(rows[0]['share'])}); selected: {', '.join(rates)}."
 
@@ -289,7 +307,7 @@ def _covered(facts: dict[str, Any]) -> str:
     crossed = len(facts["attributes"]) - len(names)
     if crossed:
         names.append("their intersection" if crossed == 1 else "their intersections")
-    people = "1 person" if facts["n_rows"] == 1 else f"{number(facts['n_rows'])} people"
+    people = _people(facts["n_rows"])
     other = facts.get("unpaired")
     if other:
         names[-1] += (

@@ -270,9 +270,7 @@ def make_values(
         columns |= {"score": score, "scored": (score > np.median(score)).astype(np.float64)}
     columns |= {decision.name: decision.selected for decision in decisions}
     names = tuple(columns)
-    averaged = np.array(
-        [name in ("position", "score") or name.startswith("chance ") for name in names]
-    )
+    averaged = np.array([name == "position" or name.startswith("chance ") for name in names])
     stacked = (
         np.stack(list(columns.values()), axis=1) if columns else np.empty((len(people.query), 0))
     )

@@ -272,6 +272,8 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
     from ..reports.number_words import percent
 
     rows = [row for row in result.tables["groups"] if row["attribute"] == attribute]
+    if not result.facts["ks"]:
+        _show_decisions(result, attribute)
     if not rows:
         return
     k = next(iter(result.facts["ks"]), None)
@@ -295,3 +297,29 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
         ],
     }
     show_table(Table(columns), printable(attribute), [name for name in columns if name != "group"])
+
+
+def _show_decisions(result: "AuditResult", attribute: str) -> None:
+    """Print who was selected, group by group."""
+    from ..core.table import Table
+    from ..reports.number_words import percent, ratio
+
+    rows = [row for row in result.tables["decisions"] if row["attribute"] == attribute]
+    columns: dict[str, Any] = {
+        "decision": [row["decision"] for row in rows],
+        "group": [row["group"] for row in rows],
+        "selected": [f"{row['selected']:,.10g}" for row in rows],
+        "of": [f"{row['people']:,}" for row in rows],
+        "rate": [percent(row["rate"]) for row in rows],
+        "ratio": ["" if row["ratio"] != row["ratio"] else ratio(row["ratio"]) for row in rows],
+        "interval": [
+            ""
+            if row["ratio_low"] != row["ratio_low"]
+            else f"{ratio(row['ratio_low'])} to {ratio(row['ratio_high'])}"
+            for row in rows
+        ],
+    }
+    if len(result.facts["decisions"]) == 1:
+        del columns["decision"]
+    right = [name for name in columns if name not in ("decision", "group")]
+    show_table(Table(columns), printable(f"{attribute}: who was selected"), right)

@@ -1,0 +1,147 @@
+"""The table of decisions: who was selected, compared within lists and in one pool."""
+
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ...core.outcomes import Decision
+from ...core.table import Table, make_table
+from ...kernels.prefixes import wilson_interval
+from ...kernels.segments import divide
+from ...statistics import (
+    breslow_day,
+    exact_over_lists,
+    flips,
+    mantel_haenszel,
+    shortfall,
+    two_proportion_z,
+)
+from ..audit_plan import Audited, Plan
+
+__all__ = ["decisions_table"]
+
+
+COLUMNS = (
+    "o:attribute o:decision o:group o:against f:selected i:people f:rate f:low f:high "
+    "f:other_selected i:other_people f:other_rate f:ratio f:ratio_low f:ratio_high f:pooled_ratio "
+    "f:highest_ratio f:z f:z_p f:exact_p f:mid_p f:odds_ratio f:mh_test f:mh_p f:breslow_day_p "
+    "f:shortfall f:shortfall_reference o:flip f:to_four_fifths i:lists o:note"
+)
+#: Counts may differ by this much from whole numbers, from rounding.
+WHOLE = 1e-6
+
+
+def decisions_table(plan: Plan) -> Table:
+    """Return one row per attribute, decision and group.
+
+    ``selected`` of ``people`` is compared with ``other_selected`` of ``other_people``: everyone
+    else with a known label, or the reference. ``ratio`` compares within lists and has the interval
+    of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
+    ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
+    ``flip`` need whole counts, so ties at a cutoff leave them out.
+    """
+    rows = [
+        row
+        for each in plan.audited
+        for decision in plan.decisions
+        for row in _rows(plan, each, decision)
+    ]
+    return make_table(COLUMNS, rows)
+
+
+def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]:
+    inside = np.flatnonzero(each.attribute.known)
+    if decision.among is not None:
+        inside = inside[decision.among[inside]]
+    cell = plan.data.query_of_rows()[inside] * each.n_groups + each.attribute.codes[inside]
+    n_cells = plan.data.n_queries * each.n_groups
+    people = np.bincount(cell, minlength=n_cells).reshape(-1, each.n_groups)
+    selected = np.bincount(cell, decision.selected[inside], n_cells).reshape(people.shape)
+    rates = divide(selected.sum(axis=0), people.sum(axis=0).astype(float))
+    known = rates[~np.isnan(rates)]
+    highest = float(known.max()) if len(known) else float("nan")
+    rows = []
+    for code, group in enumerate(each.groups):
+        row = {
+            "attribute": each.name,
+            "decision": decision.name,
+            "group": group,
+            "against": "rest" if each.reference is None else each.groups[each.reference],
+            "highest_ratio": float(rates[code] / highest) if highest > 0 else np.nan,
+        }
+        a, n1 = selected[:, code], people[:, code]
+        if code == each.reference:
+            row["against"] = ""
+            rows.append(row | _share(plan, a, n1) | _nobody())
+            continue
+        b, n2 = selected.sum(axis=1) - a, people.sum(axis=1) - n1
+        if each.reference is not None:
+            b, n2 = selected[:, each.reference], people[:, each.reference]
+        row |= _share(plan, a, n1)
+        rows.append(row | _compared(plan, a, n1, np.maximum(b, 0.0), n2))
+    return rows
+
+
+def _share(plan: Plan, a: np.ndarray, n1: np.ndarray) -> dict[str, Any]:
+    """Return the rate of a group with Wilson's interval."""
+    z = NormalDist().inv_cdf((1.0 + plan.level) / 2.0)
+    chosen, all_people = np.array([a.sum()]), np.array([float(n1.sum())])
+    low, high = wilson_interval(chosen, all_people, z)
+    return {
+        "selected": float(chosen[0]),
+        "people": int(n1.sum()),
+        "rate": float(divide(chosen, all_people)[0]),
+        "low": float(low[0]),
+        "high": float(high[0]),
+    }
+
+
+def _nobody() -> dict[str, Any]:
+    """Return the cells of the reference, which is not compared."""
+    names = [word[2:] for word in COLUMNS.split()]
+    numbers = names[names.index("other_selected") : names.index("lists")]
+    empty: dict[str, Any] = dict.fromkeys(numbers, np.nan)
+    del empty["highest_ratio"]
+    return empty | {"other_people": 0, "flip": "", "lists": 0, "note": "reference"}
+
+
+def _compared(
+    plan: Plan, a: np.ndarray, n1: np.ndarray, b: np.ndarray, n2: np.ndarray
+) -> dict[str, Any]:
+    """Return a group compared with its other side, from its counts in each list."""
+    counts = a, n1, b, n2
+    within = mantel_haenszel(*counts, level=plan.level)
+    totals = [float(part.sum()) for part in counts]
+    pooled = two_proportion_z(*totals)
+    lacking = shortfall(*counts)
+    row = {
+        "other_selected": totals[2],
+        "other_people": int(totals[3]),
+        "other_rate": totals[2] / totals[3] if totals[3] else np.nan,
+        "ratio": within.estimate,
+        "ratio_low": within.low,
+        "ratio_high": within.high,
+        "pooled_ratio": within.pooled,
+        "z": pooled.statistic,
+        "z_p": pooled.p_value,
+        "exact_p": np.nan,
+        "mid_p": np.nan,
+        "odds_ratio": within.odds_ratio,
+        "mh_test": within.statistic,
+        "mh_p": within.p_value,
+        "breslow_day_p": breslow_day(*counts).p_value,
+        "shortfall": lacking.estimate,
+        "shortfall_reference": lacking.against_reference,
+        "flip": "",
+        "to_four_fifths": np.nan,
+        "lists": within.lists,
+        "note": within.reason or within.note,
+    }
+    stacked = np.stack(counts)
+    if np.abs(stacked - np.rint(stacked)).max() > WHOLE:
+        return row
+    exact, moved = exact_over_lists(*np.rint(stacked)), flips(*np.rint(totals))
+    row |= {"exact_p": exact.p_value, "mid_p": exact.mid_p}
+    row |= {"flip": "yes" if moved.flip else "no", "to_four_fifths": float(moved.to_four_fifths)}
+    return row
