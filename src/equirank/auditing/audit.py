@@ -14,10 +14,12 @@ from ..core.metric import Metric
 from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
+from ..core.source import Source
 from ..core.table import Table
 from ..io.column_roles import assign
 from ..kernels.resampling import weighted_means
 from ..reports.claims import claims_table
+from ..reports.provenance import IN_MEMORY, Provenance
 from .audit_plan import Plan, make_plan
 from .audit_result import AuditResult
 from .compared import Compared, compare_groups
@@ -49,13 +51,14 @@ def as_ranking(
     if isinstance(data, (RankingData, Ranking)):
         refuse_beside(columns, type(data).__name__)
         return data if isinstance(data, Ranking) else data.ranking(ties)
+    chosen: dict[str, tuple[str, str]] = {}
     if data is None:
         found = {role: values for role, values in columns.items() if values is not None}
     else:
-        found = _from_frame(data, columns)
+        found, chosen = _from_frame(data, columns)
     if "score" not in found and "position" not in found:
         raise DataError("score or position must be given to define the order, got neither")
-    return as_ranking_data(
+    read = as_ranking_data(
         y=found.get("relevance"),
         qid=found.get("query"),
         score=found.get("score"),
@@ -64,11 +67,19 @@ def as_ranking(
         ids=found.get("id"),
         missing_sensitive="category",
         max_groups=max_groups,
-    ).ranking(ties)
+    )
+    if chosen:
+        read = replace(read, source=Source(IN_MEMORY, "", read.n_rows, columns=chosen))
+    return read.ranking(ties)
 
 
-def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a frame by role; those not named are recognised as in `read_csv`."""
+def _from_frame(
+    data: Any, columns: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """Return the columns of a frame by role, and for each role its name and why it was chosen.
+
+    Columns that are not named are recognised as in `read_csv`.
+    """
     for role, name in columns.items():
         if isinstance(name, np.ndarray):
             raise DataError(f"{role} must be the name of a column of data, got an array")
@@ -82,7 +93,12 @@ def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
         found["id"] = found.pop("ids")
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
-    return found
+    chosen = {
+        role: (name, "named" if name == named.get(role, ids) else "recognised by its name")
+        for role, name in roles.single.items()
+    }
+    chosen |= {f"sensitive ({name})": (name, "named") for name in roles.sensitive}
+    return found, chosen
 
 
 def _columns_of(data: Any) -> tuple[list[str], Any]:
@@ -121,9 +137,12 @@ def audit(
     n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
-    title: str = "ranking",
+    title: str | None = None,
     against_title: str = "the other ranking",
-    created: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    date: Any = None,
     gates: Sequence[str] = (),
     max_groups: int | None = None,
 ) -> AuditResult:
@@ -164,8 +183,13 @@ def audit(
         Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
         Seed of the bootstrap and the permutations.
-    title, against_title, created : str, optional
-        Names of the two rankings and a date, for the report.
+    title, against_title : str, optional
+        Names of the two rankings, for the report; by default the name of the file.
+    purpose, period, author : str, optional
+        What the audit is for, the time that the data cover, and who made it, for the report.
+    date : str or date, optional
+        The date of the report, such as ``"2026-07-31"``; by default that of the environment
+        variable ``SOURCE_DATE_EPOCH``, else today.
     gates : sequence of str
         Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
         ``n_permutations`` as far as their p-values need.
@@ -175,8 +199,8 @@ def audit(
     Returns
     -------
     AuditResult
-        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts`` and ``notes``;
-        ``to_html`` writes a report.
+        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts``, ``notes`` and
+        ``provenance``; ``to_html`` writes a report.
 
     Raises
     ------
@@ -198,6 +222,9 @@ def audit(
     columns = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
+    provenance = Provenance.given(
+        title=title, purpose=purpose, period=period, author=author, date=date
+    ).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(metrics)
     ranking = as_ranking(data, columns, ties, max_groups)
     other = None
@@ -216,7 +243,7 @@ def audit(
         random_state=random_state,
         title=title,
         against_title=against_title,
-        created=created,
+        provenance=provenance,
         gates=gates,
     )
 
@@ -233,15 +260,16 @@ def audit_ranking(
     n_permutations: int,
     level: float,
     random_state: Any,
-    title: str,
+    title: str | None,
     against_title: str,
-    created: str | None,
+    provenance: Provenance,
     gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
     """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
 
-    The other parameters are those of `audit`.
+    ``provenance`` is completed with the files and settings. The other parameters are those of
+    `audit`.
     """
     _check(n_boot, n_permutations, level, cross)
     plan = make_plan(
@@ -267,9 +295,22 @@ def audit_ranking(
     tables = _tables(measured, other, compared)
     for table in tables.values():
         table.backend = ranking.data.backend
-    facts = make_facts(measured, other, title, against_title, created)
+    facts = make_facts(measured, other, _name(title, ranking), against_title)
     notes = make_notes(measured, facts, tables, compared.claims)
-    return AuditResult(facts, compared.claims, tables, notes, measured.plan)
+    record = provenance.with_inputs(
+        ranking.data, *([] if against is None else [against.data]),
+        protected=protected, k=list(plan.ks), metrics=metrics, gates=list(gates), cross=cross,
+        level=level, n_boot=n_boot, n_permutations=plan.n_permutations, random_state=plan.seed,
+    )  # fmt: skip
+    return AuditResult(facts, compared.claims, tables, notes, record, measured.plan)
+
+
+def _name(title: str | None, ranking: Ranking) -> str:
+    """Return the title, else the name of the file, else "ranking"."""
+    if title is not None:
+        return title
+    source = ranking.data.source
+    return "ranking" if source is None or not source.sha256 else source.name
 
 
 def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
