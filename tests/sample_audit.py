@@ -45,7 +45,7 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
         fill(tables, rng, attribute, groups, n_queries, against, relevance)
     whole(tables, relevance, against)
     facts = {
-        "title": "hiring.csv", "created": None, "library_version": "0.1.0", "n_rows": 1000,
+        "title": "hiring.csv", "library_version": "0.1.0", "n_rows": 1000,
         "n_queries": n_queries, "list_length": {"min": 40, "median": 50, "max": 60},
         "has_relevance": relevance, "has_score": True, "positions_given": False,
         "ks": [10, 20], "ordered": True, "decisions": [], "level": 0.95, "n_boot": 1000,

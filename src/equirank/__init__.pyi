@@ -20,6 +20,7 @@ from . import testing as testing
 from . import theory as theory
 from .auditing.audit import audit as audit
 from .auditing.audit_result import AuditResult as AuditResult
+from .auditing.explain_person import explain_person as explain_person
 from .comparison.compare import compare as compare
 from .comparison.comparison import Comparison as Comparison
 from .core.data import RankingData as RankingData

@@ -47,7 +47,8 @@ def test_json_reads_back_equal(name, request, tmp_path):
 def test_the_document(hiring):
     document = json.loads(hiring.to_json())
     assert list(document) == [
-        *("schema_version", "kind", "facts", "claims", "verdict", "notes", "tables")
+        *("schema_version", "kind", "provenance", "facts", "claims", "verdict", "notes"),
+        "tables",
     ]
     assert document["schema_version"] == 2
     assert [each["id"] for each in document["claims"]] == [each.id for each in hiring.claims]

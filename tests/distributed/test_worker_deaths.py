@@ -94,7 +94,7 @@ def evaluated(client):
 
 
 def audited(client):
-    options = {"n_boot": 20, "n_permutations": 20, "created": "2026-01-01"}
+    options = {"n_boot": 20, "n_permutations": 20, "date": "2026-01-01"}
     return dask_audit(parts(), client=client, **ROLES, **options).to_json()
 
 

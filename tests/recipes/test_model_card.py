@@ -49,7 +49,7 @@ def make(name="boost", groups=("f", "m"), column="age", audited=True):
     facts |= {"how": "25 % of the lists (1 of 4)", "seed": 7, "kept": "It is the one measured."}
     facts |= {"file": "people.csv", "fingerprint": "abc123", "n_features": 1, "rerank": []}
     facts |= {"needs": f"1 feature column, {column}", "folder": repr(name), "call": ""}
-    facts |= {"command": f"equirank predict {name}", "library_version": "1.2.3"}
+    facts |= {"command": f"equirank predict {name}"}
     facts["feature_names"] = [column]
     params = {"parameter": ["a", "b"], "of": ["C", "C"], "value": ["1", "2"], "default": ["1", "3"]}
     return ModelCard(

@@ -9,6 +9,7 @@ import pytest
 
 from equirank.core.table import Table
 from equirank.reports.page import chart_for_page, table_rows, write_page
+from equirank.reports.provenance import Provenance
 
 HOSTILE = '<img src=x onerror="alert(1)"></script>'
 TEMPLATE = """{% extends "shell.html" %}
@@ -32,7 +33,7 @@ def text():
         kind="test page",
         title=HOSTILE,
         first="numbers",
-        library_version="1.2.3",
+        provenance=Provenance(version="1.2.3", date="2026-07-31"),
         tables=tables | {"none": Table({"a": []})},
         charts={"one": {"mark": "point", "data": {"values": [{"a": HOSTILE}]}}},
         json_name="numbers.json",
@@ -68,7 +69,7 @@ def test_what_it_holds(text):
     assert 'data-csv="numbers"' in text
     assert 'data-csv="none"' not in text
     assert 'data-json="numbers.json"' in text
-    assert "Made with equirank 1.2.3. Said about it." in text
+    assert "Made with equirank 1.2.3, 2026-07-31. Said about it." in text
     document = json.loads(re.search(r'id="result">(.*?)</script>', text, re.S)[1])
     column = document["tables"]["numbers"]
     assert column["name"] == {"type": "label", "codes": [0, 0], "labels": [HOSTILE]}
@@ -80,8 +81,8 @@ def test_what_a_template_does_not_know_is_an_error():
     with pytest.raises(jinja.UndefinedError, match="unknown"):
         write_page(
             '{% extends "shell.html" %}{% block main %}{{ unknown }}{% endblock %}',
-            kind="a", title="b", first="c", library_version="1", tables={}, charts={},
-            json_name="d",
+            kind="a", title="b", first="c", provenance=Provenance(version="1"), tables={},
+            charts={}, json_name="d",
         )  # fmt: skip
 
 

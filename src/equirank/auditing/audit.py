@@ -15,10 +15,12 @@ from ..core.outcomes import DecisionRule
 from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
+from ..core.source import Source
 from ..core.table import Table
 from ..io.column_roles import assign
 from ..kernels.resampling import weighted_means
 from ..reports.claims import claims_table
+from ..reports.provenance import IN_MEMORY, Provenance
 from .audit_plan import Plan, make_plan
 from .audit_result import AuditResult
 from .compared import Compared, compare_groups
@@ -74,10 +76,11 @@ def as_ranking(
     if isinstance(data, RankingData):
         refuse_beside(columns, "RankingData")
         return _ordered(data, ties, rule)
+    chosen: dict[str, tuple[str, str]] = {}
     if data is None:
         found = {role: values for role, values in columns.items() if values is not None}
     else:
-        found = _from_frame(data, columns, rule)
+        found, chosen = _from_frame(data, columns, rule)
     if "score" not in found and "position" not in found and not rule.recorded:
         raise DataError("score or position must be given to define the order, got neither")
     made = as_ranking_data(
@@ -91,6 +94,8 @@ def as_ranking(
         missing_sensitive="unknown",
         max_groups=max_groups,
     )
+    if chosen:
+        made = replace(made, source=Source(IN_MEMORY, "", made.n_rows, columns=chosen))
     return _ordered(made, ties, rule)
 
 
@@ -102,8 +107,13 @@ def _ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
     return data.ranking(ties)
 
 
-def _from_frame(data: Any, columns: Mapping[str, Any], rule: DecisionRule) -> dict[str, Any]:
-    """Return the columns of a frame by role; those not named are recognised as in `read_csv`."""
+def _from_frame(
+    data: Any, columns: Mapping[str, Any], rule: DecisionRule
+) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
+    """Return the columns of a frame by role, and for each role its name and why it was chosen.
+
+    Columns that are not named are recognised as in `read_csv`.
+    """
     for role, name in columns.items():
         if isinstance(name, np.ndarray):
             raise DataError(f"{role} must be the name of a column of data, got an array")
@@ -123,7 +133,12 @@ def _from_frame(data: Any, columns: Mapping[str, Any], rule: DecisionRule) -> di
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
     if roles.outcomes:
         found["outcomes"] = {name: column(name) for name in roles.outcomes}
-    return found
+    chosen = {
+        role: (name, "named" if name == named.get(role, ids) else "recognised by its name")
+        for role, name in roles.single.items()
+    }
+    chosen |= {f"sensitive ({name})": (name, "named") for name in roles.sensitive}
+    return found, chosen
 
 
 def _columns_of(data: Any) -> tuple[list[str], Any]:
@@ -171,10 +186,13 @@ def audit(
     n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
-    title: str = "ranking",
+    title: str | None = None,
     against_title: str = "the other ranking",
     unpaired_title: str = "the other file",
-    created: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    date: Any = None,
     gates: Sequence[str] = (),
     max_groups: int | None = None,
 ) -> AuditResult:
@@ -238,8 +256,13 @@ def audit(
         Level of the confidence intervals.
     random_state : int, Generator, RandomState or None
         Seed of the bootstrap and the permutations.
-    title, against_title, unpaired_title, created : str, optional
-        Names of the rankings and a date, for the report.
+    title, against_title, unpaired_title : str, optional
+        Names of the rankings, for the report; by default the name of the file.
+    purpose, period, author : str, optional
+        What the audit is for, the time that the data cover, and who made it, for the report.
+    date : str or date, optional
+        The date of the report, such as ``"2026-07-31"``; by default that of the environment
+        variable ``SOURCE_DATE_EPOCH``, else today.
     gates : sequence of str
         Gates that `AuditResult.judge` will be asked; more than 50 comparisons increase
         ``n_permutations`` as far as their p-values need.
@@ -249,8 +272,8 @@ def audit(
     Returns
     -------
     AuditResult
-        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts`` and ``notes``;
-        ``to_html`` writes a report.
+        Its ``claims`` and ``findings``, ``verdict``, ``tables``, ``facts``, ``notes`` and
+        ``provenance``; ``to_html`` writes a report.
 
     Raises
     ------
@@ -272,6 +295,9 @@ def audit(
     columns = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive, "id": id}
     _check(n_boot, n_permutations, level, cross)
+    provenance = Provenance.given(
+        title=title, purpose=purpose, period=period, author=author, date=date
+    ).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(metrics)
     rule, outcomes = _rule(
         data, {"selected": selected, "quota": quota}, stages, cutoff=cutoff, yes=yes, k=k
@@ -305,7 +331,7 @@ def audit(
         title=title,
         against_title=against_title,
         unpaired_title=unpaired_title,
-        created=created,
+        provenance=provenance,
         gates=gates,
     )
 
@@ -322,9 +348,9 @@ def audit_ranking(
     n_permutations: int,
     level: float,
     random_state: Any,
-    title: str,
+    title: str | None,
     against_title: str,
-    created: str | None,
+    provenance: Provenance,
     reference: Any = None,
     scored: bool = False,
     unpaired: Ranking | None = None,
@@ -335,7 +361,8 @@ def audit_ranking(
 ) -> AuditResult:
     """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
 
-    The other parameters are those of `audit`.
+    ``provenance`` is completed with the files and settings. The other parameters are those of
+    `audit`.
     """
     _check(n_boot, n_permutations, level, cross)
     rules = [read_gate(text) for text in gates]
@@ -385,12 +412,28 @@ def audit_ranking(
     tables = _tables(measured, other, compared)
     for table in tables.values():
         table.backend = ranking.data.backend
-    facts = make_facts(measured, other, title, against_title, created)
+    facts = make_facts(measured, other, _name(title, ranking), against_title)
     if second is not None:
         sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
         facts["unpaired"] = {"title": unpaired_title, **sizes}
     notes = make_notes(measured, facts, tables, compared.claims)
-    return AuditResult(facts, compared.claims, tables, notes, measured.plan)
+    others = [each.data for each in (against, unpaired) if each is not None]
+    record = provenance.with_inputs(
+        ranking.data, *others,
+        protected=protected, reference=reference, decisions=[d.name for d in plan.decisions],
+        k=list(plan.ks), scored=plan.scored, lists_differ=lists_differ,
+        metrics=metrics, gates=list(gates), cross=cross,
+        level=level, n_boot=n_boot, n_permutations=plan.n_permutations, random_state=plan.seed,
+    )  # fmt: skip
+    return AuditResult(facts, compared.claims, tables, notes, record, measured.plan)
+
+
+def _name(title: str | None, ranking: Ranking) -> str:
+    """Return the title, else the name of the file, else "ranking"."""
+    if title is not None:
+        return title
+    source = ranking.data.source
+    return "ranking" if source is None or not source.sha256 else source.name
 
 
 def _rule(

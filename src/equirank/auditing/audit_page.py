@@ -45,7 +45,7 @@ def render(result: Any) -> str:
         title=result.facts["title"],
         first="verdict",
         library_version=result.facts["library_version"],
-        created=result.facts.get("created"),
+        provenance=result.provenance,
         tables=result.tables,
         charts=dict(_charts(result)),
         document=json.loads(result.to_json()),

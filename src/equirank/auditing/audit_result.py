@@ -15,6 +15,7 @@ from ..core.metric import Metric
 from ..core.table import Table, table_from_json, table_to_json
 from ..io.files import replacing
 from ..reports.claims import Claim, Statement, lead_statements, ordered_findings
+from ..reports.provenance import Provenance
 from .audit_plan import Plan
 from .gates import Outcome, concerns, judge, read_gate
 
@@ -43,6 +44,9 @@ class AuditResult:
         no rows. Each has ``to_frame``.
     notes : list of dict
         ``kind`` and ``text``: ties, unknown labels, skipped lists, small groups.
+    provenance : Provenance
+        The files, settings, version and date of the audit; two results that differ in it alone
+        are equal.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class AuditResult:
     claims: list[Claim]
     tables: dict[str, Table]
     notes: list[dict[str, str]] = field(default_factory=list)
+    provenance: Provenance = field(default_factory=Provenance)
     _plan: Plan | None = None
 
     @property
@@ -100,13 +105,14 @@ class AuditResult:
         Returns
         -------
         str
-            ``schema_version``, ``facts``, ``claims``, ``verdict`` (sentences with the ids of their
-            claims), ``notes`` and ``tables``; each table maps a column to ``type`` and ``values``.
-            Undefined numbers are null.
+            ``schema_version``, ``provenance``, ``facts``, ``claims``, ``verdict`` (sentences with
+            the ids of their claims), ``notes`` and ``tables``; each table maps a column to ``type``
+            and ``values``. Undefined numbers are null.
         """
         document = {
             "schema_version": SCHEMA_VERSION,
             "kind": "equirank audit",
+            "provenance": self.provenance.to_dict(),
             "facts": self.facts,
             "claims": [claim.to_dict() for claim in self.claims],
             "verdict": [statement._asdict() for statement in self.statements],
@@ -164,9 +170,10 @@ class AuditResult:
             tables = {key: table_from_json(part) for key, part in document["tables"].items()}
             facts, notes = document["facts"], document["notes"]
             claims = [Claim.from_dict(each) for each in document["claims"]]
+            provenance = Provenance.from_dict(document.get("provenance", {}))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
             raise FormatError(f"{name} must be JSON of an audit, but parts are missing") from None
-        return cls(facts, claims, tables, notes)
+        return cls(facts, claims, tables, notes, provenance)
 
     def fails(self, gates: str | Sequence[str]) -> bool:
         """Return whether a gate fires, such as ``"sex=female selected at 10 < 0.8"``.

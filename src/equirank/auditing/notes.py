@@ -358,14 +358,13 @@ def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
 
 
 def make_facts(
-    measured: Measured, other: Measured | None, title: str, against_title: str, created: str | None
+    measured: Measured, other: Measured | None, title: str, against_title: str
 ) -> dict[str, Any]:
     """Return what was audited, and how."""
     plan = measured.plan
     data, n_queries = plan.data, plan.data.n_queries
     return {
         "title": title,
-        "created": created,
         "library_version": library_version(),
         "n_rows": data.n_rows,
         "n_queries": n_queries,

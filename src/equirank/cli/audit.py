@@ -15,6 +15,7 @@ from .console import (
     JsonOption,
     Read,
     Written,
+    command_line,
     errors_in_one_line,
     printable,
     require_report_extra,
@@ -141,6 +142,11 @@ def audit(
     missing_relevance: options.MissingRelevanceOption = "error",
     max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
+    title: options.TitleOption = None,
+    purpose: options.PurposeOption = None,
+    period: options.PeriodOption = None,
+    author: options.AuthorOption = None,
+    date: options.DateOption = None,
     json: JsonOption = None,
 ) -> None:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
@@ -155,6 +161,8 @@ def audit(
     failures: list[str] = []
     remarks: list[str] = []
     with errors_in_one_line():
+        from dataclasses import replace
+
         from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_gate
         from ..core.outcomes import DecisionRule
@@ -192,10 +200,15 @@ def audit(
             n_boot=n_boot,
             level=level,
             random_state=seed,
-            title=os.path.basename(file),
+            title=title,
+            purpose=purpose,
+            period=period,
+            author=author,
+            date=date,
             against_title="" if against is None else os.path.basename(against),
             gates=gates,
         )
+        result.provenance = replace(result.provenance, command=command_line())
         outcomes = result.judge(gates)
         if out is not None:
             with writing(out):

@@ -1,10 +1,11 @@
 """``equirank compare``: compare all models of a configuration on the same folds.
 
 ``--json`` writes ``equirank`` (the version), ``data`` (file, rows, queries), ``unit`` (of the
-tests), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, fit_seconds,
-failed), ``tests`` (`Comparison.versus`), ``chance`` (metric to the value of a random
-order), ``errors`` (method, fold, seed, error), ``claims`` (`Comparison.claims`, each with its
-sentence) and ``verdict`` (sentences). Undefined numbers are null.
+tests), ``baseline``, ``summary`` (method, metric, value, low, high, unit, n, failed), ``tests``
+(`Comparison.versus`), ``chance`` (metric to the value of a random order), ``errors`` (method, fold,
+seed, error), ``claims`` (`Comparison.claims`, each with its sentence), ``verdict`` (sentences) and
+``provenance``. Undefined numbers are null. Seconds are in results.csv and summary.csv alone, so
+that equal runs write equal bytes.
 """
 
 import os
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import console
+from . import console, options
 from .options import ConfigArgument, FormulasOption, LevelOption
 
 if TYPE_CHECKING:
@@ -65,6 +66,11 @@ def compare(
     n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
     level: LevelOption = 0.95,
     keep_formulas: FormulasOption = False,
+    title: options.TitleOption = None,
+    purpose: options.PurposeOption = None,
+    period: options.PeriodOption = None,
+    author: options.AuthorOption = None,
+    date: options.DateOption = None,
     json: console.JsonOption = None,
 ) -> None:
     """Compare the models of a configuration on the same folds, with paired tests.
@@ -77,6 +83,8 @@ def compare(
     """
     failed = False
     with console.errors_in_one_line():
+        from dataclasses import replace
+
         from ..recipes.config import read_config
 
         settings = read_config(config)
@@ -87,7 +95,11 @@ def compare(
         data, columns = settings.read_data()
         if json != "-":
             _announce(settings, data, columns.notes)
-        result = _compare(settings, data, n_jobs, store, fresh, n_draws, level)
+        about = {"title": title, "purpose": purpose, "period": period}
+        about |= {"author": author, "date": date}
+        result = _compare(settings, data, n_jobs, store, fresh, n_draws, level, about)
+        record = result.provenance.with_inputs(config)
+        result.provenance = replace(record, command=console.command_line())
         if out is not None:
             with console.writing(out):
                 result.save(out, baseline=name, keep_formulas=keep_formulas)
@@ -114,6 +126,7 @@ def _compare(
     fresh: bool,
     n_draws: int | None,
     level: float,
+    about: dict[str, str | None],
 ) -> "Comparison":
     from ..comparison.compare import compare
     from ..core.errors import DataError
@@ -138,6 +151,7 @@ def _compare(
             fresh=fresh,
             n_draws=n_draws,
             level=level,
+            **about,
         )
     except DataError as error:
         raise console.CommandError(f"{settings.file}: {error}") from None
@@ -155,7 +169,7 @@ def _announce(settings: "Config", data: "RankingData", notes: Any) -> None:
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
     import json
 
-    from ..comparison.comparison_page import verdict
+    from ..comparison.comparison_page import untimed, verdict
     from ..core.environment import library_version
 
     errors = [
@@ -170,12 +184,13 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
         },
         "unit": result.unit,
         "baseline": baseline,
-        "summary": json.loads(result.summary().to_json()),
+        "summary": json.loads(untimed(result.summary()).to_json()),
         "tests": json.loads(result.versus(baseline).to_json()),
         "chance": {name: None if v != v else v for name, v in result.chance.items()},
         "errors": errors,
         "claims": [claim.to_dict() for claim in result.claims],
         "verdict": verdict(result),
+        "provenance": result.provenance.to_dict(),
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
 

@@ -27,6 +27,7 @@ __all__ = [
     "JsonOption",
     "Read",
     "Written",
+    "command_line",
     "counted",
     "errors_in_one_line",
     "in_options",
@@ -100,6 +101,8 @@ def errors_in_one_line() -> Iterator[None]:
 
 #: The command that runs.
 _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
+#: Its words on the command line.
+_WORDS: ContextVar[str] = ContextVar("words", default="")
 #: Arguments of functions that are set by an option of another name.
 _OTHER_NAMES = {"y": "relevance", "sensitive_features": "sensitive", "qid": "query"}
 _OTHER_NAMES |= {"item": "explain", "path": "out", "expression": "fail_on", "gate": "fail_on"}
@@ -251,6 +254,7 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the value ``-`` after each ``--json`` without one."""
         if not any(param.name == "json" for param in self.params):
+            ctx.meta[__name__] = list(args)
             return list(super().parse_args(ctx, args))
         completed: list[str] = []
         end = args.index("--") if "--" in args else len(args)
@@ -262,11 +266,13 @@ class Command(TyperCommand):
             )
             if word == "--json" and at < end and not named:
                 completed.append("-")
+        ctx.meta[__name__] = list(completed)
         return list(super().parse_args(ctx, completed))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command unless a path that it would write is an input or cannot be written."""
         token = _RUNNING.set(self)
+        words = _WORDS.set(_without_paths(self, ctx))
         try:
             with _noting_interrupts(), errors_in_one_line():
                 _check_paths(self, ctx.params)
@@ -275,6 +281,35 @@ class Command(TyperCommand):
                 return result
         finally:
             _RUNNING.reset(token)
+            _WORDS.reset(words)
+
+
+def command_line() -> str:
+    """Return the running command for a report: inputs without folders, and no outputs.
+
+    Where a report is written does not change it.
+    """
+    return _WORDS.get()
+
+
+def _without_paths(command: Any, ctx: Any) -> str:
+    """Return the words of a command with file names without folders, less its outputs."""
+    import shlex
+
+    marks, given = marked(command), ctx.params
+    inputs = {os.fspath(given[n]) for n, m in marks.items() if isinstance(m, Read) and given.get(n)}
+    written = [name for name, mark in marks.items() if isinstance(mark, Written)]
+    outputs = {word for param in command.params if param.name in written for word in param.opts}
+    words: list[str] = []
+    found = iter(ctx.meta.get(__name__, ()))
+    for word in found:
+        option, sign, value = word.partition("=")
+        if word in outputs:
+            next(found, None)
+        elif not (sign and option in outputs):
+            own = f"{option}={name_of(value)}" if sign and value in inputs else word
+            words.append(name_of(word) if word in inputs else own)
+    return shlex.join(["equirank", str(ctx.info_name), *words])
 
 
 def marked(command: Any) -> dict[str, Read | Written]:

@@ -1,30 +1,38 @@
-"""``equirank explain``: explain why a trained model ranks one item above another.
+"""``equirank explain``: explain a pair of items, or the position of one person.
 
+``explain FOLDER FILE --a --b`` explains why a trained model ranks one item above another.
 ``--json`` writes one object: ``equirank`` (the version), ``model`` (name of the folder), ``class``,
 ``file``, ``a``, ``b``, ``score_a``, ``score_b``, ``method``, ``n_draws``, ``features`` (the rows of
 the table: feature, value_a, value_b, contribution, standard_error, and what SHAP values add),
 ``sentences`` and ``reasons`` (of a re-ranker, about a and b).
+
+``explain FILE --id`` explains to a person its position and a decision; ``--json`` writes
+`PersonExplanation.to_json`.
 """
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import options
 from .console import (
     CommandError,
     JsonOption,
+    Read,
     Written,
+    command_line,
     errors_in_one_line,
     name_of,
     printable,
+    require_report_extra,
     write_json,
     writing,
 )
-from .options import FileArgument, FormatOption, ModelArgument, TrainedQueryOption
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..auditing.person_explanation import PersonExplanation
     from ..core.data import RankingData
     from ..core.pair_explanation import PairExplanation
     from ..recipes.data_columns import DataColumns
@@ -33,14 +41,60 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
+# Long, since every option is a parameter.
 def explain(
-    model: ModelArgument,
-    file: FileArgument,
-    a: Annotated[
+    folder_or_file: Annotated[
         str,
-        typer.Option(metavar="ID", help="The item to explain: its id, else its row number from 0."),
+        Read(),
+        typer.Argument(
+            metavar="FOLDER|FILE",
+            help="A file of ranked people; for --a and --b, the output of `equirank train` first.",
+            show_default=False,
+        ),
     ],
-    b: Annotated[str, typer.Option(metavar="ID", help="The item to compare with.")],
+    second: Annotated[
+        str | None,
+        Read(),
+        typer.Argument(metavar="[FILE]", help="The file, if FOLDER comes first."),
+    ] = None,
+    id: Annotated[
+        str | None, typer.Option("--id", metavar="ID", help="The person to explain to.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        Read(),
+        typer.Option(
+            metavar="FOLDER", help="The output of `equirank train`, which ranks and gives reasons."
+        ),
+    ] = None,
+    id_column: Annotated[
+        str | None, typer.Option(metavar=options.COLUMN, help="Column of ids, if not recognised.")
+    ] = None,
+    selected: Annotated[
+        str | None,
+        typer.Option(metavar=options.COLUMN, help="Column of recorded decisions: yes or no."),
+    ] = None,
+    yes: Annotated[
+        str | None, typer.Option(metavar="WORD,WORD", help="Its words for selected.")
+    ] = None,
+    k: Annotated[int | None, typer.Option(min=1, help="The top k of each list are selected.")] = (
+        None
+    ),
+    cutoff: Annotated[
+        str | None, typer.Option(metavar="RULE", help='Who is selected, such as "score>=70".')
+    ] = None,
+    fixed: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN,COLUMN",
+            help="Features that cannot change; sensitive columns never do. May be repeated.",
+        ),
+    ] = None,
+    a: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The item to explain: its id, else its row number from 0."),
+    ] = None,
+    b: Annotated[str | None, typer.Option(metavar="ID", help="The item to compare with.")] = None,
     of: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="The list, if an id occurs in several."),
@@ -49,46 +103,207 @@ def explain(
         str | None,
         Written(),
         typer.Option(
-            metavar="CHART", help="Write the chart there: .png, .svg, .pdf, .html or .json."
+            metavar="OUT",
+            help="Write the person's page (.html), or the chart of a pair: .png, .svg, .pdf, .html "
+            "or .json.",
         ),
     ] = None,
-    query: TrainedQueryOption = None,
+    query: options.QueryOption = None,
+    score: options.ScoreOption = None,
+    position: options.PositionOption = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
     ] = 0,
-    file_format: FormatOption = None,
+    file_format: options.FormatOption = None,
+    title: options.TitleOption = None,
+    purpose: options.PurposeOption = None,
+    period: options.PeriodOption = None,
+    author: options.AuthorOption = None,
+    date: options.DateOption = None,
     json: JsonOption = None,
 ) -> None:
-    """Explain why a trained model ranks one item above another, feature by feature.
+    """Explain to a person its position, or why a model ranks one item above another.
 
-    The contributions add up to the difference of the two scores. Columns are matched as in
-    `equirank predict`. A re-ranker adds its reasons for both items.
+    FILE --id ID: the position of the person, what was decided (--selected, --k or --cutoff), and
+    with --model which features weigh most and the nearest changes that the model confirms.
+
+    FOLDER FILE --a ID --b ID: the contribution of each feature to the difference of two scores,
+    which they add up to. Columns are matched as in `equirank predict`. A re-ranker adds its reasons
+    for both items.
     """
     with errors_in_one_line():
-        from dataclasses import replace
-
-        from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
-
-        ranker, columns = load_trained(model)
-        read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
-        check_features(read.data, ranker, file)
-        ids, lists = _ids(read, columns), _lists(read.data)
-        rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]
-        data = read.data
-        if ids is not None:
-            data = replace(data, ids=ids[data.caller_rank])
-        found = ranker.explain_pair(data, *rows, random_state=seed)
-        _name_categories(found, columns)
+        words = {"model": model, "id_column": id_column, "selected": selected, "yes": yes, "k": k}
+        words |= {"cutoff": cutoff, "fixed": fixed, "score": score, "position": position}
+        words |= {"title": title, "purpose": purpose, "period": period, "author": author}
+        words["date"] = date
+        if id is None:
+            _check_pair(folder_or_file, second, a, b, words)
+            _explain_pair(
+                folder_or_file, str(second), str(a), str(b), of, out, query, seed, file_format, json
+            )
+            return
+        if a is not None or b is not None or second is not None:
+            raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
         if out is not None:
-            from ..plots import pair_explanation, save_chart
-
+            require_report_extra()
+        found = _explain_person(folder_or_file, file_format, id, of, query, seed, words)
+        if out is not None:
             with writing(out):
-                save_chart(pair_explanation(found), out)
+                found.to_html(out)
         if json is not None:
-            write_json(json, _document(model, in_words(ranker), file, found))
+            write_json(json, found.to_json())
         if json != "-":
-            _show(found, out)
+            for sentence in found.sentences:
+                typer.echo(printable(sentence))
+            if out is not None:
+                typer.echo(f"written: {printable(out)}")
+
+
+def _check_pair(
+    first: str, second: str | None, a: str | None, b: str | None, words: dict[str, Any]
+) -> None:
+    """Raise unless the command names a folder, a file and two items, or a file and a person."""
+    if second is None and a is None and b is None:
+        raise CommandError(f"--id must name a person of {first}, or --a and --b two items")
+    if a is None or b is None:
+        raise CommandError(f"{'--a' if a is None else '--b'} must be given")
+    if second is None:
+        raise CommandError(f"FOLDER must be given before FILE for --a and --b, got {first} alone")
+    for name, value in words.items():
+        if value not in (None, []):
+            raise CommandError(f"--{name.replace('_', '-')} must be given with --id alone")
+
+
+def _explain_person(
+    file: str,
+    file_format: str | None,
+    person: str,
+    of: str | None,
+    query: str | None,
+    seed: int,
+    words: dict[str, Any],
+) -> "PersonExplanation":
+    """Read the file, with the columns of the model if there is one, and explain."""
+    from dataclasses import replace
+
+    from ..auditing.explain_person import explain_person
+
+    fixed = [name.strip() for part in words["fixed"] or () for name in part.split(",")]
+    given: dict[str, Any] = {name: words[name] for name in ("selected", "k", "cutoff")}
+    given |= {name: words[name] for name in ("title", "purpose", "period", "author", "date")}
+    if words["yes"] is not None:
+        given["yes"] = words["yes"].split(",")
+    if words["model"] is None:
+        if fixed:
+            raise CommandError("--fixed must be given with --model, whose features can change")
+        data = _read_ranked(file, file_format, query, words)
+    else:
+        data, more = _read_for_model(file, file_format, query, fixed, words)
+        given |= more
+    found = explain_person(data, person, of=of, random_state=seed, **given)
+    record = found.provenance
+    if words["model"] is not None:
+        record = record.with_inputs(model=f"{name_of(words['model'])} ({found.model})")
+    return replace(found, provenance=replace(record, command=command_line()))
+
+
+def _read_ranked(
+    file: str, file_format: str | None, query: str | None, words: dict[str, Any]
+) -> "RankingData":
+    """Return the ranked people of a file, with their ids."""
+    from ..io.table_file import read_file
+
+    columns: dict[str, Any] = {"query": query, "relevance": False, "cost": False}
+    columns |= {"score": words["score"], "position": words["position"]}
+    if file_format == "letor":
+        raise CommandError("FILE must have named columns for --id, got LETOR")
+    data = read_file(
+        file,
+        file_format,
+        sensitive=[],
+        missing_sensitive="category",
+        missing_relevance="error",
+        ids=words["id_column"],
+        outcomes=[] if words["selected"] is None else [words["selected"]],
+        **columns,
+    )
+    if data.ids is None:
+        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+    return data
+
+
+def _read_for_model(
+    file: str, file_format: str | None, query: str | None, fixed: list[str], words: dict[str, Any]
+) -> "tuple[RankingData, dict[str, Any]]":
+    """Return the data of a file for a model, with ids and decisions, and further arguments."""
+    from dataclasses import replace
+
+    from ..recipes.config_objects import ConfigError
+    from ..recipes.fit_recipe import check_features
+    from ..recipes.new_file import load_trained, read_new_file, sees_groups
+
+    for name in ("score", "position"):
+        if words[name] is not None:
+            raise CommandError(f"--{name} must be omitted with --model, which ranks")
+    ranker, columns = load_trained(words["model"])
+    keep = tuple(n for n in (words["id_column"], words["selected"]) if n is not None)
+    groups = sees_groups(ranker)
+    try:
+        read = read_new_file(file, file_format, columns, sensitive=groups, query=query, keep=keep)
+    except ConfigError as error:
+        words_of = "--selected or --id-column names"
+        raise CommandError(str(error).replace("--keep names", words_of)) from None
+    check_features(read.data, ranker, file)
+    lists = query or columns.query
+    found = [name for name in read.carried if name != lists and name not in keep]
+    name = words["id_column"] or (found[0] if found else None)
+    if name is None:
+        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+    order = read.data.caller_rank
+    outcomes = {n: read.carried[n][order] for n in keep if n == words["selected"]}
+    data = replace(read.data, ids=read.carried[name][order], outcomes=outcomes)
+    known = [*columns.sensitive, name]
+    never = [each for each in known if each in columns.features and each not in fixed]
+    return data, {"model": ranker, "fixed": [*fixed, *never], "categories": columns.categories}
+
+
+def _explain_pair(
+    model: str,
+    file: str,
+    a: str,
+    b: str,
+    of: str | None,
+    out: str | None,
+    query: str | None,
+    seed: int,
+    file_format: str | None,
+    json: str | None,
+) -> None:
+    """Explain the difference of two scores of a trained model."""
+    from dataclasses import replace
+
+    from ..recipes.fit_recipe import check_features
+    from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
+
+    ranker, columns = load_trained(model)
+    read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
+    check_features(read.data, ranker, file)
+    ids, lists = _ids(read, columns), _lists(read.data)
+    rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]
+    data = read.data
+    if ids is not None:
+        data = replace(data, ids=ids[data.caller_rank])
+    found = ranker.explain_pair(data, *rows, random_state=seed)
+    _name_categories(found, columns)
+    if out is not None:
+        from ..plots import pair_explanation, save_chart
+
+        with writing(out):
+            save_chart(pair_explanation(found), out)
+    if json is not None:
+        write_json(json, _document(model, in_words(ranker), file, found))
+    if json != "-":
+        _show(found, out)
 
 
 def _ids(read: "NewFile", columns: "DataColumns") -> "np.ndarray | None":

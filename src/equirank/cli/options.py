@@ -10,8 +10,10 @@ from .console import Read
 __all__ = [
     "COLUMN",
     "FORMATS",
+    "AuthorOption",
     "BootOption",
     "ConfigArgument",
+    "DateOption",
     "FileArgument",
     "FormatOption",
     "FormulasOption",
@@ -21,12 +23,15 @@ __all__ = [
     "MissingRelevanceOption",
     "MissingSensitiveOption",
     "ModelArgument",
+    "PeriodOption",
     "PositionOption",
+    "PurposeOption",
     "QueryOption",
     "RelevanceOption",
     "ScoreOption",
     "SensitiveOption",
     "TiesOption",
+    "TitleOption",
     "TrainedQueryOption",
 ]
 
@@ -114,6 +119,21 @@ MaxGroupsOption = Annotated[
         min=1,
         help="Most groups of a column; by default 100, or 20 if they are numbers or more than a "
         "tenth of the rows.",
+    ),
+]
+TitleOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the report.")]
+PurposeOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="What the report is made for.")
+]
+PeriodOption = Annotated[
+    str | None, typer.Option(metavar="TEXT", help="The time that the data cover.")
+]
+AuthorOption = Annotated[str | None, typer.Option(metavar="TEXT", help="Who made the report.")]
+DateOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="YYYY-MM-DD",
+        help="Date of the report; by default that of SOURCE_DATE_EPOCH, else today.",
     ),
 ]
 MissingRelevanceOption = Annotated[

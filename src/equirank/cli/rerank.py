@@ -2,8 +2,8 @@
 
 ``--json`` writes one object: ``equirank`` (the version), ``file``, ``rows``, ``queries``,
 ``method``, ``options``, ``guarantee``, ``holds``, ``failing`` (queries in which it fails),
-``moved`` (number of items), ``price``, ``summary`` (rows of measure, before, after) and
-``explanations``. Undefined numbers are null.
+``moved`` (number of items), ``price``, ``summary`` (rows of measure, before, after),
+``explanations`` and ``provenance``. Undefined numbers are null.
 """
 
 import inspect
@@ -17,6 +17,7 @@ from .console import (
     JsonOption,
     Read,
     Written,
+    command_line,
     counted,
     errors_in_one_line,
     name_of,
@@ -28,6 +29,7 @@ from .console import (
 )
 
 if TYPE_CHECKING:
+    from ..reports.provenance import Provenance
     from ..rerankers.reranking import Reranking
 
 __all__ = ["make_reranker", "method_names", "parse_value", "rerank"]
@@ -197,6 +199,11 @@ def rerank(
         typer.Option(metavar="OUT.html", help="Write an audit of before and after."),
     ] = None,
     keep_formulas: options.FormulasOption = False,
+    title: options.TitleOption = None,
+    purpose: options.PurposeOption = None,
+    period: options.PeriodOption = None,
+    author: options.AuthorOption = None,
+    date: options.DateOption = None,
     file_format: options.FormatOption = None,
     json: JsonOption = None,
 ) -> None:
@@ -216,6 +223,7 @@ def rerank(
             raise CommandError("FILE must be given (or --list)")
         from ..io.table_file import read_file
         from ..io.write_table import check_ending, write_table
+        from ..reports.provenance import Provenance
 
         names = protected[0] if protected and len(protected) == 1 else protected or None
         given = {"k": k, "p": _pairs(p), "alpha": alpha, "protected": names}
@@ -242,6 +250,9 @@ def rerank(
             max_groups=max_groups,
             ids=ids,
         )
+        record = Provenance.given(
+            title=title, purpose=purpose, period=period, author=author, date=date
+        )
         result = reranker(data.ranking())
         if result.n_draws > 1:
             raise CommandError(f"{method} must return one draw, got {result.n_draws}")
@@ -251,9 +262,9 @@ def rerank(
                 write_table(out, _new_order(result, columns), keep_formulas=keep_formulas)
         if report is not None:
             with writing(report):
-                _write_report(report, file, result)
+                _write_report(report, file, result, record)
         if json is not None:
-            write_json(json, _document(file, result, explanations))
+            write_json(json, _document(file, result, explanations, record))
         if json != "-":
             _show(file, result, out, report, explanations)
 
@@ -300,15 +311,36 @@ def _new_order(result: "Reranking", columns: dict[str, Any]) -> dict[str, Any]:
     return kept | dict(zip(POSITIONS, positions, strict=True))
 
 
-def _write_report(path: str, file: str, result: "Reranking") -> None:
+def _write_report(path: str, file: str, result: "Reranking", record: "Provenance") -> None:
     """Write the audit that compares the new order with the old one."""
-    from pathlib import Path
+    from dataclasses import replace
 
     from ..auditing.audit import audit
+    from ..reports.provenance import NOT_GIVEN
 
-    name = Path(file).name
+    name = name_of(file)
     title = f"{name}, re-ranked with {type(result.reranker).__name__}"
-    audit(result, against=result.before, title=title, against_title=name).to_html(path)
+    title = title if record.title == NOT_GIVEN else record.title
+    audited = audit(
+        result, against=result.before, title=title, against_title=name, date=record.date
+    )
+    made = replace(record, files=audited.provenance.files, settings=audited.provenance.settings)
+    audited.provenance = _recorded(made, result)
+    audited.to_html(path)
+
+
+def _recorded(record: "Provenance", result: "Reranking") -> "Provenance":
+    """Return the record with the file, the method, its options and the command."""
+    from dataclasses import replace
+
+    settings = {"method": type(result.reranker).__name__, "options": _options(result)}
+    return replace(record.with_inputs(result.before.data, **settings), command=command_line())
+
+
+def _options(result: "Reranking") -> dict[str, Any]:
+    """Return the options of the re-ranker that have a value."""
+    given = {} if result.reranker is None else result.reranker.get_params(deep=False)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _list_methods(json: str | None) -> None:
@@ -325,20 +357,19 @@ def _list_methods(json: str | None) -> None:
         show_table(Table({head: [row[head] for row in rows] for head in heads}))
 
 
-def _document(file: str, result: "Reranking", explanations: list[Any]) -> str:
+def _document(file: str, result: "Reranking", explanations: list[Any], record: "Provenance") -> str:
     import json
 
     from ..core.environment import library_version
 
     data, reranker = result.data, result.reranker
-    options = {} if reranker is None else reranker.get_params(deep=False)
     document = {
         "equirank": library_version(),
         "file": name_of(file),
         "rows": data.n_rows,
         "queries": data.n_queries,
         "method": type(reranker).__name__,
-        "options": {name: value for name, value in options.items() if value is not None},
+        "options": _options(result),
         "guarantee": result.bounds.words,
         "holds": result.holds,
         "failing": data.qids[~result.holds_per_query].tolist(),
@@ -346,6 +377,7 @@ def _document(file: str, result: "Reranking", explanations: list[Any]) -> str:
         "price": _finite(result.price.to_dict()),
         "summary": json.loads(result.summary().to_json()),
         "explanations": [_finite(each.to_dict()) for each in explanations],
+        "provenance": _recorded(record, result).to_dict(),
     }
     return json.dumps(document, ensure_ascii=False, allow_nan=False, default=str)
 

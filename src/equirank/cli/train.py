@@ -3,7 +3,7 @@
 ``--json`` writes the contents of ``metrics.json`` in the model's folder: ``equirank`` (the
 version), ``model``, ``class``, ``data`` (file, rows, queries, fingerprint), ``split``, ``seed``,
 ``held_out`` (rows, queries), and `Evaluation.to_dict`: ``summary`` and ``notes``, with
-``by_group`` per attribute. Undefined numbers are null.
+``by_group`` per attribute, and ``provenance``. Undefined numbers are null.
 """
 
 import os
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import console
+from . import console, options
 from .options import BootOption, ConfigArgument
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..recipes.config import Config, ModelEntry
     from ..recipes.data_columns import DataColumns
     from ..recipes.fit_recipe import Trained
+    from ..reports.provenance import Provenance
 
 __all__ = ["train"]
 
@@ -40,6 +41,11 @@ def train(
         typer.Option(metavar="NAME", help="One of the [[models]]; by default the first."),
     ] = None,
     n_boot: BootOption = 1000,
+    title: options.TitleOption = None,
+    purpose: options.PurposeOption = None,
+    period: options.PeriodOption = None,
+    author: options.AuthorOption = None,
+    date: options.DateOption = None,
     json: console.JsonOption = None,
 ) -> None:
     """Train a model, evaluate it on held-out data, and save it with a model card.
@@ -52,18 +58,27 @@ def train(
     configuration. An earlier model is replaced at the end; any other existing folder is an error.
     """
     with console.errors_in_one_line():
+        from dataclasses import replace
+
         from ..recipes.config import read_config
         from ..recipes.fit_recipe import train_model
+        from ..recipes.model_card import recorded
+        from ..reports.provenance import Provenance
 
         settings = read_config(config)
+        record = Provenance.given(
+            title=title, purpose=purpose, period=period, author=author, date=date
+        )
         entry = settings.model(model)
         _check_out(out)
         data, columns = settings.read_data()
         if json != "-":
             _announce(settings, entry, data, columns, model)
         trained = train_model(settings, entry, data, n_boot=n_boot)
-        document = _document(settings, entry, data, columns, trained)
-        page, why = _page(settings, entry, data, columns, trained, out, n_boot)
+        record = recorded(record, settings, entry, data, trained, n_boot)
+        record = replace(record, command=console.command_line())
+        document = _document(settings, entry, data, columns, trained, record)
+        page, why = _page(settings, entry, data, columns, trained, out, n_boot, record)
         _save(settings, columns, trained, out, document, page)
         if json is not None:
             console.write_json(json, document)
@@ -106,13 +121,17 @@ def _page(
     trained: "Trained",
     out: str,
     n_boot: int,
+    record: "Provenance",
 ) -> tuple[str | None, str]:
     """Return the card, or None and the reason if a package is missing."""
     from ..core.errors import MissingExtraError
     from ..recipes.model_card import make_card
 
     try:
-        return make_card(settings, entry, data, columns, trained, out, n_boot=n_boot).to_html(), ""
+        card = make_card(
+            settings, entry, data, columns, trained, out, n_boot=n_boot, provenance=record
+        )
+        return card.to_html(), ""
     except MissingExtraError as error:
         return None, str(error)
 
@@ -123,6 +142,7 @@ def _document(
     data: "RankingData",
     columns: "DataColumns",
     trained: "Trained",
+    record: "Provenance",
 ) -> str:
     import json
 
@@ -147,6 +167,7 @@ def _document(
     head |= json.loads(trained.evaluation.to_json())
     split = {name: json.loads(each.to_json()) for name, each in trained.by_group.items()}
     head["by_group"] = {name: each["by_group"] for name, each in split.items()}
+    head["provenance"] = record.to_dict()
     return json.dumps(head, ensure_ascii=False, allow_nan=False, indent=1)
 
 

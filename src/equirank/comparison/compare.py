@@ -19,6 +19,7 @@ from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..kernels.segments import sort_within
+from ..reports.provenance import Provenance
 from .cell import Cell, measured, run_cell, seeded_clone
 from .comparison import Comparison
 from .folds import Fold, make_folds, seed_numbers, units
@@ -80,6 +81,11 @@ def compare(
     fresh: bool = False,
     n_draws: int | None = None,
     level: float = 0.95,
+    title: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    date: Any = None,
 ) -> Comparison:
     """Fit and evaluate several methods on the same folds of the same data.
 
@@ -118,6 +124,8 @@ def compare(
         Draws of stochastic rankers; without, they rank by their scores.
     level : float
         Level of the confidence intervals.
+    title, purpose, period, author, date : optional
+        For the report, as in `audit`.
 
     Returns
     -------
@@ -162,6 +170,9 @@ def compare(
             "level": Number(0, 1, open_low=True, open_high=True),
         },
     )
+    provenance = Provenance.given(
+        title=title, purpose=purpose, period=period, author=author, date=date
+    )
     methods = _checked(estimators)
     chosen = _measurable(metrics, data)
     numbers = seed_numbers(seeds)
@@ -192,7 +203,11 @@ def compare(
         chance=chance_values(data, folds, chosen, unit),
         level=level,
         data=data,
-    )
+        provenance=provenance.with_inputs(
+            data, methods=list(methods), metrics=chosen, cv=cv if np.isscalar(cv) else "given",
+            by=by, seeds=list(numbers), n_draws=n_draws, level=level,
+        ),
+    )  # fmt: skip
 
 
 def _run(

@@ -18,6 +18,7 @@ from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
 from ..io.files import replacing
 from ..io.write_table import write_table
+from ..reports.provenance import Provenance
 from .cell import Cell
 from .comparison_claims import ComparisonClaim, make_claims
 from .folds import Fold
@@ -57,6 +58,8 @@ class Comparison:
     table : Table
         One row per method, fold, seed and metric: value on the test rows, seconds, and the error of
         a failed cell.
+    provenance : Provenance
+        The files, settings, version and date of the comparison.
     claims : list of ComparisonClaim
         Values and paired differences, with corrected p-values, behind every sentence of the report.
 
@@ -85,12 +88,14 @@ class Comparison:
         chance: Mapping[str, float],
         level: float,
         data: RankingData,
+        provenance: Provenance | None = None,
     ) -> None:
         self.estimators, self.metrics = dict(estimators), list(metrics)
         self.unit, self.chance, self.level = unit, dict(chance), level
         self.folds, self._queries, self._cells = list(folds), list(queries), dict(cells)
         self.n_queries, self.n_rows, self.backend = data.n_queries, data.n_rows, data.backend
         self.fingerprint = data.fingerprint()
+        self.provenance = provenance or Provenance()
 
     @property
     def methods(self) -> list[str]:

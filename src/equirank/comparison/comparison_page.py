@@ -1,5 +1,6 @@
 """The report of a comparison: verdict, trade-off charts and tables."""
 
+import re
 import reprlib
 from collections.abc import Iterator
 from typing import Any
@@ -7,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from .. import plots
-from ..core.environment import library_version
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.table import Table, table_to_json
 from ..plots.theme import shorten
 from ..reports.number_words import joined, level_words, number
 from ..reports.page import asset, chart_for_page, table_rows, write_page
+from ..reports.provenance import NOT_GIVEN
 from .comparison_claims import lead, top_methods
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "how_it_was_done",
     "render",
     "tradeoff_chart",
+    "untimed",
     "verdict",
     "with_family_p",
 ]
@@ -28,6 +30,8 @@ __all__ = [
 
 #: Longer names are cut in charts, for small screens.
 LONGEST = 22
+#: The folders of a file in a traceback.
+FOLDERS = re.compile(r'(File ")[^"\n]*[/\\\\]')
 
 
 def tradeoff_chart(result: Any, x: Metric, y: Metric, options: dict[str, Any]) -> Any:
@@ -203,20 +207,25 @@ def render(result: Any, baseline: str | None = None) -> str:
     tests = with_family_p(result, against)
     charts = dict(_charts(result))
     params = _parameters(result)
+    record = result.provenance
     tables = {
-        "results": result.table, "summary": result.summary(), "tests": tests,
-        "groups": result.by_group(), "errors": result.errors, "parameters": params,
+        "results": untimed(result.table), "summary": untimed(result.summary()), "tests": tests,
+        "groups": result.by_group(), "errors": _without_folders(result.errors),
+        "parameters": params,
         "chance": Table({"metric": list(result.chance), "value": list(result.chance.values())}),
     }  # fmt: skip
     return write_page(
         asset("comparison.html"),
         kind="comparison of rankers",
-        title=f"{len(result.methods)} methods, {_counted(result)}",
+        title=f"{len(result.methods)} methods, {_counted(result)}"
+        if record.title == NOT_GIVEN
+        else record.title,
         first="verdict",
-        library_version=library_version(),
+        provenance=record,
         tables=tables,
         charts=charts,
         document={
+            "provenance": record.to_dict(),
             "claims": [claim.to_dict() for claim in result.claims],
             "tables": {name: table_to_json(table) for name, table in tables.items()},
         },
@@ -276,9 +285,19 @@ def _methods(result: Any) -> Iterator[dict[str, Any]]:
         own = [row for row in rows if row["method"] == method]
         cells = [row | {"top": method in top[row["metric"]]} for row in own]
         yield {
-            "name": method, "cells": cells, "seconds": own[0]["fit_seconds"],
-            "failed": own[0]["failed"],
+            "name": method, "cells": cells, "failed": own[0]["failed"],
         }  # fmt: skip
+
+
+def untimed(table: Table) -> Table:
+    """Return a table without seconds, which differ from run to run."""
+    return Table({name: each for name, each in table.columns.items() if "_seconds" not in name})
+
+
+def _without_folders(errors: Table) -> Table:
+    """Return the errors with file names without folders in their tracebacks."""
+    traces = [FOLDERS.sub(r"\1", trace or "") for trace in errors["trace"].tolist()]
+    return Table({**errors.columns, "trace": traces})
 
 
 def _by_method(result: Any) -> list[dict[str, Any]]:

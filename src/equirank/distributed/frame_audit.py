@@ -11,6 +11,7 @@ from ..core.errors import DataError
 from ..core.evaluation import Evaluation
 from ..core.outcomes import DecisionRule
 from ..core.ranking import Ranking
+from ..reports.provenance import Provenance
 from .frame_evaluation import Blocks, Ties, crossed_by
 from .partitions import Lists, open_frame, parts_of, roles_of
 from .survey import survey
@@ -37,9 +38,12 @@ def dask_audit(
     n_permutations: int = 1999,
     level: float = 0.95,
     random_state: Any = 0,
-    title: str = "ranking",
+    title: str | None = None,
     against_title: str = "the other ranking",
-    created: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    date: Any = None,
     max_groups: int | None = None,
     client: Any = None,
 ) -> AuditResult:
@@ -62,7 +66,7 @@ def dask_audit(
         As in `audit`.
     against : dask.dataframe.DataFrame or path, optional
         A second ranking of the same people in the same lists, with the same columns.
-    title, against_title, created : str, optional
+    title, against_title, purpose, period, author, date : optional
         As in `audit`.
     max_groups : int, optional
         As in `audit`.
@@ -84,6 +88,9 @@ def dask_audit(
     >>> result.notes[0]["text"]
     'This audit covers 4 people in one list, compared by sex.'
     """
+    provenance = Provenance.given(
+        title=title, purpose=purpose, period=period, author=author, date=date
+    ).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(metrics)
     columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
     columns |= {"position": position, "sensitive": sensitive}
@@ -111,7 +118,7 @@ def dask_audit(
         random_state=random_state,
         title=title,
         against_title=against_title,
-        created=created,
+        provenance=provenance,
         measure=measure,
     )
 

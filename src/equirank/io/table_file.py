@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import file_digest
 from itertools import islice
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import numpy as np
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.inputs import natural
+from ..core.source import Source
 from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
 from .delimited import csv_cells, csv_columns, gather_csv, read_csv
 from .files import open_bytes
@@ -47,14 +49,26 @@ def read_file(
     if chosen == "letor":
         if outcomes:
             raise DataError(f"{path}: recorded decisions need a file with named columns, got LETOR")
-        return _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
+        read = _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
+        return _recorded(read, path, chosen)
     names: dict[str, Any] = dict(columns)
     names |= {"sensitive": sensitive, "ids": ids, "outcomes": outcomes, "features": ()}
     names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     names["max_groups"] = max_groups
     if chosen == "parquet":
-        return read_parquet(path, **names)
-    return read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
+        return _recorded(read_parquet(path, **names), path, chosen)
+    read = read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
+    return _recorded(read, path, chosen)
+
+
+def _recorded(data: RankingData, path: str, kind: str) -> RankingData:
+    """Return the data with the record of their file, unless the reader made one."""
+    if data.source is not None:
+        return data
+    with open(path, "rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    source = Source(os.path.basename(path), digest, data.n_rows, {"format": kind})
+    return replace(data, source=source)
 
 
 def format_of(path: str) -> str:
@@ -199,7 +213,8 @@ class TableFile:
             missing_relevance=missing_relevance,
             max_groups=max_groups,
         )
-        return rows.finish(text=self._text, quiet=True), rows.left_out
+        data = rows.finish(text=self._text, quiet=True)
+        return _recorded(data, self.path, self.kind), rows.left_out
 
     def cells(self, *, text: bool) -> dict[str, Any]:
         """Return all columns as arrays of NumPy or pyarrow, in the order of the file.

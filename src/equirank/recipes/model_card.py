@@ -4,18 +4,18 @@ import inspect
 import os
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import plots
 from ..auditing.audit import audit
 from ..auditing.audit_result import AuditResult
 from ..core.data import RankingData
-from ..core.environment import library_version
 from ..core.evaluation import Evaluation
 from ..core.table import Table
 from ..plots.theme import group_scale
 from ..reports.page import asset, chart_for_page, table_rows, write_page
+from ..reports.provenance import NOT_GIVEN, Provenance
 from .new_file import sees_groups
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .data_columns import DataColumns
     from .fit_recipe import Trained
 
-__all__ = ["ModelCard", "make_card"]
+__all__ = ["ModelCard", "make_card", "recorded"]
 
 
 #: The charts of each attribute: name on the page, function, table that must have rows.
@@ -59,8 +59,8 @@ class ModelCard:
         The audit of the held-out data; None without sensitive attributes.
     limits : list of str
         Sentences on the limits of the model.
-    created : str, optional
-        The date.
+    provenance : Provenance
+        The files, settings, version and date of the card.
     """
 
     name: str
@@ -74,7 +74,7 @@ class ModelCard:
     by_group: dict[str, Evaluation]
     audit: AuditResult | None
     limits: list[str]
-    created: str | None = None
+    provenance: Provenance = field(default_factory=Provenance)
 
     def to_html(self) -> str:
         """Return the page as one self-contained HTML file."""
@@ -82,10 +82,9 @@ class ModelCard:
         return write_page(
             asset("model_card.html"),
             kind="model card",
-            title=self.name,
+            title=self.name if self.provenance.title == NOT_GIVEN else self.provenance.title,
             first="model",
-            library_version=self.facts["library_version"],
-            created=self.created,
+            provenance=self.provenance,
             tables=tables,
             charts=dict(self._charts()),
             json_name="model_card.json",
@@ -156,7 +155,7 @@ def make_card(
     folder: str,
     *,
     n_boot: int,
-    created: str | None = None,
+    provenance: Provenance,
 ) -> ModelCard:
     """Return the card; with sensitive attributes, the held-out data are audited."""
     held, fitted = trained.ranking.data, trained.fitted_on
@@ -164,7 +163,8 @@ def make_card(
     audited = None
     if held.sensitive:
         seed = config.split.seed
-        audited = audit(trained.ranking, cross=False, n_boot=n_boot, random_state=seed)
+        date = provenance.date
+        audited = audit(trained.ranking, cross=False, n_boot=n_boot, random_state=seed, date=date)
     name = os.path.basename(os.path.normpath(folder))
     groups = ", sensitive_features=groups" if sees_groups(model) else ""
     lists = ", qid=lists" if "qid" in model.predict_needs else ""
@@ -189,7 +189,6 @@ def make_card(
         "folder": repr(name),
         "call": f"{lists}{groups}",
         "command": f"equirank predict {shlex.quote(name)} data.csv --out scores.csv",
-        "library_version": library_version(),
     }
     first = _innermost(model)
     return ModelCard(
@@ -204,8 +203,24 @@ def make_card(
         by_group=trained.by_group,
         audit=audited,
         limits=_limits(config, columns, trained),
-        created=created,
+        provenance=provenance,
     )
+
+
+def recorded(
+    provenance: Provenance,
+    config: "Config",
+    entry: "ModelEntry",
+    data: RankingData,
+    trained: "Trained",
+    n_boot: int,
+) -> Provenance:
+    """Return the record with the data, the configuration and the settings of the training."""
+    return provenance.with_inputs(
+        data, config.file, model=entry.name, split=trained.how, by=config.split.by,
+        seed=config.split.seed, n_boot=n_boot,
+        metrics=[each.metric.name for each in trained.evaluation.results],
+    )  # fmt: skip
 
 
 def _innermost(model: Any) -> Any:

@@ -15,6 +15,7 @@ from ..core.table import Table, table_to_json
 from ..plots.export import script_safe, specification, vega_script
 from ..plots.theme import MUTED, configuration, shorten
 from .number_words import FORMATS
+from .provenance import NOT_GIVEN, Provenance
 
 __all__ = ["asset", "chart_for_page", "table_rows", "write_page"]
 
@@ -33,12 +34,11 @@ def write_page(
     kind: str,
     title: str,
     first: str,
-    library_version: str,
+    provenance: Provenance,
     tables: Mapping[str, Table],
     charts: Mapping[str, dict[str, Any]],
     document: Mapping[str, Any] | None = None,
     json_name: str,
-    created: str | None = None,
     style: str = "",
     script: str = "",
     **values: Any,
@@ -57,15 +57,15 @@ def write_page(
         The kind of page (``"ranking audit"``) and its title.
     first : str
         Id of the first section, the target of the skip link.
-    library_version, created : str
-        The version that computed the results, and the date.
+    provenance : Provenance
+        The record of the page: its heading is shown at the top, the rest below, folded.
     tables : mapping of str to Table
         Tables to download as CSV; those without rows are omitted.
     charts : mapping of str to dict
         Results of `chart_for_page`, by the keys that the template uses.
     document : mapping, optional
         Object to download as JSON, with ``tables`` in the form of `table_to_json`; by default only
-        the tables.
+        the record and the tables.
     json_name : str
         Name of the JSON file.
     style, script : str
@@ -94,12 +94,15 @@ def write_page(
     running = "\n".join([asset("shell.js"), script, "page.ready();\n"])
     scripts = {"vega": vega_script(), "page": running}
     if document is None:
-        document = {"tables": {name: table_to_json(table) for name, table in tables.items()}}
+        document = {
+            "provenance": provenance.to_dict(),
+            "tables": {name: table_to_json(table) for name, table in tables.items()},
+        }
     drawings = {"config": configuration(**PAGE_COLOURS), "charts": dict(charts)}
     return str(
         environment.from_string(template)
         .render(
-            kind=kind, title=title, first=first, library_version=library_version, created=created,
+            kind=kind, title=title, first=first, provenance=provenance, not_given=NOT_GIVEN,
             tables=tables, charts=charts, json_name=json_name, most_rows=MOST_ROWS,
             style=raw(asset("shell.css") + style),
             scripts={name: raw(text) for name, text in scripts.items()},
