@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, Literal
 
-from ..auditing.audit import audit_ranking
 from ..auditing.audit_result import AuditResult
 from ..auditing.measured import parse_wanted
+from ..auditing.ranking_audit import audit_ranking
 from ..core.errors import DataError
 from ..core.evaluation import Evaluation
 from ..core.outcomes import DecisionRule

@@ -5,7 +5,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.special import erfc
 
 from ..core import inputs
 from ..core.errors import DataError
@@ -134,6 +133,8 @@ def quantile(level: float, owner: str) -> float:
 
 def normal_p(z: np.ndarray) -> np.ndarray:
     """Return the two-sided p-value of normal statistics."""
+    from scipy.special import erfc
+
     return erfc(np.abs(z) / np.sqrt(2.0))
 
 

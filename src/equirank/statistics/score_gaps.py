@@ -264,5 +264,5 @@ def _known_codes(labels: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
     codes = np.full(len(labels), -1, dtype=np.int64)
     if unknown.all():
         return codes, ()
-    codes[~unknown], groups = encode("sensitive_features", labels[~unknown], False)
+    codes[~unknown], groups = encode("sensitive_features", labels[~unknown], "error")
     return codes, groups

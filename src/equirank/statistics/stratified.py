@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
 
 from ..core.params import Number, check_params
 from ..kernels.hypergeometric import expected_cell
@@ -273,5 +272,7 @@ def breslow_day(
     variance = 1.0 / (1.0 / cells).sum(axis=0)
     statistic = float(((counts.a - cell) ** 2 / variance).sum())
     tarone = statistic - float((counts.a - cell).sum() ** 2 / variance.sum())
+    from scipy.special import chdtrc
+
     tails = [float(chdtrc(lists - 1, max(value, 0.0))) for value in (statistic, tarone)]
     return BreslowDay(statistic, tails[0], tarone, tails[1], lists - 1, smallest)

@@ -1,0 +1,223 @@
+"""The audit of a ranking: plan, claims, measures and tables, put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.evaluate import RESAMPLING, evaluate
+from ..core.evaluation import Evaluation
+from ..core.metric import Metric
+from ..core.outcomes import DecisionRule
+from ..core.params import Flag, check_params
+from ..core.random import as_seed
+from ..core.ranking import Ranking
+from ..core.table import Table
+from ..kernels.resampling import weighted_means
+from ..reports.claims import claims_table
+from ..reports.provenance import Provenance
+from .audit_plan import Plan, make_plan
+from .audit_result import AuditResult
+from .compared import Compared, compare_groups
+from .gates import (
+    MetricGate,
+    asks_for_scores,
+    count_comparisons,
+    read_gate,
+    with_gate_references,
+)
+from .measured import Measured, measure_all
+from .notes import make_facts, make_notes
+from .tables.decision_tables import decisions_table
+from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
+from .tables.group_tables import (
+    exposure_merit_table,
+    groups_table,
+    pairwise_table,
+    selection_table,
+    unknown_table,
+)
+from .tables.method_tables import blind_spots_table, methods_table
+from .tables.position_tables import prefix_shares_table, scores_table, strip_table
+from .tables.shape_tables import checks_table
+from .unpaired_claims import check_lists_differ
+
+__all__ = ["audit_ranking"]
+
+
+#: Comparisons in gates beyond which more permutations are drawn.
+MANY_GATES = 50
+
+
+def audit_ranking(
+    ranking: Ranking,
+    *,
+    against: Ranking | None,
+    protected: Any,
+    rule: DecisionRule,
+    metrics: list[Metric],
+    cross: bool,
+    n_boot: int,
+    n_permutations: int,
+    level: float,
+    random_state: Any,
+    title: str | None,
+    against_title: str,
+    provenance: Provenance,
+    reference: Any = None,
+    scored: bool = False,
+    unpaired: Ranking | None = None,
+    unpaired_title: str = "",
+    lists_differ: bool = False,
+    gates: Sequence[str] = (),
+    measure: Callable[..., Evaluation] = evaluate,
+) -> AuditResult:
+    """Audit a `Ranking`; ``measure`` has the signature of `evaluate`.
+
+    ``provenance`` is completed with the files and settings. The other parameters are those of
+    `audit`.
+    """
+    _check(n_boot, n_permutations, level, cross)
+    rules = [read_gate(text) for text in gates]
+    data = ranking.data
+    settings: dict[str, Any] = {
+        "rule": rule,
+        "cross": cross,
+        "level": level,
+        "n_boot": n_boot,
+        "n_permutations": n_permutations,
+        "seed": as_seed(random_state),
+        "reference": with_gate_references(reference, rules),
+    }
+    plan = make_plan(
+        ranking,
+        protected=protected,
+        ordered=_has_order(ranking),
+        scored=scored or asks_for_scores(rules),
+        **settings,
+    )
+    second = None
+    if unpaired is not None:
+        _check_attributes(unpaired, plan, "unpaired")
+        settings["rule"] = replace(rule, k=plan.ks) if plan.ks else rule
+        order = plan.ordered and _has_order(unpaired)
+        second = make_plan(unpaired, protected=None, ordered=order, **settings)
+        if not lists_differ:
+            check_lists_differ(plan, second)
+    comparisons = count_comparisons(rules, plan)
+    if comparisons > MANY_GATES and n_permutations:
+        plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
+    metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
+    if against is not None:
+        _check_attributes(against, plan, "against")
+    if lists_differ and unpaired is None:
+        raise DataError("lists_differ must be False without unpaired")
+    if not plan.ordered and (metrics or against is not None):
+        what = "metrics" if metrics else "against"
+        raise DataError(f"{what} must be None for data without score or position")
+    compared = compare_groups(plan, against, second)
+    if plan.ordered:
+        measured = _with_focus(measure_all(plan, metrics, measure=measure))
+    else:
+        empty = Evaluation((), data.qids, level=level, sample_size=data.n_queries)
+        measured = Measured(plan, empty, (), ())
+    other = None if against is None else _other(against, measured, metrics)
+    tables = _tables(measured, other, compared)
+    for table in tables.values():
+        table.backend = ranking.data.backend
+    facts = make_facts(measured, other, _name(title, ranking), against_title)
+    if second is not None:
+        sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
+        facts["unpaired"] = {"title": unpaired_title, **sizes}
+    notes = make_notes(measured, facts, tables, compared.claims)
+    others = [each.data for each in (against, unpaired) if each is not None]
+    record = provenance.with_inputs(
+        ranking.data, *others,
+        protected=protected, reference=reference, decisions=[d.name for d in plan.decisions],
+        k=list(plan.ks), scored=plan.scored, lists_differ=lists_differ,
+        metrics=metrics, gates=list(gates), cross=cross,
+        level=level, n_boot=n_boot, n_permutations=plan.n_permutations, random_state=plan.seed,
+    )  # fmt: skip
+    return AuditResult(facts, compared.claims, tables, notes, record, measured.plan)
+
+
+def _name(title: str | None, ranking: Ranking) -> str:
+    """Return the title, else the name of the file, else "ranking"."""
+    if title is not None:
+        return title
+    source = ranking.data.source
+    return "ranking" if source is None or not source.sha256 else source.name
+
+
+def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
+    given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level, "cross": cross}
+    check_params("audit", given, RESAMPLING | {"cross": Flag()})
+
+
+def _with_focus(measured: Measured) -> Measured:
+    """Set the focus of each attribute: the protected group, else the one ranked lowest."""
+    lowest = {}
+    for each in measured.plan.audited:
+        means = weighted_means(measured.position_differences(each))
+        lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
+    audited = {
+        each: each if each.protected else each.focused(lowest[each.name])
+        for each in measured.plan.audited
+    }
+    plan = replace(measured.plan, audited=tuple(audited.values()))
+    gaps = tuple(replace(gap, audited=audited[gap.audited]) for gap in measured.gaps)
+    return replace(measured, plan=plan, gaps=gaps)
+
+
+def _has_order(ranking: Ranking) -> bool:
+    data = ranking.data
+    return ranking.n_draws > 1 or data.score is not None or data.position is not None
+
+
+def _check_attributes(against: Ranking, plan: Plan, argument: str) -> None:
+    lacking = [name for name in plan.data.sensitive if name not in against.data.sensitive]
+    if lacking:
+        raise DataError(f"{argument} must have the attribute {lacking[0]!r} of data")
+
+
+def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measured:
+    """Evaluate the second ranking in the same way, without intervals."""
+    plan, data = measured.plan, ranking.data
+    audited = []
+    for each in plan.audited:
+        attribute = data.attribute(each.key)
+        codes = [attribute.code(each.groups[code], "against") for code in each.protected]
+        same = [str(c) == each.groups[each.focus] for c in attribute.categories]
+        focus = same.index(True) if any(same) else 0
+        audited.append(replace(each, attribute=attribute, protected=tuple(codes), focus=focus))
+    other = replace(plan, ranking=ranking, audited=tuple(audited), n_boot=0, n_permutations=0)
+    return measure_all(other, wanted)
+
+
+def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
+    """Return all tables; those of an order have no rows if there is none."""
+    unknown, decided = unknown_table(measured.plan), decisions_table(measured.plan)
+    if not measured.plan.ordered:
+        measured = replace(measured, plan=replace(measured.plan, audited=()))
+    checks = checks_table(measured)
+    return {
+        "claims": claims_table(compared.claims),
+        "groups": groups_table(measured, compared),
+        "selection": selection_table(measured),
+        "unknown": unknown,
+        "decisions": decided,
+        "gaps": gaps_table(measured),
+        "metrics": metrics_table(measured),
+        "prefix_shares": prefix_shares_table(measured),
+        "exposure_merit": exposure_merit_table(measured),
+        "pairwise": pairwise_table(measured),
+        "scores": scores_table(measured),
+        "strip": strip_table(measured),
+        "checks": checks,
+        "queries": queries_table(measured),
+        "blind_spots": blind_spots_table(measured, checks),
+        "methods": methods_table(measured),
+        "comparison": comparison_table(measured, other),
+    }
