@@ -108,6 +108,9 @@ def explain_person(
         data, model=None if model is None else type(model).__name__, selected=selected, yes=yes,
         k=k, cutoff=cutoff, fixed=list(fixed), random_state=random_state,
     )  # fmt: skip
+    for name, given in {"fixed": fixed, "categories": categories}.items():
+        if model is None and given:
+            raise DataError(f"{name} must be omitted without a model, whose features it names")
     row = _row_of(data, id, of)
     query = int(np.searchsorted(data.offsets, row, side="right")) - 1
     own_list = data.select([query])
@@ -116,7 +119,8 @@ def explain_person(
     rule = _rule(ranked, selected, yes, k, cutoff)
     status, chance = rule.status(ranked, at)
     other, who = _compared(ranked, rule, at)
-    features, changes, left_out = [], None, []
+    features: list[dict[str, Any]] = []
+    changes, left_out = None, list[str]()
     if model is not None:
         names, free, left_out = _features(own_list, model, fixed, categories)
         if other is not None:
