@@ -407,11 +407,19 @@ def _weights(
         words = feature.words(feature.value(own))
         weights.append({"feature": feature.name, "value": words, "contribution": float(value)})
     for name, value in part.items():  # groups, and terms in brackets such as (re-ranker)
-        attribute = data.sensitive.get(name)
-        words = "" if attribute is None else str(attribute.categories[int(attribute.codes[at])])
+        words = _group_words(data, name, at)
         weights.append({"feature": name, "value": words, "contribution": float(value)})
     weights = [each | {"method": found.method} for each in weights if each["contribution"]]
     return sorted(weights, key=lambda each: -abs(each["contribution"]))
+
+
+def _group_words(data: RankingData, name: str, at: int) -> str:
+    """Return a person's group of an attribute; nothing for other terms of the score."""
+    attribute = data.sensitive.get(name)
+    if attribute is None:
+        return ""
+    code = int(attribute.codes[at])
+    return "unknown" if code < 0 else str(attribute.categories[code])
 
 
 def _moved_from(data: RankingData, model: Any, at: int) -> int | None:
