@@ -345,6 +345,8 @@ def test_errors(given, said):
 def test_errors_of_a_model():
     with pytest.raises(DataError, match="ids must be given"):
         explain_person(as_ranking_data(score=[1, 2]), "a")
+    with pytest.raises(DataError, match="fixed must be omitted without a model"):
+        explain_person(people(score=np.arange(6)), "a", fixed=["x0"])
     with pytest.raises(DataError, match=r"fixed must name features .*got 'x9'"):
         explain_person(people(), "a", model=fitted(), fixed=["x9"])
     with pytest.raises(DataError, match="categories must name features of the model, got 'home'"):

@@ -108,6 +108,9 @@ def explain_person(
         data, model=None if model is None else type(model).__name__, selected=selected, yes=yes,
         k=k, cutoff=cutoff, fixed=list(fixed), random_state=random_state,
     )  # fmt: skip
+    for name, given in {"fixed": fixed, "categories": categories}.items():
+        if model is None and given:
+            raise DataError(f"{name} must be omitted without a model, whose features it names")
     row = _row_of(data, id, of)
     query = int(np.searchsorted(data.offsets, row, side="right")) - 1
     own_list = data.select([query])
@@ -116,7 +119,8 @@ def explain_person(
     rule = _rule(ranked, selected, yes, k, cutoff)
     status, chance = rule.status(ranked, at)
     other, who = _compared(ranked, rule, at)
-    features, changes, left_out = [], None, []
+    features: list[dict[str, Any]] = []
+    changes, left_out = None, list[str]()
     if model is not None:
         names, free, left_out = _features(own_list, model, fixed, categories)
         if other is not None:
@@ -403,11 +407,19 @@ def _weights(
         words = feature.words(feature.value(own))
         weights.append({"feature": feature.name, "value": words, "contribution": float(value)})
     for name, value in part.items():  # groups, and terms in brackets such as (re-ranker)
-        attribute = data.sensitive.get(name)
-        words = "" if attribute is None else str(attribute.categories[int(attribute.codes[at])])
+        words = _group_words(data, name, at)
         weights.append({"feature": name, "value": words, "contribution": float(value)})
     weights = [each | {"method": found.method} for each in weights if each["contribution"]]
     return sorted(weights, key=lambda each: -abs(each["contribution"]))
+
+
+def _group_words(data: RankingData, name: str, at: int) -> str:
+    """Return a person's group of an attribute; nothing for other terms of the score."""
+    attribute = data.sensitive.get(name)
+    if attribute is None:
+        return ""
+    code = int(attribute.codes[at])
+    return "unknown" if code < 0 else str(attribute.categories[code])
 
 
 def _moved_from(data: RankingData, model: Any, at: int) -> int | None:

@@ -184,7 +184,7 @@ class PersonExplanation:
             return []
         if not self.features:
             return ["No feature distinguishes you from another person of the list."]
-        said = []
+        said: list[str] = []
         terms = [row for row in self.features if row["feature"].startswith("(")]
         features = [row for row in self.features if row not in terms]
         for sign, verb in ((-1, "lower"), (1, "raise")):

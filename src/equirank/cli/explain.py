@@ -132,7 +132,8 @@ def explain(
     for both items.
     """
     with errors_in_one_line():
-        words = {"model": model, "id_column": id_column, "selected": selected, "yes": yes, "k": k}
+        words: dict[str, Any] = {"model": model, "id_column": id_column, "selected": selected}
+        words |= {"yes": yes, "k": k}
         words |= {"cutoff": cutoff, "fixed": fixed, "score": score, "position": position}
         words |= {"title": title, "purpose": purpose, "period": period, "author": author}
         words["date"] = date
@@ -256,13 +257,13 @@ def _read_for_model(
     check_features(read.data, ranker, file)
     lists = query or columns.query
     found = [name for name in read.carried if name != lists and name not in keep]
-    name = words["id_column"] or (found[0] if found else None)
-    if name is None:
+    column = words["id_column"] or (found[0] if found else None)
+    if column is None:
         raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
     order = read.data.caller_rank
     outcomes = {n: read.carried[n][order] for n in keep if n == words["selected"]}
-    data = replace(read.data, ids=read.carried[name][order], outcomes=outcomes)
-    known = [*columns.sensitive, name]
+    data = replace(read.data, ids=read.carried[column][order], outcomes=outcomes)
+    known = [*columns.sensitive, column]
     never = [each for each in known if each in columns.features and each not in fixed]
     return data, {"model": ranker, "fixed": [*fixed, *never], "categories": columns.categories}
 

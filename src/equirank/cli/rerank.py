@@ -334,7 +334,7 @@ def _recorded(record: "Provenance", result: "Reranking") -> "Provenance":
     from dataclasses import replace
 
     settings = {"method": type(result.reranker).__name__, "options": _options(result)}
-    return replace(record.with_inputs(result.before.data, **settings), command=command_line())
+    return replace(record.with_inputs(result.data, **settings), command=command_line())
 
 
 def _options(result: "Reranking") -> dict[str, Any]:

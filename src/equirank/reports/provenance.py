@@ -89,7 +89,7 @@ class Provenance:
             As in `report_date`.
         """
         texts = {"title": title, "purpose": purpose, "period": period, "author": author}
-        words = {name: _text(name, value) for name, value in texts.items()}
+        words: dict[str, Any] = {name: _text(name, value) for name, value in texts.items()}
         return cls(**words, date=report_date(date), version=library_version())
 
     def with_inputs(self, *inputs: RankingData | str, **settings: Any) -> "Provenance":
@@ -194,6 +194,7 @@ def file_record(data: RankingData, rows_used: int | None = None) -> dict[str, An
     """
     source = data.source
     used = data.n_rows if rows_used is None else rows_used
+    known: dict[str, Any]
     if source is None or not source.sha256:
         known = {"name": IN_MEMORY, "sha256": None, "fingerprint": data.fingerprint()}
         read = data.n_rows
