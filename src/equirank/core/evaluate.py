@@ -100,7 +100,7 @@ def evaluate(
         warn_uneven_costs("the data", ranking.data.cost)
     block = measure_block(measures, ranking, n_permutations, random_state)
     drawn = _bootstrap(ranking, measures.everything, block.values, n_boot, random_state)
-    return _summed_up(
+    result = _summed_up(
         measures,
         block,
         drawn,
@@ -110,6 +110,8 @@ def evaluate(
         sample_size=ranking.data.n_queries if ranking.data.n_queries > 1 else ranking.data.n_rows,
         backend=ranking.data.backend,
     )
+    result.notes += [note for metric in measures.chosen for note in metric.remarks(ranking)]
+    return result
 
 
 def evaluate_blocks(
