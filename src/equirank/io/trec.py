@@ -232,6 +232,11 @@ def to_ranx(ranking: Ranking | RankingData) -> tuple[Any, Any]:
     Returns
     -------
     qrels, run : ranx.Qrels, ranx.Run
+
+    Examples
+    --------
+    >>> import ranx  # doctest: +SKIP
+    >>> ranx.evaluate(*to_ranx(ranking), ["ndcg@10", "mrr"])  # doctest: +SKIP
     """
     ranx = require("ranx", "trec")
     chosen = _one_draw(ranking)
@@ -271,6 +276,13 @@ def to_ir_measures(
     ------
     DataError
         If a metric has no counterpart in ir_measures.
+
+    Examples
+    --------
+    >>> import ir_measures  # doctest: +SKIP
+    >>> measures, qrels, run = to_ir_measures(ranking, "ndcg_cut_10, MAP")  # doctest: +SKIP
+    >>> ir_measures.calc_aggregate(measures, qrels, run)  # doctest: +SKIP
+    {nDCG@10: 0.53, AP: 0.41}
     """
     names = [_measure(metric) for metric in parse_metrics(metrics)]
     theirs = require("ir_measures", "trec")

@@ -90,7 +90,7 @@ from .relevance.first_hits import AveragePrecision as AveragePrecision
 from .relevance.first_hits import ReciprocalRank as ReciprocalRank
 from .relevance.gain import DCG as DCG
 from .relevance.gain import NDCG as NDCG
-from .relevance.gain import RBP as RBP
 from .relevance.precision_recall import Precision as Precision
 from .relevance.precision_recall import Recall as Recall
 from .relevance.rank_overlap import rbo as rbo
+from .relevance.rbp import RBP as RBP
