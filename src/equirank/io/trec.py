@@ -503,10 +503,8 @@ def _run_lists(ranking: Ranking) -> Lists:
     score = data.score
     if score is not None:
         own = Ranking.from_scores(data)
-        same = np.array_equal(own.position, ranking.position)
-        last = ranking.position if ranking.last is None else ranking.last
-        if not same or not np.array_equal(own.position if own.last is None else own.last, last):
-            score = None
+        ends = [r.position if r.last is None else r.last for r in (own, ranking)]
+        score = score if np.array_equal(ends[0], ends[1]) else None
     if score is None:
         shown = np.bincount(data.query_of_rows()[ranking.position > 0], minlength=data.n_queries)
         score = np.repeat(shown, np.diff(data.offsets)) - ranking.position + 1.0
