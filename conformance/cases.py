@@ -68,10 +68,12 @@ def _shaped(shape: str, inputs: dict[str, Any]) -> dict[str, Any]:
     n = len(inputs["y_score"])
     if shape == "merit":
         inputs["y_true"] = [y + 1 for y in inputs["y_true"]]
-    if shape in ("groups", "features"):
+    if shape in ("groups", "features", "aspects"):
         inputs.pop("y_true", None)
-    if shape in ("relevance", "cost", "features"):
+    if shape in ("relevance", "cost", "features", "aspects"):
         inputs.pop("sensitive_features", None)
+    if shape == "aspects":
+        inputs["X"] = [[int(i % (t + 2) == 0) for t in range(3)] for i in range(1, n + 1)]
     if shape == "features":
         inputs["X"] = [[i * i % 7 / 2, (3 * i + 1) % 5] for i in range(n)]
     if shape == "cost":
@@ -157,8 +159,11 @@ def random_cases(
             draw.shuffle(names)
             inputs["qid"] = names
         inputs = _shaped(shape, inputs)
-        if "X" in inputs:
+        if shape == "features":
             inputs["X"] = [[draw.randrange(6), draw.randrange(8) / 2] for _ in range(n)]
+        if shape == "aspects":
+            inputs["X"] = [[draw.choice([0, 0, 1]) for _ in range(4)] for _ in range(n)]
+            inputs["y_score"] = draw.sample(range(20), n) if number % 5 else inputs["y_score"]
         if "cost" in inputs:
             inputs["cost"] = [draw.randrange(1, 9) / 2 for _ in range(n)]
             if number % 4 == 3:

@@ -10,7 +10,13 @@ from typing import Any
 from .cases import Case, plain_cases, random_cases
 from .catalogue import METRICS, Metric
 from .definitions import DEFINITIONS, BadInput, Result, written
-from .odd_cases import leakage_cases, policy_cases, ranking_cases, test_cases
+from .odd_cases import (
+    leakage_cases,
+    overlap_cases,
+    policy_cases,
+    ranking_cases,
+    test_cases,
+)
 
 SCHEMA = 1
 TOLERANCE = 1e-12
@@ -22,6 +28,7 @@ def cases(name: str, metric: Metric) -> Iterator[Case]:
     odd = {
         "test": lambda: test_cases(name),
         "rankings": lambda: ranking_cases(metric.options, name, ids="amortised" in name),
+        "overlap": lambda: overlap_cases(metric.options, name),
         "policy": lambda: policy_cases(metric.options, name, others=False),
         "policies": lambda: policy_cases(metric.options, name, others=True),
         "leakage": lambda: leakage_cases(metric.options),

@@ -6,7 +6,7 @@ from typing import Any
 
 from .cases import Case
 
-__all__ = ["leakage_cases", "policy_cases", "ranking_cases", "test_cases"]
+__all__ = ["leakage_cases", "overlap_cases", "policy_cases", "ranking_cases", "test_cases"]
 
 
 def test_cases(seed: str) -> Iterator[Case]:
@@ -60,6 +60,35 @@ def test_cases(seed: str) -> Iterator[Case]:
             options["adjusted"] = False
         scores = [draw.randrange(2 * n) for _ in range(n)]
         yield f"random {number + 1}", {"y_score": scores, "sensitive_features": people}, options
+
+
+def overlap_cases(options: list[dict[str, Any]], seed: str) -> Iterator[Case]:
+    """Return two lists of scores of the same rows."""
+    for name, (first, second) in {
+        "the same order": ([3, 2, 1], [9, 5, 4]),
+        "the reverse": ([3, 2, 1], [1, 2, 3]),
+        "one item": ([1], [2]),
+        "all tied in both": ([1, 1, 1], [2, 2, 2]),
+        "blocks that overlap": ([3, 3, 2, 2, 1], [1, 2, 2, 2, 3]),
+    }.items():
+        for option in options:
+            yield f"{name}, {option or 'no options'}", {"first": first, "second": second}, option
+    yield "input order kept", {"first": [1, 1], "second": [1, 2]}, {"ties": "stable"}
+    yield "score not a number", {"first": [1, 2], "second": [1, float("nan")]}, {}
+    yield "a score too few", {"first": [1, 2], "second": [1]}, {}
+    yield "empty list", {"first": [], "second": []}, {}
+    draw = random.Random(f"equirank {seed}")
+    for number in range(16):
+        sizes = [draw.randrange(1, 5) for _ in range(draw.randrange(1, 4))]
+        n = sum(sizes)
+        inputs: dict[str, Any] = {
+            name: [draw.randrange(4) for _ in range(n)] for name in ("first", "second")
+        }
+        if len(sizes) > 1:
+            names = [name for name, size in zip("abc", sizes, strict=False) for _ in range(size)]
+            draw.shuffle(names)
+            inputs["qid"] = names
+        yield f"random {number + 1}", inputs, options[number % len(options)]
 
 
 def ranking_cases(options: list[dict[str, Any]], seed: str, ids: bool) -> Iterator[Case]:

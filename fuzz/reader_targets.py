@@ -17,13 +17,13 @@ from equirank.comparison.store import Store
 from equirank.core.environment import require
 from equirank.core.errors import MissingExtraError
 from equirank.core.registry import metric_names, parse_metrics
-from equirank.io import delimited, read_csv, read_letor, read_pairs, read_parquet
+from equirank.io import delimited, read_csv, read_letor, read_pairs, read_parquet, read_trec
 from equirank.io.sheet import Sheet
 from equirank.io.table_file import TableFile
 from equirank.recipes.config import read_config
 
 from .mutation import halves, mutated, number_text
-from .slow_readers import csv_rows, letor_rows, number, same_numbers
+from .slow_readers import csv_rows, letor_rows, number, same_numbers, trec_rows
 from .target import CLEAR, Case, Fault, Target
 
 __all__ = ["TARGETS", "file_reader"]
@@ -346,6 +346,37 @@ def letor_text(rng: random.Random, qid: bool = True) -> tuple[bytes, dict[str, A
     if rng.random() < 0.1:
         options["dtype"] = "float32"
     return rng.choice(["\n", "\n", "\r\n"]).join(lines).encode(), options
+
+
+def trec_text(rng: random.Random) -> tuple[bytes, dict[str, Any]]:
+    """Draw a small TREC run, with options."""
+    lines, odd = [], rng.random() < 0.2
+    names = rng.sample("abcdefghijklmnopqrstuvwxyz", 9)
+    for name in names[: rng.choice([0, 1, 2, 5, 9])]:
+        query, score = rng.choice(["1", "1", "q2", "é"]), number_text(rng, odd)
+        words = [query, "Q0", name, "1", score, "tag"]
+        lines.append(rng.choice([" ", "\t", "  "]).join(words))
+        if rng.random() < 0.1:
+            lines.append(rng.choice(["", "   "]))
+    options = {"ties": "trec"} if rng.random() < 0.3 else {}
+    return rng.choice(["\n", "\n", "\r\n"]).join(lines).encode(), options
+
+
+def _check_trec(path: Path, data: bytes, options: dict[str, Any]) -> None:
+    found = read_trec(path, **options)
+    rows = trec_rows(data)
+    query = found.qids[found.query_of_rows()].tolist()
+    seen = sorted(zip(query, found.ids.tolist(), found.score.tolist(), strict=True))
+    if seen != sorted(rows):
+        raise Fault("value", "rows differ")
+    first: dict[str, list[float]] = {}
+    for name, _, score in rows:
+        first.setdefault(name, []).append(score)
+    for name, score, position in zip(query, found.score, found.position, strict=True):
+        above = sum(other > score for other in first[name])
+        last = above + (first[name].count(score) if options else 1)
+        if not above < position <= last:
+            raise Fault("value", f"position {position} of a document with {above} above it")
 
 
 def _check_letor(path: Path, data: bytes, options: dict[str, Any]) -> None:
@@ -691,6 +722,7 @@ TARGETS = [
     file_reader(
         "svmlight", "input.txt", lambda rng: letor_text(rng, qid=False), _check_letor, more=_sizes
     ),
+    file_reader("trec", "input.txt", trec_text, _check_trec, tokens=(b" Q0 ", b" nan ")),
     file_reader("pairs", "input.csv", pair_text, _check_pairs),
     file_reader(
         "configuration", "input.toml", config_text, _check_config, packed=False, more=_people

@@ -4,7 +4,7 @@ import gzip
 import math
 from typing import Any
 
-__all__ = ["csv_rows", "letor_rows", "number", "same_numbers", "unpacked"]
+__all__ = ["csv_rows", "letor_rows", "number", "same_numbers", "trec_rows", "unpacked"]
 
 MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>"}
 
@@ -64,6 +64,13 @@ def same_numbers(a: Any, b: Any) -> bool:
     return len(a) == len(b) and all(
         x == y or (x != x and y != y) for x, y in zip(a, b, strict=True)
     )
+
+
+def trec_rows(data: bytes) -> list[tuple[str, str, float]]:
+    """Return query, document and score of each line of a TREC run."""
+    lines = unpacked(data).removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    words = [line.split() for line in lines if line.split()]
+    return [(each[0].decode(), each[2].decode(), float(each[4])) for each in words]
 
 
 def letor_rows(data: bytes) -> list[tuple[float, int | None, dict[int, float]]]:

@@ -164,7 +164,8 @@ def test_the_names_that_outside_checks_use():
         "equirank": "evaluate audit compare as_ranking_data RankingData Ranking Evaluation "
         "AuditResult Comparison Ranker Reranker Metric load QueryKFold query_train_test_split "
         "DataError InfeasibleError FormatError MissingExtraError EquirankWarning",
-        "equirank.io": "read_csv read_letor read_parquet read_pairs write_letor",
+        "equirank.io": "read_csv read_letor read_parquet read_pairs write_letor "
+        "read_trec write_trec from_ranx to_ranx to_ir_measures",
         "equirank.datasets": "make_ranking make_yahoo_like hiring_path load_german load_compas",
         "equirank.allocation": "EquityOfAttention NashAllocation ExposureAllocation",
         "equirank.metrics": "dcg ndcg precision recall average_precision reciprocal_rank err "

@@ -3,17 +3,31 @@
 from fractions import Fraction
 from typing import Any
 
-from .lists import Query, attention, by_query, mean_attention, orders
+from .lists import (
+    BadInput,
+    Query,
+    Result,
+    attention,
+    by_query,
+    mean_attention,
+    orders,
+    queries,
+    summary,
+)
 from .numbers import Number, difference, exp2, mean, product, ratio, total
 
 __all__ = [
+    "alpha_ndcg",
     "auc",
     "average_precision",
     "average_rank",
+    "bpref",
     "dcg",
     "err",
     "ndcg",
     "precision",
+    "rbo",
+    "rbp",
     "recall",
     "reciprocal_rank",
 ]
@@ -135,6 +149,98 @@ def err(query: Query, k: int | None = None, max_grade: Any = None, ties: str = "
             going = product([going, difference(Fraction(1), stop[i])])
         values.append(total(terms))
     return mean(values)
+
+
+@by_query
+def rbp(
+    query: Query,
+    p: Any = Fraction(0.8),
+    k: int | None = None,
+    max_grade: Any = None,
+    ties: str = "average",
+) -> Number:
+    """Share of the largest grade at each place, times (1 - p) p^(place - 1), added up."""
+    top = query.top_grade if max_grade is None else Fraction(max_grade)
+    p = Fraction(p)
+
+    def weight(place: int) -> Number:
+        return (1 - p) * p ** (place - 1) if k is None or place <= k else Fraction(0)
+
+    weights = mean_attention(query, ties, weight)
+    gains = [y / top if top else Fraction(0) for y in query.y]
+    return total(product(pair) for pair in zip(gains, weights, strict=True))
+
+
+@by_query
+def bpref(query: Query, threshold: Any = 1, ties: str = "average") -> Number | None:
+    """Share of the judged irrelevant items not above each relevant one; mean of all orders."""
+    wanted = sum(y >= threshold for y in query.y)
+    limit = min(wanted, query.n - wanted)
+    if wanted == 0:
+        return None
+    values = []
+    for order in orders(query.blocks(ties)):
+        above, value = 0, Fraction(0)
+        for i in order:
+            if query.y[i] < threshold:
+                above += 1
+            else:
+                value += 1 - (Fraction(min(above, wanted), limit) if limit else 0)
+        values.append(value / wanted)
+    return mean(values)
+
+
+@by_query
+def alpha_ndcg(
+    query: Query, alpha: Any = Fraction(1, 2), k: int | None = None, ties: str = "average"
+) -> Number | None:
+    """Discounted gain of aspects, over that of the greedy order; different items may not tie."""
+    covers = [[t for t, value in enumerate(row) if value > 0] for row in query.X]
+    blocks = query.blocks(ties)
+    place = 1
+    for block in blocks:
+        if any(covers[i] != covers[block[0]] for i in block) and (k is None or place <= k):
+            raise BadInput("ties")
+        place += len(block)
+    keep = 1 - Fraction(alpha)
+
+    def gain(i: int, above: list[int]) -> Fraction:
+        return sum((keep ** sum(t in covers[j] for j in above) for t in covers[i]), Fraction(0))
+
+    def worth(order: list[int]) -> Number:
+        weight = attention("log2", k)
+        return total(product([gain(i, order[:at]), weight(at + 1)]) for at, i in enumerate(order))
+
+    greedy: list[int] = []
+    while len(greedy) < query.n:
+        left = [i for i in range(query.n) if i not in greedy]
+        most = max(gain(i, greedy) for i in left)
+        rows = [i for i in left if gain(i, greedy) == most]
+        greedy.append(max(rows, key=lambda i: [value > 0 for value in query.X[i]]))
+    best = worth(greedy)
+    return None if best == 0 else ratio(worth([i for block in blocks for i in block]), best)
+
+
+def rbo(inputs: dict[str, Any], options: dict[str, Any]) -> Result:
+    """Overlap of the first d of two lists, weighted by (1 - p) p^(d - 1); mean of all orders."""
+    p, k = Fraction(options.get("p", 0.9)), options.get("k")
+    ties = options.get("ties", "average")
+    lists = [
+        queries({"y_score": inputs[name], "qid": inputs.get("qid")}) for name in ("first", "second")
+    ]
+    if len(inputs["first"]) != len(inputs["second"]):
+        raise BadInput("length")
+    found: list[Number | None] = []
+    for one, other in zip(*lists, strict=True):
+        depth = one.n if k is None else min(k, one.n)
+        values = []
+        for a in orders(one.blocks(ties)):
+            for b in orders(other.blocks(ties)):
+                shares = [Fraction(len({*a[:d]} & {*b[:d]}), d) for d in range(1, depth + 1)]
+                terms = [(1 - p) * share * p**at for at, share in enumerate(shares)]
+                values.append(sum(terms, Fraction(0)) + shares[-1] * p**depth)
+        found.append(mean(values))
+    return summary(found)
 
 
 @by_query

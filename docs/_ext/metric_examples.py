@@ -52,13 +52,22 @@ def _inputs(picture: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
             "y_score": list(range(len(items), 0, -1)),
             "sensitive_features": [item.group for item in items],
         }
+        if picture.get("aspects"):
+            given["X"] = [
+                [float(item.group == t and item.grade > 0) for t in "ab"] for item in items
+            ]
         costs = [item.cost for item in items]
         return given | ({"cost": costs} if ":" in row["list"] else {})
     if kind == "sequences":
         merit = picture["merit"]
         orders = [ranking.split() for ranking in row["lists"]]
         scores = [[len(merit) - order.index(who) for who in merit] for order in orders]
-        return {"y_true": list(merit.values()), "rankings": scores}
+        return {
+            "y_true": list(merit.values()),
+            "rankings": scores,
+            "first": scores[0],
+            "second": scores[-1],
+        }
     if kind == "policies":
         policy = [[[chance], [1 - chance]] for chance in row["policy"]]
         others = [[[[p], [1 - p]] for p in other] for other in picture.get("others", [])]

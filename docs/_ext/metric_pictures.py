@@ -12,8 +12,6 @@ from typing import Any
 from metric_examples import call, cloud, describe, read_list, row_values, said
 from svg_parts import COLOURS, EDGE, RIGHT, WIDTH, Item, svg_axis, svg_dot, svg_moved, svg_text
 
-GROUPS = {"a": "group A", "b": "group B"}
-
 
 def draw(name: str, picture: dict[str, Any], better: str = "") -> str:
     """Draw the picture of a metric: SVG with a title and a description for screen readers.
@@ -222,7 +220,8 @@ def _legend(picture: dict[str, Any]) -> tuple[str, float]:
         words = ["bar: chance to be shown", "worth: relevance"]
         entries = [("item 1", Item("a")), ("item 2", Item("b")), *((word, None) for word in words)]
     elif grouped or picture["kind"] == "points":
-        entries = [(GROUPS[group], Item(group)) for group in "ab"]
+        word = "aspect" if picture.get("aspects") else "group"
+        entries = [(f"{word} {group.upper()}", Item(group)) for group in "ab"]
     hollow = picture["kind"] == "sequences" and 0 in picture["merit"].values()
     if picture.get("relevance_shown", bool(re.search(r"\d", text)) or hollow):
         group = "either" if grouped else ""

@@ -49,6 +49,7 @@ def test_reading_comparisons(text, expected):
         ("RND(by='race')@50 > 0.3", RND(by="race") @ 50, "", ">", 0.3, False),
         ("raw: RND@50 > 0.3", RND @ 50, "", ">", 0.3, True),
         ("raw:NDCG@10<.5", NDCG @ 10, "", "<", 0.5, True),
+        ("raw: ndcg_10.low < .5", NDCG @ 10, "low", "<", 0.5, True),
         ('ExposureGap(by="sex", protected="a>b").p_value<0.05',
          ExposureGap(by="sex", protected="a>b"), "p_value", "<", 0.05, False),
     ],

@@ -285,6 +285,54 @@ def test_a_file_that_may_not_be_read(people, monkeypatch):
     assert fails(people) == f"{people}: permission denied"
 
 
+def test_an_error_about_groups_names_the_option_that_was_used(people):
+    columns = "must be one of the columns 'query', 'sex', 'age', 'score', 'relevance', 'rank', "
+    for words in (["--by"], ["--sensitive"], ["--by", "sex", "--control"]):
+        line = fails(people, *words, "sxe")
+        assert line == f"{people}: {words[-1]} {columns}'cost', got 'sxe'; did you mean 'sex'?"
+    assert f"{people}: --sensitive must be" in fails(people, "--by", "no", "--sensitive", "no")
+    people.write_text(TEXT.replace("q1,f,old", "q1,,old"))
+    hint = "; --missing-sensitive category"
+    for option in ("--by", "--sensitive"):
+        line = fails(people, option, "sex")
+        assert line.startswith(f"{people}, line 2: {option} ('sex') must ")
+        assert hint in line
+    people.write_text("query,score,n\n" + "".join(f"1,{i},{i}\n" for i in range(30)))
+    line = fails(people, "--by", "n")
+    assert "--by ('n')" in line
+    assert "--sensitive" not in line
+
+
+def test_a_trec_run(tmp_path):
+    run_file, qrels = tmp_path / "run.txt", tmp_path / "qrels.txt"
+    run_file.write_text("1 Q0 a 1 3 x\n1 Q0 b 2 2 x\n1 Q0 c 3 2 x\n1 Q0 d 4 1 x\n")
+    qrels.write_text("1 0 a 0\n1 0 b 0\n1 0 c 1\n1 0 e 2\n")
+    words = [run_file, "--qrels", qrels, *QUICK, "--metrics", "P@2,R@4"]
+    line = fails(*words)
+    assert line.startswith(
+        f"{run_file}: document 'd' of query '1' is not judged in {qrels}; --miss"
+    )
+
+    def found(*more):
+        document = json.loads(run(*words, *more, "--json").stdout)
+        return [document["rows"], *(row["value"] for row in document["summary"])]
+
+    assert found("--missing-relevance", "irrelevant") == [5, 0.25, 0.5]
+    assert found("--missing-relevance", "drop") == [4, 0.25, 0.5]
+    assert found("--missing-relevance", "drop", "--ties", "trec") == [4, 0.5, 0.5]
+    for option in ("--query", "--by", "--sensitive", "--cost", "--score"):
+        assert fails(*words, option, "a").startswith(f"{option} must be omitted with --qrels")
+    assert "must be omitted with --qrels" in fails(*words, "--format", "csv")
+    assert "--ties must be average or trec" in fails(*words, "--ties", "stable")
+    qrels.write_text("1 0 a\n")
+    assert fails(*words).startswith(f"{qrels}, line 1: must be query iteration document grade")
+
+
+def test_words_of_trec_runs_need_judgements(people):
+    assert fails(people, "--ties", "trec") == "--ties trec needs --qrels"
+    assert "drop needs --qrels" in fails(people, "--missing-relevance", "drop")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -63,6 +63,7 @@ def test_the_front(result):
     assert found.pareto(x=GOOD, y=BAD)["method"].tolist() == ["poor", "fair", "best"]
     assert found.front(BAD, GOOD).tolist() == [True, True, True, False]
     assert made(POINTS, failed=["fair"]).pareto(BAD, GOOD)["method"].tolist() == ["best", "poor"]
+    assert found.pareto("rnd@50", "ndcg_10")["method"].tolist() == ["best", "fair", "poor"]
     with pytest.raises(DataError, match="did you mean 'RND@50'"):
         found.pareto("RND@5", GOOD)
 
@@ -70,6 +71,7 @@ def test_the_front(result):
 def test_picking():
     found = made(POINTS)
     assert found.pick("NDCG@10 >= 0.99 * best", minimise="RND@50") == "fair"
+    assert found.pick("ndcg@10 >= 0.99 * best", minimise="rnd@50") == "fair"
     assert found.pick("NDCG@10 >= best", minimise="RND@50") == "best"
     assert found.pick("NDCG@10 >= 0.999 * best", minimise="RND@50") == "best"
     assert found.pick("NDCG@10 >= best - 0.6", minimise="RND@50") == "poor"

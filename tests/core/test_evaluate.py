@@ -351,6 +351,16 @@ def test_what_comes_out():
     assert page.count("<table>") == 3
 
 
+def test_a_result_is_found_by_any_spelling_and_has_one_name():
+    data = as_ranking_data(None, [1, 0, 3], score=[0.1, 0.9, 0.5])
+    result = evaluate(data, "map, ndcg_cut_2, NDCG@2", n_boot=0)
+    assert result.metrics == ["AveragePrecision", 'NDCG(gain="linear")@2', "NDCG@2"]
+    assert result["MAP"] == result["AveragePrecision"] == result["average_precision"]
+    assert result.per_query("ndcg_2") == result["NDCG@2"] != result["ndcg_cut_2"]
+    with pytest.raises(DataError, match=r"must be one of AveragePrecision, .* got 'MRR'"):
+        result["MRR"]
+
+
 def test_hostile_names_are_escaped_in_html():
     values = as_ranking_data(None, score=[1, 2], sensitive_features={"<script>": ["<b>x</b>", "y"]})
     page = evaluate(values, "ExposureGap", n_boot=0)._repr_html_()

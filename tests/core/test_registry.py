@@ -1,5 +1,6 @@
 """Names: metric strings that parse back, and helpful errors for those that do not."""
 
+import subprocess
 import sys
 
 import pytest
@@ -9,7 +10,15 @@ from hypothesis import strategies as st
 import equirank.metrics as room
 from equirank import DataError, Metric, Ranking
 from equirank.core.errors import suggest
-from equirank.core.registry import metric_names, parse_metric, parse_metrics, public_class
+from equirank.core.metric_function import function_name
+from equirank.core.registry import (
+    ALIASES,
+    find_metric,
+    metric_names,
+    parse_metric,
+    parse_metrics,
+    public_class,
+)
 from equirank.metrics import NDCG, RND, Precision
 
 
@@ -46,7 +55,10 @@ def test_parsing(text, metric):
     ("text", "words"),
     [
         ("NDGC@10", ["'NDGC@10'", "did you mean 'NDCG'"]),
-        ("ndcg@10", ["did you mean 'NDCG'"]),
+        ("ndgc_cut_10", ["did you mean 'NDCG'"]),
+        ("P_5@5", ["each option once"]),
+        ("P_0", ["not known"]),
+        ("ndcg_cut_10(k=3)", ["each option once"]),
         ("Zzzzz", ["not known"]),
         ("RND(stepp=5)", ["no option 'stepp'", "did you mean 'step'", "RND takes"]),
         ("NDCG(5)", ["cannot be read"]),
@@ -84,6 +96,73 @@ def test_a_string_nested_too_deeply_is_refused_in_few_words(sign):
     for text in (sign * 9000 + "1", "NDCG@" + sign * 9000 + "1"):
         with pytest.raises(DataError, match=r"^metric '.{150,250}\.\.\.' cannot be read; it looks"):
             parse_metric(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ndcg@10", "NDCG@10"),
+        ("nDCG@10", "NDCG@10"),
+        ("exposuregap", "ExposureGap"),
+        ("exposure_gap(by='sex')", 'ExposureGap(by="sex")'),
+        ("MAP", "AveragePrecision"),
+        ("map", "AveragePrecision"),
+        ("map(threshold=2)", "AveragePrecision(threshold=2)"),
+        ("map_cut_10", "AveragePrecision@10"),
+        ("AP@5", "AveragePrecision@5"),
+        ("MRR@10", "ReciprocalRank@10"),
+        ("recip_rank", "ReciprocalRank"),
+        ("RR", "ReciprocalRank"),
+        ("P@5", "Precision@5"),
+        ("P_5", "Precision@5"),
+        ("R@5", "Recall@5"),
+        ("recall_5", "Recall@5"),
+        ("ndcg_cut_10", 'NDCG(gain="linear")@10'),
+        ("ndcg_cut(gain='exp2')@10", "NDCG@10"),
+        ("ndcg_10", "NDCG@10"),
+    ],
+)
+def test_other_spellings_have_the_name_of_the_metric(text, name):
+    assert parse_metric(text).name == name
+    assert parse_metric(name).name == name
+
+
+def test_the_spellings_of_a_name_are_one_metric():
+    keys = [name.lower().replace("_", "") for name in metric_names()]
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & set(ALIASES)
+    for kind in metric_names():
+        for spelling in (kind.lower(), kind.upper(), function_name(kind)):
+            assert type(parse_metric(spelling)).__name__ == kind
+    with pytest.raises(DataError, match="NDCG@10 is named twice"):
+        parse_metrics("NDCG@10, ndcg@10")
+
+
+def test_a_metric_is_found_among_others_by_any_spelling():
+    class Own(Metric):
+        def values(self, slots):
+            raise NotImplementedError
+
+    there = [NDCG @ 10, NDCG(gain="linear") @ 10, Precision @ 5, Own()]
+    assert find_metric("ndcg@10", there) is there[0]
+    assert find_metric("ndcg_cut_10", there) is there[1]
+    assert find_metric(" P_5 ", there) is there[2]
+    assert find_metric(Precision @ 5, there) is there[2]
+    assert find_metric("Own", there) is there[3]
+    for name in ("own", "ndcg", "RND", "NDGC@10", Precision @ 6):
+        with pytest.raises(DataError, match=r"must be one of NDCG@10, .*, Own, got "):
+            find_metric(name, there)
+
+
+def test_one_metric_module_is_loaded():
+    code = """
+import sys
+from equirank.core.registry import parse_metric
+parse_metric("ndcg_cut_10")
+found = {n for n in sys.modules if n.startswith("equirank.metrics.") and n.count(".") > 2}
+assert found == {"equirank.metrics.relevance.gain"}, found
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_several_metrics_from_anything():

@@ -108,6 +108,10 @@ def test_values_of_lists_are_the_librarys(name):
         given = {"score": -np.arange(len(grades)), "y": grades}
         given |= {"sensitive_features": groups} if any(groups) else {}
         given |= {"cost": costs} if ":" in row["list"] else {}
+        if "aspects" in picture:
+            given["X"] = [
+                [g == t and y > 0 for t in "ab"] for g, y in zip(groups, grades, strict=True)
+            ]
         data = as_ranking_data(**given)
         found = getattr(metrics, title)(**picture.get("options", {})).per_query(data.ranking())
         assert found.value[0] == pytest.approx(float(getattr(value, "passed", value)), abs=1e-12)

@@ -35,6 +35,8 @@ def within_bounds(metric, ranking):
     n = ranking.data.n_rows
     score = rng.integers(0, 3, n) if ranking.data.score is None else ranking.data.score
     extra = {"X": rng.integers(0, 3, (n, 2)).astype(float), "cost": rng.integers(1, 4, n) * 1.0}
+    if metric.refuses_ties:
+        extra["X"] = np.ones((n, 2))
     ranking = replace(ranking, data=replace(ranking.data, score=score * 1.0, **extra))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquirankWarning)

@@ -14,6 +14,8 @@ MORE = [
     "DCG(discount=(1.0, 0.5, 0.25))",
     "AveragePrecision(threshold=2)@3",
     "ERR(max_grade=4)@3",
+    "RBP(max_grade=4, p=0.5)@3",
+    "AlphaNDCG(alpha=1.0, aspects=(1,))",
     'AverageRank(weights="none")',
     'ExposureGap(discount="zipf")@3',
     'RND(discount="code", normalizer="exact", step=1)',

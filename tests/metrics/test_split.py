@@ -11,6 +11,7 @@ from equirank.core.registry import metric_names, parse_metric
 from equirank.metrics import (
     DCG,
     NDCG,
+    RBP,
     AveragePrecision,
     AverageRank,
     ExposureByGroup,
@@ -63,6 +64,10 @@ def average_rank_of_group(blocks, hidden, y, groups, label, **options):
     return twins.average_rank(blocks, hidden, masked(y, groups, label), **options)
 
 
+def rbp_of_group(blocks, hidden, y, groups, label, **options):
+    return twins.rbp(blocks, hidden, masked(y, groups, label), **options)
+
+
 def exposure_of_group(blocks, hidden, y, groups, label, **options):
     seen = twins.exposure(blocks, hidden, len(y), **options)
     return twins.mean_of(seen, twins.members(groups, label))
@@ -84,6 +89,8 @@ TABLE = [
     (Precision(threshold=2) @ 9, precision_of_group, {"k": 9, "threshold": 2}),
     (Recall @ 2, recall_of_group, {"k": 2}),
     (Recall(threshold=2) @ 3, recall_of_group, {"k": 3, "threshold": 2}),
+    (RBP(max_grade=3), rbp_of_group, {"max_grade": 3}),
+    (RBP(p=0.5, max_grade=4) @ 2, rbp_of_group, {"max_grade": 4, "p": 0.5, "k": 2}),
     (AverageRank(), average_rank_of_group, {}),
     (AverageRank(weights="none"), average_rank_of_group, {"weights": "none"}),
     (ExposureByGroup(), exposure_of_group, {}),

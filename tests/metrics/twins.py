@@ -106,6 +106,74 @@ def reciprocal_rank(blocks, hidden, y, *, k=None, threshold=1):
     return expectation(blocks, value)
 
 
+def rbp(blocks, hidden, y, *, max_grade, p=0.8, k=None):
+    def value(order):
+        shown = order if k is None else order[:k]
+        return sum((1 - p) * p**j * y[item] / max_grade for j, item in enumerate(shown))
+
+    return expectation(blocks, value)
+
+
+def bpref(blocks, hidden, y, *, threshold=1):
+    wanted = sum(grade >= threshold for grade in y)
+    others = len(y) - wanted
+
+    def value(order):
+        total, above = 0.0, 0
+        for item in order:
+            if y[item] >= threshold:
+                total += 1 - min(above, wanted) / min(wanted, others) if above else 1
+            else:
+                above += 1
+        return total
+
+    return ratio(expectation(blocks, value), wanted)
+
+
+def alpha_dcg(order, covers, alpha, k):
+    """Gain of each aspect of each item, less for each item before it that covers it."""
+    total = 0.0
+    for place, item in enumerate(order if k is None else order[:k], 1):
+        for aspect in covers[item]:
+            seen = sum(aspect in covers[other] for other in order[: place - 1])
+            total += (1 - alpha) ** seen / log2(1 + place)
+    return total
+
+
+def alpha_ndcg(order, covers, *, alpha=0.5, k=None):
+    """``order`` has the shown items, ``covers`` the aspects of all; the ideal is greedy."""
+    left, ideal = list(range(len(covers))), []
+    while left:
+
+        def gain(item):
+            return sum(
+                (1 - alpha) ** sum(t in covers[i] for i in ideal) for t in sorted(covers[item])
+            )
+
+        most = max(map(gain, left))
+        near = [item for item in left if isclose(gain(item), most, rel_tol=1e-9)]
+        # of equal gains the one that covers the earlier aspects
+        last = max(map(max, filter(None, covers)), default=0)
+        best = max(near, key=lambda item: [t in covers[item] for t in range(last + 1)])
+        ideal.append(best)
+        left.remove(best)
+    return ratio(alpha_dcg(order, covers, alpha, k), alpha_dcg(ideal, covers, alpha, k))
+
+
+def rbo(blocks, hidden, other_blocks, other_hidden, *, p=0.9, k=None):
+    """Rank-biased overlap, as the mean over all pairs of orders."""
+    values = []
+    for one in orders(blocks):
+        for other in orders(other_blocks):
+            depth = min(len(one), len(other), *([] if k is None else [k]))
+            if depth == 0:
+                return nan
+            share = [len(set(one[:d]) & set(other[:d])) / d for d in range(1, depth + 1)]
+            total = sum((1 - p) / p * a * p**d for d, a in enumerate(share, 1))
+            values.append(share[-1] * p**depth + total)
+    return sum(values) / len(values)
+
+
 def err(blocks, hidden, y, *, max_grade, k=None):
     def value(order):
         total, going_on = 0.0, 1.0

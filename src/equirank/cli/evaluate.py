@@ -7,13 +7,16 @@ value, low, high, p_value, queries, skipped), ``notes``, and with ``--by`` also 
 ``overall``, ``difference``, ``ratio``, ``group_min`` and ``group_max``. Undefined numbers are null.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from . import options
 from .console import (
+    CommandError,
     JsonOption,
+    Read,
     counted,
     errors_in_one_line,
     name_of,
@@ -83,40 +86,52 @@ def evaluate(
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed; the same seed produces the same intervals.")
     ] = 0,
-    ties: options.TiesOption = "average",
+    ties: Annotated[
+        Literal["average", "stable", "trec"],
+        typer.Option(
+            help="Tied items share the mean of their positions, or keep the file's order; with "
+            "--qrels, trec breaks ties by id, descending."
+        ),
+    ] = "average",
     missing_sensitive: options.MissingSensitiveOption = "error",
-    missing_relevance: options.MissingRelevanceOption = "error",
+    missing_relevance: Annotated[
+        Literal["error", "irrelevant", "drop"],
+        typer.Option(
+            help="A missing relevance is an error, or 0; with --qrels, drop leaves out documents "
+            "that are not judged."
+        ),
+    ] = "error",
     max_groups: options.MaxGroupsOption = None,
     file_format: options.FormatOption = None,
+    qrels: Annotated[
+        str | None,
+        Read(),
+        typer.Option(metavar="QRELS", help="TREC judgements; FILE is then a TREC run."),
+    ] = None,
     json: JsonOption = None,
 ) -> None:
     """Measure the quality and fairness of the rankings in a file.
 
     Columns called qid or query, score, rank or position, relevance or label, and cost are
     recognised; columns of people's groups must be named. In LETOR files, name features by their
-    number.
+    number. With --qrels, FILE is a TREC run.
     """
     with errors_in_one_line():
         from ..core.evaluate import evaluate as measure
-        from ..io.table_file import read_file
         from ..recipes.fit_recipe import default_metrics
 
-        attributes = list(dict.fromkeys([*(sensitive or []), *(by or []), *(control or [])]))
-        data = read_file(
-            file,
-            file_format,
-            query=query,
-            relevance=relevance,
-            score=score,
-            position=position,
-            cost=cost,
-            sensitive=attributes,
-            missing_sensitive=missing_sensitive,
-            missing_relevance=missing_relevance,
-            max_groups=max_groups,
-        )
+        columns = {"query": query, "relevance": relevance, "score": score}
+        columns |= {"position": position, "cost": cost}
+        groups = {"sensitive": sensitive or [], "by": by or [], "control": control or []}
+        missing = {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+        if qrels is None:
+            _refuse_without_judgements(ties=ties, missing_relevance=missing_relevance)
+            data = _read_columns(file, file_format, columns, groups, missing, max_groups)
+        else:
+            given = {**columns, **groups, "format": file_format, "max-groups": max_groups}
+            data = _read_run(file, qrels, given, ties, missing_relevance)
         result = measure(
-            data.ranking(ties),
+            data.ranking("stable" if ties == "stable" else "average"),
             metrics or default_metrics(data),
             by=by or None,
             control=control or None,
@@ -128,6 +143,68 @@ def evaluate(
             write_json(json, _document(file, data, result, n_boot, seed))
         if json != "-":
             _show(file, data, result, n_boot)
+
+
+def _read_columns(
+    file: str,
+    file_format: str | None,
+    columns: Mapping[str, Any],
+    groups: Mapping[str, list[str]],
+    missing: Mapping[str, str],
+    max_groups: int | None,
+) -> "RankingData":
+    """Read a table; an error about groups names the option that named their column."""
+    from ..core.errors import DataError
+    from ..io.table_file import read_file
+
+    options = {name: option for option in ("control", "by", "sensitive") for name in groups[option]}
+    try:
+        return read_file(
+            file,
+            file_format,
+            **columns,
+            sensitive=list(dict.fromkeys(name for names in groups.values() for name in names)),
+            missing_sensitive=missing["missing_sensitive"],
+            missing_relevance=missing["missing_relevance"],
+            max_groups=max_groups,
+        )
+    except DataError as error:
+        message = str(error)
+        for name, option in options.items():
+            message = message.replace(f"sensitive ({name!r})", f"{option} ({name!r})")
+            message = message.replace(f"sensitive_features[{name!r}]", f"{option} ({name!r})")
+            if f", got {name!r}" in message:
+                message = message.replace(
+                    ": sensitive must be one of", f": {option} must be one of"
+                )
+        raise DataError(message) from None
+
+
+def _refuse_without_judgements(**given: str) -> None:
+    for option, value in given.items():
+        if value in ("trec", "drop"):
+            raise CommandError(f"--{option.replace('_', '-')} {value} needs --qrels")
+
+
+def _read_run(
+    run: str, qrels: str, given: Mapping[str, object], ties: str, missing_relevance: str
+) -> "RankingData":
+    """Read a TREC run, for which no columns are given."""
+    from ..io.trec import read_trec
+
+    for option, value in given.items():
+        if value not in (None, []):
+            raise CommandError(
+                f"--{option} must be omitted with --qrels: a TREC run has no columns"
+            )
+    if ties == "stable":
+        raise CommandError("--ties must be average or trec with --qrels, got stable")
+    return read_trec(
+        run,
+        qrels,
+        ties="trec" if ties == "trec" else "average",
+        missing_relevance=missing_relevance,  # type: ignore[arg-type]
+    )
 
 
 def _document(file: str, data: "RankingData", result: "Evaluation", n_boot: int, seed: int) -> str:

@@ -14,6 +14,7 @@ from ..core import inference
 from ..core.data import RankingData
 from ..core.errors import DataError, InfeasibleError, suggest
 from ..core.metric import Metric
+from ..core.registry import find_metric
 from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
 from ..io.files import replacing
@@ -386,13 +387,8 @@ class Comparison:
         self.to_html(report, baseline=baseline)
 
     def metric(self, name: str | Metric) -> Metric:
-        """Return one of the metrics by name."""
-        for metric in self.metrics:
-            if metric == name or metric.name == str(name).strip():
-                return metric
-        known = [metric.name for metric in self.metrics]
-        hint = suggest(str(name), known)
-        raise DataError(f"metric must be one of {', '.join(known)}, got {str(name)!r}{hint}")
+        """Return one of the metrics by name, in any spelling that parses to it."""
+        return find_metric(name, self.metrics)
 
     def _whole(self, method: str) -> bool:
         return not any(cell.error for cell in self._cells[method])

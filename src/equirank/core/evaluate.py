@@ -111,6 +111,7 @@ def evaluate(
         backend=ranking.data.backend,
     )
     result.notes += _unknown_labels(ranking.data, measures.everything)
+    result.notes += [note for metric in measures.chosen for note in metric.remarks(ranking)]
     return result
 
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import inference
-from .errors import DataError, suggest
+from .errors import DataError
 from .metric import Metric, Values
 from .query_blocks import Split, difference, nan_extreme, ratio
 from .random import generator
+from .registry import find_metric
 from .table import Table
 
 __all__ = ["Evaluation", "Result"]
@@ -105,14 +106,9 @@ class Evaluation:
         return [result.metric.name for result in self.results]
 
     def result(self, metric: str | Metric) -> Result:
-        """Return the result of one metric."""
-        for result in self.results:
-            if result.metric.name == str(metric) or result.metric == metric:
-                return result
-        hint = suggest(str(metric), self.metrics)
-        raise DataError(
-            f"metric must be one of {', '.join(self.metrics)}, got {str(metric)!r}{hint}"
-        )
+        """Return the result of one metric; its name may have any spelling that parses to it."""
+        found = find_metric(metric, [result.metric for result in self.results])
+        return next(result for result in self.results if result.metric is found)
 
     def __getitem__(self, metric: str | Metric) -> float:
         """Return the value of one metric over all queries."""

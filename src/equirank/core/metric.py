@@ -84,6 +84,8 @@ class Metric(metaclass=MetricType):
         Whether it distinguishes two copies of one item.
     exact_ties : bool
         Whether ties receive the mean over all orders of the tied items.
+    refuses_ties : bool
+        Whether ties between different items are an error.
     biased : bool
         Whether its mean over random orders differs from ``ideal``, as for gaps between groups.
     takes_k : bool
@@ -118,6 +120,7 @@ class Metric(metaclass=MetricType):
     of_expectation: ClassVar[bool] = False
     individual: ClassVar[bool] = False
     exact_ties: ClassVar[bool] = True
+    refuses_ties: ClassVar[bool] = False
     biased: ClassVar[bool] = False
     takes_k: ClassVar[bool] = True
     infinite: ClassVar[bool] = False
@@ -254,6 +257,10 @@ class Metric(metaclass=MetricType):
         """
         value = weighted_means(values.value[:, None], counts)[..., 0]
         return value, None if values.groups is None else weighted_means(values.groups, counts)
+
+    def remarks(self, ranking: Ranking) -> list[str]:
+        """Return sentences that the notes of an evaluation include."""
+        return []
 
     def split(self, slots: Slots, codes: np.ndarray, n_groups: int) -> np.ndarray:
         """Return the metric of each group at the positions of the full list (query x group).

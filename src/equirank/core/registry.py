@@ -2,7 +2,8 @@
 
 import ast
 import os
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PACKAGES",
     "find",
+    "find_metric",
     "metric_names",
     "outside_brackets",
     "parse_metric",
@@ -36,6 +38,19 @@ PACKAGES = (
     "equirank.costs",
     "equirank.search",
 )
+#: Names that others use, without case and underscores: class and options. trec_eval's ``ndcg_cut``
+#: has a linear gain.
+ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "ap": ("AveragePrecision", {}),
+    "map": ("AveragePrecision", {}),
+    "mapcut": ("AveragePrecision", {}),
+    "mrr": ("ReciprocalRank", {}),
+    "ndcgcut": ("NDCG", {"gain": "linear"}),
+    "p": ("Precision", {}),
+    "r": ("Recall", {}),
+    "reciprank": ("ReciprocalRank", {}),
+    "rr": ("ReciprocalRank", {}),
+}
 T = TypeVar("T")
 _SOURCE = os.path.dirname(os.path.dirname(__file__))
 
@@ -114,21 +129,34 @@ def metric_names() -> list[str]:
 
 
 def parse_metric(text: str) -> "Metric":
-    """Read a metric from its string, as it prints itself.
+    """Read a metric from its string, as it prints itself, or from another spelling of it.
+
+    Case and underscores do not matter, the names of trec_eval and usual abbreviations are known,
+    and ``_10`` at the end is a cutoff. The metric prints its own name.
 
     Examples
     --------
     >>> parse_metric("RND(step=5)@50")
     RND(step=5)@50
+    >>> parse_metric("ndcg@10"), parse_metric("MRR@10"), parse_metric("P_5")
+    (NDCG@10, ReciprocalRank@10, Precision@5)
+    >>> parse_metric("ndcg_cut_10")  # that of trec_eval
+    NDCG(gain="linear")@10
     >>> parse_metric("NDGC@10")
     Traceback (most recent call last):
     ...
     equirank.core.errors.DataError: metric 'NDGC@10' is not known; did you mean 'NDCG'?
     """
-    name, options, cutoff = _take_apart(text)
-    names = metric_names()
-    if name not in names:
-        raise DataError(f"metric {_quoted(text)} is not known{suggest(name, names)}")
+    word, options, cutoff = _take_apart(text)
+    known = _spellings()
+    suffix = re.fullmatch("(.+)_([1-9][0-9]{0,8})", word)
+    if suffix is not None and _key(word) not in known:
+        if cutoff is not None or "k" in options:
+            raise DataError(f"metric {_quoted(text)} must give each option once")
+        word, cutoff = suffix[1], int(suffix[2])
+    if _key(word) not in known:
+        raise DataError(f"metric {_quoted(text)} is not known{suggest(word, metric_names())}")
+    name, implied = known[_key(word)]
     kind = find(name, ["equirank.metrics"])
     unknown = [option for option in options if option not in kind.options()]
     if unknown:
@@ -137,8 +165,45 @@ def parse_metric(text: str) -> "Metric":
             f"{suggest(unknown[0], kind.options())}"
             f" ({name} takes {', '.join(kind.options())})"
         )
-    metric: Metric = kind(**options, **({} if cutoff is None else {"k": cutoff}))
+    metric: Metric = kind(**(implied | options), **({} if cutoff is None else {"k": cutoff}))
     return metric
+
+
+def find_metric(wanted: "str | Metric", metrics: "Sequence[Metric]") -> "Metric":
+    """Return that of several metrics which a string, in any spelling, or a metric names.
+
+    Examples
+    --------
+    >>> find_metric("map", [parse_metric("NDCG@10"), parse_metric("AveragePrecision")])
+    AveragePrecision
+    """
+    text = str(wanted).strip()
+    for metric in metrics:
+        if metric == wanted or metric.name == text:
+            return metric
+    if isinstance(wanted, str):
+        try:
+            parsed = parse_metric(text)
+        except DataError:  # the message below names the metrics there are
+            parsed = None
+        for metric in metrics:
+            if metric == parsed:
+                return metric
+    names = [metric.name for metric in metrics]
+    raise DataError(
+        f"metric must be one of {', '.join(names)}, got {str(wanted)!r}{suggest(text, names)}"
+    )
+
+
+@cache
+def _spellings() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return class name and options of every name of a metric, without case and underscores."""
+    own: dict[str, tuple[str, dict[str, Any]]] = {_key(name): (name, {}) for name in metric_names()}
+    return ALIASES | own
+
+
+def _key(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def parse_metrics(metrics: Any) -> "list[Metric]":

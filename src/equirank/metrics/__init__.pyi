@@ -36,10 +36,12 @@ from .fairness.target_shares import Skew as Skew
 from .fairness.within_group import IGFAggregated as IGFAggregated
 from .fairness.within_group import IGFRatio as IGFRatio
 from .functions import adverse_impact_ratio as adverse_impact_ratio
+from .functions import alpha_ndcg as alpha_ndcg
 from .functions import auc as auc
 from .functions import average_precision as average_precision
 from .functions import average_rank as average_rank
 from .functions import awrf as awrf
+from .functions import bpref as bpref
 from .functions import calibration_gap as calibration_gap
 from .functions import consistency as consistency
 from .functions import cross_group_auc as cross_group_auc
@@ -68,6 +70,7 @@ from .functions import precision as precision
 from .functions import rank_calibration_error as rank_calibration_error
 from .functions import rank_equality_error as rank_equality_error
 from .functions import rank_parity_error as rank_parity_error
+from .functions import rbp as rbp
 from .functions import recall as recall
 from .functions import recall_gap as recall_gap
 from .functions import reciprocal_rank as reciprocal_rank
@@ -78,8 +81,10 @@ from .functions import skew as skew
 from .pairs.csdcg import CSDCG as CSDCG
 from .pairs.kendall_loss import KendallLoss as KendallLoss
 from .pairs.pair_loss import PairLoss as PairLoss
+from .relevance.alpha_ndcg import AlphaNDCG as AlphaNDCG
 from .relevance.auc import AUC as AUC
 from .relevance.auc import AverageRank as AverageRank
+from .relevance.bpref import Bpref as Bpref
 from .relevance.first_hits import ERR as ERR
 from .relevance.first_hits import AveragePrecision as AveragePrecision
 from .relevance.first_hits import ReciprocalRank as ReciprocalRank
@@ -87,3 +92,5 @@ from .relevance.gain import DCG as DCG
 from .relevance.gain import NDCG as NDCG
 from .relevance.precision_recall import Precision as Precision
 from .relevance.precision_recall import Recall as Recall
+from .relevance.rank_overlap import rbo as rbo
+from .relevance.rbp import RBP as RBP

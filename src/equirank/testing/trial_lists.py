@@ -147,8 +147,11 @@ class Trial:
         self.n_groups = n_groups
 
     def rows(self, **options: int) -> Rows:
-        """Draw lists."""
-        return random_rows(self.metric, self.rng, n_groups=self.n_groups, **options)
+        """Draw lists, without ties if the metric refuses them."""
+        rows = random_rows(self.metric, self.rng, n_groups=self.n_groups, **options)
+        if self.metric.refuses_ties:
+            rows = replace(rows, score=self.rng.permutation(len(rows.score)).astype(np.float64))
+        return rows
 
     def values(self, ranking: Ranking, metric: Metric | None = None) -> Values:
         """Measure a ranking, leaving the metric's advice aside."""

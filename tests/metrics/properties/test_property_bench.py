@@ -137,7 +137,7 @@ def test_default_holds_all_that_can_run():
     assert set(CHECKS) <= names
     bare = {name.split("(")[0].split("@")[0] for name in names}
     lacking = set(metric_names()) - bare
-    assert lacking == {"CSDCG", "Consistency", "LipschitzViolations"}
+    assert lacking == {"AlphaNDCG", "CSDCG", "Consistency", "LipschitzViolations"}
 
 
 def test_p_values_are_corrected_over_the_properties():
@@ -163,8 +163,14 @@ def test_bad_input():
         bench(n_repetitions=1)
     with pytest.raises(DataError, match=r"did you mean 'smoothness\.ks'"):
         bench("smoothnes.ks")
+    with pytest.raises(DataError, match="did you mean 'NDCG'"):
+        bench("ndgc@10")
     with pytest.raises(DataError, match="must be metrics"):
         bench([3])
+
+
+def test_names_of_metrics_have_any_case():
+    assert set(bench("rnd@50", n_repetitions=2)["metric"]) == {"RND@50"}
 
 
 def test_checks_are_metrics_by_place_and_merit():

@@ -12,7 +12,7 @@ from ...core.inference import holm, paired_tests
 from ...core.metric import Metric, Values, measure
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
-from ...core.registry import metric_names, parse_metrics
+from ...core.registry import metric_names, outside_brackets, parse_metrics
 from ...core.slots import Slots
 from ...core.table import Table
 from ..fairness.prefix_divergence import RRD
@@ -197,13 +197,14 @@ def _chosen(metrics: Any) -> list[Metric]:
 
 
 def _check_or_metric(metric: Any) -> Any:
-    """Return the metric of a check, recognised by its lower-case name; others as given."""
-    if not isinstance(metric, str) or not metric[:1].islower():
+    """Return the metric of a check, recognised by its name; others as given."""
+    if not isinstance(metric, str):
         return metric
-    if metric not in CHECKS:
-        hint = suggest(metric, [*CHECKS, *metric_names()])
-        raise DataError(f"metric {metric!r} is not known{hint}")
-    return CheckMetric(check_name=metric)
+    if metric in CHECKS:
+        return CheckMetric(check_name=metric)
+    if any(outside_brackets(metric, ".")):
+        raise DataError(f"metric {metric!r} is not known{suggest(metric, list(CHECKS))}")
+    return metric
 
 
 def _scores(metrics: list[Metric], ranking: Any, n_repetitions: int) -> list[np.ndarray]:

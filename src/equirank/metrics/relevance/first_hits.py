@@ -1,20 +1,17 @@
 """Average precision, ERR and reciprocal rank: exact expectations over tied orders."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ...core.data import RankingData
-from ...core.errors import DataError, logger
-from ...core.metric import Metric, Values
-from ...core.params import Constraint, Number, Optional
+from ...core.metric import Values
 from ...core.slots import Slots
 from ...kernels.discounts import MOST_GRADE, gains
 from ...kernels.segments import divide, segment_sum
 from ...kernels.ties import average_precision_terms, cascade, first_hit
 from .binary_metric import BinaryMetric
+from .graded_metric import GradedMetric
 
 __all__ = ["ERR", "AveragePrecision", "ReciprocalRank"]
 
@@ -51,17 +48,12 @@ class AveragePrecision(BinaryMetric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ERR(Metric):
+class ERR(GradedMetric):
     """ERR: the expected reciprocal of the position at which a reader finds a satisfying item.
 
     ``ERR@k = sum_{j <= k} (1/j) R_j prod_{l < j} (1 - R_l)`` with ``R = (2**y - 1) /
     2**max_grade``. The largest grade is that of the data set, not of the query. Ties: the exact
     expectation over the orders of the tied block. A list without relevant items has the value 0.
-
-    Parameters
-    ----------
-    max_grade : float, optional
-        The largest possible grade; None takes the largest of the data and logs it.
 
     References
     ----------
@@ -76,16 +68,9 @@ class ERR(Metric):
     0.4375
     """
 
-    needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
-    params: ClassVar[Mapping[str, Constraint]] = {
-        "max_grade": Optional(Number(low=0.0, open_low=True))
-    }
-
-    max_grade: float | None = None
-
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
-        top = slots.data.max_grade if self.max_grade is None else self.max_grade
+        top = self.top(slots)
         head = slots.head(self.k)
         if top > MOST_GRADE:
             stop = gains(head.y, "exp2", np.asarray(top))
@@ -93,19 +78,6 @@ class ERR(Metric):
             stop = gains(head.y, "exp2") / 2.0**top
         value = cascade(stop, head.offsets, head.start, head.lo, head.hi, self.k)
         return Values(value)
-
-    def check(self, data: RankingData) -> None:
-        """Raise if a grade exceeds ``max_grade``; log a grade taken from the data."""
-        super().check(data)
-        if self.max_grade is None:
-            logger.info("%s takes its largest grade from the data: %g", self, data.max_grade)
-        elif data.y is not None and (data.y > self.max_grade).any():
-            at = int(np.flatnonzero(data.y > self.max_grade)[0])
-            _, row = data.place(at)
-            raise DataError(
-                f"max_grade of {self} must be at least the largest relevance, "
-                f"got {self.max_grade:g} and a relevance of {data.y[at]:g} in row {row}"
-            )
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
