@@ -24,6 +24,7 @@ def profiles(
         str | None,
         Read(),
         typer.Argument(
+            metavar="PROFILE",
             help="The id of a profile, or a file that ends in .toml.",
             autocompletion=_complete_profile,
         ),
