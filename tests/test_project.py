@@ -77,6 +77,7 @@ def test_types_and_data_are_shipped(target):
     package = ROOT / "src" / "equirank"
     wanted = {package / "py.typed", *package.rglob("*.pyi")}
     wanted |= {path for path in (package / "datasets" / "data").iterdir() if path.is_file()}
+    wanted |= set((package / "auditing" / "profiles").glob("*.toml"))
     assert wanted <= shipped(target)
     assert len(wanted) > 4
 

@@ -97,9 +97,10 @@ def complete(words, index):
 @pytest.mark.slow
 def test_completion():
     commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
-    commands |= {"init", "train", "predict", "compare", "reproduce", "explain"}
+    commands |= {"init", "train", "predict", "compare", "reproduce", "explain", "profiles"}
     assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
+    assert complete("equirank profiles n", 2) == ["nj-13-16", "nyc-ll144"]
     assert complete("equirank evaluate a.csv --metrics RN", 4) == ["RND"]
     assert complete("equirank evaluate a.csv --metrics NDCG@10,RK", 4) == ["NDCG@10,RKL"]
     assert complete("equirank evaluate a.csv --ties s", 4) == ["stable"]

@@ -189,7 +189,7 @@ def test_arrays_are_lists_one_by_one(counts):
                 np.testing.assert_equal(together[name][at], value)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(counts=lists_of())
 def test_lists_of_one_side_change_nothing(counts):
     more = [[*column, extra] for column, extra in zip(counts, (0, 0, 3, 8), strict=True)]
@@ -202,7 +202,7 @@ def test_lists_of_one_side_change_nothing(counts):
             ) else np.testing.assert_equal(wider[name], found[name])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(counts=lists_of(1))
 def test_sides_may_be_exchanged(counts):
     a, n1, b, n2 = counts
@@ -359,6 +359,13 @@ def test_impossible_counts_are_named(function, counts, message):
 def test_exact_functions_need_whole_counts(function):
     with pytest.raises(DataError, match=r"b must be a whole number, got 1\.5 in list 1"):
         function([1, 2], [3, 3], [1, 1.5], [2, 2])
+
+
+def test_only_rounding_is_forgiven():
+    with pytest.raises(DataError, match=r"a must be at most n1, got 3\.0001 of 3"):
+        mantel_haenszel(3.0001, 3, 1, 3)
+    with pytest.raises(DataError, match=r"a must be a whole number, got 2\.9999"):
+        fisher_exact(2.9999, 3, 1, 3)
 
 
 def test_bad_settings_are_named():

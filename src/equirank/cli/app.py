@@ -15,6 +15,7 @@ from .explain import explain
 from .init import init
 from .metrics import metrics
 from .predict import predict
+from .profiles import profiles
 from .properties import properties
 from .reproduce import reproduce
 from .rerank import rerank
@@ -64,6 +65,7 @@ app.command(cls=Command, short_help="Compare the models of a configuration.")(co
 app.command(cls=Command, short_help="List the metrics.")(metrics)
 app.command(cls=Command, short_help="Check the metrics against test vectors.")(conformance)
 app.command(cls=Command, short_help="List the data sets.")(datasets)
+app.command(cls=Command, short_help="List the profiles of laws and guidelines.")(profiles)
 app.command(cls=Command, short_help="Show which metric detects which property.")(properties)
 app.command(cls=Command, short_help="Run a published study again.")(reproduce)
 

@@ -173,7 +173,8 @@ def _tilted(total: int, n1: np.ndarray, n2: np.ndarray, m: np.ndarray) -> _Tilte
         k = low[rows, None] + np.arange(width[rows].max())
         inside = k <= high[rows, None]
         k = np.minimum(k, high[rows, None])
-        logs = log_pmf(k, n1[rows, None], n2[rows, None], m[rows, None]) + theta * k
+        logs = log_pmf(k, n1[rows, None], n2[rows, None], m[rows, None])
+        logs += theta * (k - low[rows, None])
         logs[~inside] = -inf
         top = logs.max(axis=1, keepdims=True)
         weights = np.exp(logs - top)
@@ -182,7 +183,8 @@ def _tilted(total: int, n1: np.ndarray, n2: np.ndarray, m: np.ndarray) -> _Tilte
         parts += list(zip(low[rows].astype(np.int64).tolist(), weights / sums, strict=True))
     first, mass = _convolved(parts)
     with np.errstate(divide="ignore"):
-        log_f = np.log(mass) - theta * (first + np.arange(len(mass))) + log_moment
+        steps = first - int(low.sum()) + np.arange(len(mass))
+        log_f = np.log(mass) - theta * steps + log_moment
     good = np.flatnonzero(mass >= TRUSTED * mass.max())
     return _Tilted(first, log_f, slice(int(good[0]), int(good[-1]) + 1))
 

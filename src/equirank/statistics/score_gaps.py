@@ -101,8 +101,8 @@ def score_gap(y_score: Any, side: Any, *, qid: Any = None, level: float = 0.95) 
     if len(size) == 0:
         return _no_gap(size, "no list contains scored people of both sides")
     # Deviations from a common value in common units: sums neither overflow nor cancel.
-    unit = float(np.abs(score).max()) or 1.0
-    score = score / unit
+    power = int(np.frexp(np.abs(score).max())[1])
+    score = np.ldexp(score, -power)
     score -= score.mean()
     means = np.bincount(cell, score, 2 * len(size)) / size.ravel()
     deviations = score - means[cell]
@@ -125,8 +125,8 @@ def score_gap(y_score: Any, side: Any, *, qid: Any = None, level: float = 0.95) 
         g_low=small * low,
         g_high=small * high,
         error=error,
-        difference=unit * difference,
-        deviation=unit * deviation,
+        difference=float(np.ldexp(difference, power)),
+        deviation=float(np.ldexp(deviation, power)),
         lists=len(size),
         group_size=int(size[:, 1].sum()),
         reference_size=int(size[:, 0].sum()),

@@ -1,0 +1,1 @@
+"""Profiles: what laws and guidelines ask to be shown, as dated files."""
