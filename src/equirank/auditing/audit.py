@@ -151,6 +151,8 @@ def audit(
     against: Any = None,
     unpaired: Any = None,
     lists_differ: bool = False,
+    profile: str | None = None,
+    leave_out_small: bool = False,
     cross: bool = True,
     ties: Literal["average", "stable"] = "average",
     n_boot: int = 1000,
@@ -217,6 +219,11 @@ def audit(
         of ``data``. A list that both have is an error, unless ``lists_differ`` is True.
     lists_differ : bool
         Whether equal labels of lists in ``data`` and ``unpaired`` are different lists.
+    profile : str, optional
+        The id of a profile (``equirank profiles`` lists them) or the path of one: the tables and
+        the text that a law or guideline asks for are added.
+    leave_out_small : bool
+        Whether groups under the profile's small share are left out of its ratios.
     cross : bool
         Whether to audit the intersections of every two attributes.
     ties : {"average", "stable"}
@@ -293,6 +300,8 @@ def audit(
         against=other,
         unpaired=second,
         lists_differ=lists_differ,
+        profile=profile,
+        leave_out_small=leave_out_small,
         protected=protected,
         rule=rule,
         reference=reference,

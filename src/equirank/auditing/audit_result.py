@@ -40,8 +40,8 @@ class AuditResult:
     tables : dict of str to Table
         ``claims``, ``decisions``, ``groups``, ``selection``, ``unknown``, ``gaps``, ``metrics``,
         ``prefix_shares``, ``exposure_merit``, ``pairwise``, ``scores``, ``strip``, ``checks``,
-        ``queries``, ``blind_spots``, ``methods`` and ``comparison``; those that do not apply have
-        no rows. Each has ``to_frame``.
+        ``queries``, ``blind_spots``, ``methods``, ``comparison`` and ``profile``; those that do not
+        apply have no rows. Each has ``to_frame``.
     notes : list of dict
         ``kind`` and ``text``: ties, unknown labels, skipped lists, small groups.
     provenance : Provenance

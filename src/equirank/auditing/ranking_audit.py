@@ -30,6 +30,7 @@ from .gates import (
 )
 from .measured import Measured, measure_all
 from .notes import make_facts, make_notes
+from .profiles.profile_report import profile_report, profile_table
 from .tables.decision_tables import decisions_table
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
 from .tables.group_tables import (
@@ -71,6 +72,8 @@ def audit_ranking(
     unpaired: Ranking | None = None,
     unpaired_title: str = "",
     lists_differ: bool = False,
+    profile: str | None = None,
+    leave_out_small: bool = False,
     gates: Sequence[str] = (),
     measure: Callable[..., Evaluation] = evaluate,
 ) -> AuditResult:
@@ -112,6 +115,12 @@ def audit_ranking(
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
     if against is not None:
         _check_attributes(against, plan, "against")
+    if leave_out_small and profile is None:
+        raise DataError("leave_out_small must be False without a profile, whose rule it applies")
+    asked = None
+    if profile is not None:
+        asked = profile_report(plan, profile, leave_out_small, provenance.date)
+        provenance = replace(provenance, profile=asked.record)
     if lists_differ and unpaired is None:
         raise DataError("lists_differ must be False without unpaired")
     if not plan.ordered and (metrics or against is not None):
@@ -124,20 +133,23 @@ def audit_ranking(
         empty = Evaluation((), data.qids, level=level, sample_size=data.n_queries)
         measured = Measured(plan, empty, (), ())
     other = None if against is None else _other(against, measured, metrics)
-    tables = _tables(measured, other, compared)
+    tables = _tables(measured, other, compared) | {"profile": profile_table(asked)}
     for table in tables.values():
         table.backend = ranking.data.backend
     facts = make_facts(measured, other, _name(title, ranking), against_title)
     if second is not None:
         sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
         facts["unpaired"] = {"title": unpaired_title, **sizes}
+    facts["profile"] = None if asked is None else asked.facts
     notes = make_notes(measured, facts, tables, compared.claims)
+    if asked is not None and asked.warning:
+        notes.insert(0, {"kind": "warning", "text": asked.warning})
     others = [each.data for each in (against, unpaired) if each is not None]
     record = provenance.with_inputs(
         ranking.data, *others,
         protected=protected, reference=reference, decisions=[d.name for d in plan.decisions],
         k=list(plan.ks), scored=plan.scored, lists_differ=lists_differ,
-        metrics=metrics, gates=list(gates), cross=cross,
+        leave_out_small=leave_out_small, metrics=metrics, gates=list(gates), cross=cross,
         level=level, n_boot=n_boot, n_permutations=plan.n_permutations, random_state=plan.seed,
     )  # fmt: skip
     return AuditResult(facts, compared.claims, tables, notes, record, measured.plan)

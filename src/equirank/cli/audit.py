@@ -129,6 +129,21 @@ def audit(
         bool,
         typer.Option("--lists-differ", help="Equal list labels in --unpaired are other lists."),
     ] = False,
+    profile: Annotated[
+        str | None,
+        Read(),
+        typer.Option(
+            metavar="PROFILE",
+            help="Add the tables and the text that a law or guideline asks for: an id of "
+            "equirank profiles, or a file that ends in .toml.",
+        ),
+    ] = None,
+    leave_out_small: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-small", help="Leave groups under the profile's share out of its ratios."
+        ),
+    ] = False,
     metrics: Annotated[
         list[str] | None,
         typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
@@ -195,6 +210,8 @@ def audit(
             if unpaired is None
             else read_file(unpaired, file_format, outcomes=rule.columns(), **columns),
             lists_differ=lists_differ,
+            profile=profile,
+            leave_out_small=leave_out_small,
             unpaired_title="" if unpaired is None else os.path.basename(unpaired),
             ties=ties,
             n_boot=n_boot,
