@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from equirank import DataError
 from equirank import statistics as eq
 from equirank.auditing.profiles.profile import load_profile
-from equirank.auditing.tables.profile_tables import Groups, profile_tables, rate_table
+from equirank.auditing.tables.profile_tables import profile_tables, rate_table
+from equirank.core.data import Attribute
 
 NYC, UGESP, CREDIT = (load_profile(name) for name in ("nyc-ll144", "ugesp", "credit"))
 
 
 def groups_of(labels):
     names = tuple(sorted({label for label in labels if label is not None}))
-    return Groups(np.array([-1 if x is None else names.index(x) for x in labels]), names)
+    return Attribute(np.array([-1 if x is None else names.index(x) for x in labels]), names)
 
 
 LABELS = st.sampled_from(["a", "b", "c", None])
@@ -242,7 +243,7 @@ def test_a_published_audit_from_people(published):
     for name, column in (("sex", "Sex"), ("race/ethnicity", "RACE")):
         rows, unknown = case["tables"][name], case["unknown"][name]
         codes, selected = people_of(rows)
-        groups = Groups(np.append(codes, np.full(unknown, -1)), tuple(r["group"] for r in rows))
+        groups = Attribute(np.append(codes, np.full(unknown, -1)), tuple(r["group"] for r in rows))
         selected = np.append(selected, np.zeros(unknown))
         (table,) = profile_tables(
             NYC, {column: groups}, selected=selected, leave_out_small=True

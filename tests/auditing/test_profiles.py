@@ -108,7 +108,7 @@ def test_a_file_of_the_user_is_read(tmp_path):
         ('title = "', 'nothing_alike = 1\ntitle = "', "nothing_alike is not a key of a profile"),
         ("small_share = 0.02\n", "", "small_share is missing"),
         ("small_share = 0.02", "small_share = 2", "small_share must be a number from 0 to below 1"),
-        ("small_share = 0.02", "small_share = true", "small_share must be a number from 0"),
+        ("small_share = 0.02", "small_share = false", "small_share must be a number from 0"),
         ("small_share = 0.02", "small_share = nan", "small_share must be a number from 0"),
         ("small_share = 0.02", 'small_share = "2%"', "small_share must be a number from 0"),
         ("checked = 2026-01-31", 'checked = "2026-01-31"', "checked must be a date such as"),

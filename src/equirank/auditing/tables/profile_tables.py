@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.data import Attribute
 from ...core.errors import DataError, suggest
 from ...core.inputs import shown
 from ...core.table import Table
@@ -20,37 +21,7 @@ from ...statistics import (
 )
 from ..profiles.profile import Profile, ProfileTable
 
-__all__ = ["Groups", "ProfileTables", "RateTable", "profile_tables", "rate_table"]
-
-
-@dataclass(frozen=True, eq=False)
-class Groups:
-    """The group of each person by one attribute, or by two crossed.
-
-    Attributes
-    ----------
-    codes : ndarray of int
-        The group of each person; -1 if it is unknown.
-    names : tuple
-        The groups by code; groups without people are allowed.
-    """
-
-    codes: np.ndarray
-    names: tuple[Any, ...]
-
-    def crossed(self, other: "Groups") -> "Groups":
-        """Return all combinations of groups; unknown if one of the labels is.
-
-        Examples
-        --------
-        >>> sex = Groups(np.array([0, 1, -1]), ("f", "m"))
-        >>> sex.crossed(Groups(np.array([0, 0, 0]), ("x",)))
-        Groups(codes=array([ 0,  1, -1]), names=('f & x', 'm & x'))
-        """
-        codes = self.codes * len(other.names) + other.codes
-        codes = np.where((self.codes < 0) | (other.codes < 0), -1, codes)
-        names = tuple(f"{first} & {second}" for first in self.names for second in other.names)
-        return Groups(codes, names)
+__all__ = ["ProfileTables", "RateTable", "profile_tables", "rate_table"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +167,7 @@ def _find(names: Sequence[Any], group: Any, argument: str) -> int:
 
 def profile_tables(
     profile: Profile,
-    groups: Mapping[str, Groups],
+    attributes: Mapping[str, Attribute],
     *,
     selected: Any = None,
     score: Any = None,
@@ -209,8 +180,9 @@ def profile_tables(
     ----------
     profile : Profile
         What is asked for.
-    groups : mapping of str to Groups
-        The attributes of people by column name; the profile's attributes are found among them.
+    attributes : mapping of str to Attribute
+        The attributes of people by column name, as in ``data.sensitive``; the code -1 is an unknown
+        label. The attributes of the profile are found among them.
     selected : array-like of float, optional
         1 if selected, 0 if not, or the chance of being selected if ties decide; NaN if undecided.
     score : array-like of float, optional
@@ -229,7 +201,7 @@ def profile_tables(
     Examples
     --------
     >>> from equirank.auditing.profiles.profile import load_profile
-    >>> sex = Groups(np.repeat([0, 1, -1], [10, 12, 3]), ("F", "M"))
+    >>> sex = Attribute(np.repeat([0, 1, -1], [10, 12, 3]), ("F", "M"))
     >>> score = [71, 64, 64, 58, 80, 55, 64, 49, 62, 77, 64, 69, 83, 90, 64, 72, 58, 66, 75, 61, 88,
     ...          70, 64, 59, 93]
     >>> found = profile_tables(load_profile("nyc-ll144"), {"sex": sex}, score=score)
@@ -238,18 +210,18 @@ def profile_tables(
     >>> found.tables[0].median, found.tables[0].rows["ratio_to_highest"].round(2).tolist()
     (64.0, [0.45, 1.0])
     """
-    columns = profile.columns_of(groups)
+    columns = profile.columns_of(attributes)
     absent = tuple(each.name for each in profile.attributes if each.name not in columns)
     chosen = dict(reference if reference is not None else {})
     if reference is None and isinstance(profile.reference, dict):
         chosen = dict(profile.reference)
-    inputs = _inputs(groups, selected, score)
+    inputs = _inputs(attributes, selected, score)
     tables, reasons = [], []
     for wanted in profile.tables:
         if any(name in absent for name in wanted.by):
             continue
-        parts = [groups[columns[name]] for name in wanted.by]
-        people = parts[0] if len(parts) == 1 else parts[0].crossed(parts[1])
+        parts = [attributes[columns[name]] for name in wanted.by]
+        people = parts[0] if len(parts) == 1 else _crossed(parts[0], parts[1])
         given = [chosen.get(name, chosen.get(columns[name])) for name in wanted.by]
         compared = None if None in given else " & ".join(str(group) for group in given)
         made = [kind for kind in wanted.rates if kind in inputs]
@@ -264,9 +236,19 @@ def profile_tables(
     return ProfileTables(tuple(tables), absent, tuple(reasons))
 
 
-def _inputs(groups: Mapping[str, Groups], selected: Any, score: Any) -> dict[str, np.ndarray]:
+def _crossed(first: Attribute, second: Attribute) -> Attribute:
+    """Return all combinations of groups, also those without people; unknown if one label is."""
+    codes = first.codes.astype(np.int64) * len(second.categories) + second.codes
+    codes = np.where((first.codes < 0) | (second.codes < 0), -1, codes)
+    names = tuple(f"{one} & {other}" for one in first.categories for other in second.categories)
+    return Attribute(codes, names)
+
+
+def _inputs(
+    attributes: Mapping[str, Attribute], selected: Any, score: Any
+) -> dict[str, np.ndarray]:
     """Return the arrays of both kinds of rates, checked."""
-    lengths = {name: len(each.codes) for name, each in groups.items()}
+    lengths = {name: len(each.codes) for name, each in attributes.items()}
     found: dict[str, np.ndarray] = {}
     for kind, argument, values in (
         ("selection", "selected", selected),
@@ -294,7 +276,7 @@ def _table(
     profile: Profile,
     wanted: ProfileTable,
     kind: str,
-    groups: Groups,
+    attribute: Attribute,
     inputs: Mapping[str, np.ndarray],
     reference: str | None,
     leave_out_small: bool,
@@ -306,20 +288,20 @@ def _table(
             raise DataError("score must have at least one score, and all are missing")
         median = float(np.median(values[counted]))
         values = np.where(counted, values > median, np.nan)
-    known = counted & (groups.codes >= 0)
-    size = len(groups.names)
-    people = np.bincount(groups.codes[known], minlength=size)
-    chosen = np.bincount(groups.codes[known], values[known], size)
+    known = counted & (attribute.codes >= 0)
+    size = len(attribute.categories)
+    people = np.bincount(attribute.codes[known], minlength=size)
+    chosen = np.bincount(attribute.codes[known], values[known], size)
     rows = rate_table(
-        groups.names,
+        attribute.categories,
         people,
         chosen,
         reference=reference,
         small_share=profile.small_share,
         leave_out_small=leave_out_small,
     )
-    rows = _with_statistics(rows, wanted.statistics, groups, inputs.get("scoring"), reference)
-    unknown = counted & (groups.codes < 0)
+    rows = _with_statistics(rows, wanted.statistics, attribute, inputs.get("scoring"), reference)
+    unknown = counted & (attribute.codes < 0)
     return RateTable(
         wanted.by,
         kind,
@@ -335,7 +317,7 @@ def _table(
 def _with_statistics(
     rows: Table,
     wanted: Sequence[str],
-    groups: Groups,
+    attribute: Attribute,
     score: np.ndarray | None,
     reference: str | None,
 ) -> Table:
@@ -374,7 +356,9 @@ def _with_statistics(
             columns["flip"][others] = moved.flip.tolist()
             add("to_four_fifths", moved.to_four_fifths)
         if "score_gap" in wanted and score is not None:
-            gaps = [_gap(groups.codes, score, code, at) for code in np.flatnonzero(others).tolist()]
+            gaps = [
+                _gap(attribute.codes, score, code, at) for code in np.flatnonzero(others).tolist()
+            ]
             add("score_gap", gaps)
     return Table({**rows.columns, **columns})
 
