@@ -235,7 +235,7 @@ def scoring_rate(y_score: Any, sensitive_features: Any) -> ScoringRate:
     scored = ~np.isnan(score)
     if not scored.any():
         raise DataError("y_score must hold at least one score, and all are missing")
-    codes, groups = _known_codes(np.asarray(labels))
+    codes, groups = encode("sensitive_features", np.asarray(labels), "unknown")
     median = float(np.median(score[scored]))
     above = score > median
     known = codes >= 0
@@ -256,13 +256,3 @@ def scoring_rate(y_score: Any, sensitive_features: Any) -> ScoringRate:
         int((scored & ~known).sum()),
         int((~scored).sum()),
     )
-
-
-def _known_codes(labels: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
-    """Return the codes of groups, -1 if unknown, and the groups."""
-    unknown = np.array([inputs.is_missing(label) for label in labels.tolist()], dtype=bool)
-    codes = np.full(len(labels), -1, dtype=np.int64)
-    if unknown.all():
-        return codes, ()
-    codes[~unknown], groups = encode("sensitive_features", labels[~unknown], "error")
-    return codes, groups

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...core.table import Table, make_table
 from ..audit_plan import Plan
-from ..tables.profile_tables import Groups, RateTable, profile_tables
+from ..tables.profile_tables import RateTable, profile_tables
 from .profile import load_profile
 
 __all__ = ["ProfileReport", "profile_report", "profile_table"]
@@ -52,7 +52,7 @@ def profile_report(plan: Plan, name: str, leave_out_small: bool, today: str) -> 
     """
     profile = load_profile(name)
     single = [each for each in plan.audited if not each.crossed]
-    groups = {each.name: Groups(each.attribute.codes, each.attribute.categories) for each in single}
+    groups = {each.name: each.attribute for each in single}
     references = {
         each.name: each.groups[each.reference] for each in single if each.reference is not None
     }
