@@ -70,11 +70,11 @@ class Measured:
         """Return an attribute's totals, and those of the bootstrap replicates."""
         return Totals.of(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
 
-    def unknown(self, audited: Audited) -> dict[Any, float] | None:
-        """Return the sums of `UnknownTotals` by name; None if every label is known."""
+    def unknown(self, audited: Audited) -> dict[Any, float]:
+        """Return the sums of `UnknownTotals` by name; none if every label is known."""
         metric = UnknownTotals(by=audited.key, ks=self.plan.ks)
         if metric not in self._by_metric:
-            return None
+            return {}
         result = self.result(metric)
         sums = np.asarray(result.summary[1]).tolist()
         return dict(zip(result.values.labels, sums, strict=True))
