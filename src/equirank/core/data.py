@@ -497,7 +497,7 @@ def as_ranking_data(
     if isinstance(X, RankingData):
         beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
         beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
-        refuse_beside(beside)
+        refuse_beside(beside | {"groups": groups})
         return X
     inputs.choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))

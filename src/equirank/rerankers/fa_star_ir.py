@@ -239,7 +239,7 @@ class FAStarIR(Guaranteed):
             which[at] = len(needs)
             alpha, adjusted = float(self.alpha), bool(self.adjusted)
             needs.append(stored_region(int(k), tuple(values), alpha, adjusted, int(n)).need)
-        bounds = RegionBounds(self._words(pool, codes), tuple(needs), which[kind], np.array(codes))
+        bounds = RegionBounds(self._words(pool, codes), tuple(needs), which[kind], np.array(codes, int))
         chosen, missed, needed = merge_lists(pool, bounds)
         self._report(pool, missed, lambda query, *_: needed[query], ADVICE)
         return chosen, bounds
