@@ -194,7 +194,7 @@ def check_groups(trial: Trial) -> None:
 
 
 def check_unknown(trial: Trial) -> None:
-    """An unknown label is no group: neither the last one nor any other."""
+    """Check that an unknown label is no group: neither the last one nor any other."""
     by = getattr(trial.metric, "by", None)
     if "sensitive" not in trial.metric.needs or not (by is None or isinstance(by, str)):
         return
