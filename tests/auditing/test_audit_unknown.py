@@ -120,6 +120,56 @@ def mixed(seed=0, n_queries=21, length=12):
     )
 
 
+def one_attribute(seed=1, n_queries=4, length=30):
+    rng = np.random.default_rng(seed)
+    n = n_queries * length
+    sex = rng.choice(np.array(["f", "m"], dtype=object), n)
+    sex[rng.random(n) < np.repeat([0.0, 0.2, 0.5, 0.7], length)] = None
+    return as_ranking_data(
+        y=rng.integers(0, 3, n),
+        score=rng.permutation(n),
+        qid=np.repeat(np.arange(n_queries), length),
+        sensitive_features={"sex": sex},
+        missing_sensitive="unknown",
+    )
+
+
+def test_lists_weigh_by_their_known_people():
+    data = one_attribute()
+    result, labels = audit(data, **QUICK), data.attribute().labels()
+    own, merit, people = ({"f": 0.0, "m": 0.0} for _ in range(3))
+    for begin in data.offsets[:-1].tolist():
+        rows = begin + np.argsort(-data.score[begin : begin + 30])
+        weight = dict(zip(rows.tolist(), 1 / np.log2(np.arange(2, 32)), strict=True))
+        known = [row for row in rows.tolist() if labels[row] is not None]
+        for row in known:
+            own[labels[row]] += weight[row] * len(known) / sum(weight[r] for r in known)
+            merit[labels[row]] += data.y[row] * len(known) / sum(data.y[r] for r in known)
+            people[labels[row]] += 1
+    for row in result.tables["groups"]:
+        wanted = own[row["group"]] / sum(own.values())
+        assert row["exposure"] == pytest.approx(wanted)
+        assert row["merit_share"] == pytest.approx(merit[row["group"]] / sum(merit.values()))
+        assert row["size"] == people[row["group"]]
+    bars = [row for row in result.tables["scores"] if row["group"] == "f"]
+    women = data.score[labels == "f"]
+    for at, row in enumerate(bars):
+        last = at == len(bars) - 1
+        low = -np.inf if at == 0 else row["left"]
+        inside = (women >= low) & ((women < row["right"]) | last)
+        assert row["share"] == pytest.approx(inside.mean())
+
+
+def test_patterns_of_positions_are_those_of_the_known():
+    data = one_attribute()
+    kept = data.select_items(np.flatnonzero(data.attribute().known))
+    options = {"protected": "sex=f", "n_boot": 0, "n_permutations": 9}
+    whole, alone = (audit(each, **options).tables["checks"] for each in (data, kept))
+    assert len(whole) > 3
+    assert whole["check"].tolist() == alone["check"].tolist()
+    np.testing.assert_allclose(whole["value"], alone["value"])
+
+
 def test_the_order_of_the_categories_has_no_part_in_it():
     data = mixed()
     sensitive = {

@@ -193,7 +193,11 @@ MESSAGES = [
         "in query 1; lower --p or --alpha, or a smaller --k",
     ),
     ("lower it, or pass on_infeasible='best' for", "lower it, or pass --on-infeasible best for"),
-    ('it is missing; missing_sensitive="category" keeps it', "it is missing"),
+    ('it is missing; missing_relevance="irrelevant" keeps it', "it is missing"),
+    (
+        'it is missing; missing_sensitive="unknown" keeps it',
+        "it is missing; --missing-sensitive unknown keeps it",
+    ),
     ("score must be named; score=False for none", "--score must be named"),
     ("item must be an id", "--explain must be an id"),
 ]

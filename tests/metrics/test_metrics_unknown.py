@@ -117,6 +117,17 @@ def test_lists_with_every_label_known_do_not_change(name):
     assert whole.value[0] == alone.value[0]
 
 
+@pytest.mark.parametrize("name", sorted(METRICS))
+def test_a_part_without_a_known_label_is_undefined(name):
+    part = sample().select([1])
+    with np.errstate(all="raise"):
+        found = METRICS[name]().per_query(part.ranking())
+    assert np.isnan(found.value).all()
+    assert np.isnan(found.groups).all()
+    with pytest.raises(DataError, match="must be a group with at least one row"):
+        METRICS[name](protected="a").per_query(part.ranking())
+
+
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("name", sorted(OF_KNOWN))
 def test_metrics_of_pairs_are_those_of_the_known_people(name, ties):

@@ -1,6 +1,7 @@
 """Re-rankers with unknown labels: such people stay ranked and count in no bound, or it is said."""
 
 import itertools
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from equirank import Reranker, as_ranking_data
 from equirank.core.data import Attribute
-from equirank.core.errors import DataError, InfeasibleError
+from equirank.core.errors import DataError, EquirankWarning, InfeasibleError
 from equirank.core.registry import public_classes
 from equirank.rerankers import (
     BalancedSelection,
@@ -72,6 +73,28 @@ def test_every_reranker_ranks_the_unknown_or_says_that_it_cannot(name):
     if getattr(rule, "k", None) is None:
         shown = np.asarray(one.position).reshape(here.n_rows, -1)
         assert (shown > 0).all()  # nobody is left out
+
+
+@pytest.mark.parametrize("name", sorted(set(RERANKERS) - {"Guaranteed", "ContinuousFairness"}))
+def test_a_list_without_a_known_label_keeps_its_order(name):
+    data = as_ranking_data(
+        score=[4, 3, 2, 1, 6, 5],
+        qid=[1, 1, 1, 1, 2, 2],
+        sensitive_features=[None, None, None, None, "a", "b"],
+        missing_sensitive="unknown",
+    )
+    cls = RERANKERS[name]
+    rule = cls(**getattr(cls, "test_params", {}))
+    if hasattr(rule, "on_infeasible"):
+        rule.set_params(on_infeasible="best")
+    alone = data.select([0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquirankWarning)  # of bounds that nobody can meet
+        result = rule(alone.ranking())
+    if cls.__name__ in ("OnlineSelection", "EpsilonGreedy"):
+        return  # they select or draw
+    shown = np.asarray(result.position)[:, 0] if result.n_draws > 1 else result.position
+    assert shown.tolist() == [1, 2, 3, 4]
 
 
 def test_a_reranker_of_users_refuses_unless_it_says_otherwise():

@@ -226,6 +226,17 @@ class Overflowing(FirstRelevant):
         return Values(square / np.where(square > 0, square, 1.0))
 
 
+@dataclass(frozen=True, repr=False, kw_only=True)
+class LastGroup(GroupMetric):
+    """Takes an unknown label for the last group, as an index of -1 does."""
+
+    def by_group(self, slots, codes, wanted):
+        names = np.arange(len(slots.groups(self.by)[1]))
+        member = names[codes][:, None] == wanted
+        columns = [segment_sum(column.astype(float), slots.offsets) for column in member.T]
+        return np.stack(columns, axis=1) / slots.sizes[:, None]
+
+
 BROKEN = [
     (OutOfBounds, "declarations", "outside its bounds"),
     (Infinite, "declarations", "finite"),
@@ -237,6 +248,7 @@ BROKEN = [
     (FirstRow, "rows", "order of rows"),
     (MeanScore, "scores", "monotone"),
     (FirstLabel, "groups", "new names"),
+    (LastGroup, "unknown", "last group"),
     (Total, "queries", "twice"),
     (TieBreaker, "ties", "mean over their orders"),
     (WrongExpectation, "draws", "same draw"),

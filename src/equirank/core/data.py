@@ -511,8 +511,7 @@ def as_ranking_data(
     if isinstance(X, RankingData):
         beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
         beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
-        beside["outcomes"] = outcomes
-        refuse_beside(beside)
+        refuse_beside(beside | {"outcomes": outcomes, "groups": groups})
         return X
     inputs.choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))

@@ -239,7 +239,8 @@ class FAStarIR(Guaranteed):
             which[at] = len(needs)
             alpha, adjusted = float(self.alpha), bool(self.adjusted)
             needs.append(stored_region(int(k), tuple(values), alpha, adjusted, int(n)).need)
-        bounds = RegionBounds(self._words(pool, codes), tuple(needs), which[kind], np.array(codes))
+        protected = np.array(codes, dtype=np.int64)
+        bounds = RegionBounds(self._words(pool, codes), tuple(needs), which[kind], protected)
         chosen, missed, needed = merge_lists(pool, bounds)
         self._report(pool, missed, lambda query, *_: needed[query], ADVICE)
         return chosen, bounds

@@ -193,6 +193,30 @@ def check_groups(trial: Trial) -> None:
         trial.same(after.groups[:, order], before.groups, "each group must keep its value")  # type: ignore[index]
 
 
+def check_unknown(trial: Trial) -> None:
+    """Check that an unknown label is no group: neither the last one nor any other."""
+    by = getattr(trial.metric, "by", None)
+    if "sensitive" not in trial.metric.needs or not (by is None or isinstance(by, str)):
+        return
+    data = trial.rows().ranking().data
+    ((name, attribute),) = data.sensitive.items()
+    codes, n_groups = attribute.codes.copy(), len(attribute.categories)
+    codes[trial.rng.random(len(codes)) < 0.3] = -1
+    codes[: 2 * n_groups] = attribute.codes[: 2 * n_groups]
+    turned = np.where(codes < 0, -1, n_groups - 1 - codes).astype(np.int32)
+    both = (
+        Attribute(codes, attribute.categories),
+        Attribute(turned, attribute.categories[::-1]),
+    )
+    try:
+        here, there = (
+            trial.values(replace(data, sensitive={name: each}).ranking()).value for each in both
+        )
+    except DataError:
+        return
+    trial.same(there, here, "an unknown label (code -1) must not count as the last group")
+
+
 def check_queries(trial: Trial) -> None:
     """All queries twice give the same summary."""
     rows = trial.rows()
@@ -324,6 +348,7 @@ CHECKS: dict[str, Callable[[Trial], None]] = {
     "range": check_range,
     "scores": check_scores,
     "groups": check_groups,
+    "unknown": check_unknown,
     "queries": check_queries,
     "ties": check_ties,
     "draws": check_draws,
@@ -340,8 +365,8 @@ def check_metric(
 
     Its string reads back and its bounds hold. Neither the order of rows, a monotone transform of
     the scores, new names for groups nor doubled queries change a value, for relevance and costs of
-    any size. Ties are worth the mean
-    over their orders (metrics of expected prefix counts are not asked). Odd lists do not crash.
+    any size. An unknown label is no group. Ties are worth the mean over their orders (metrics of
+    expected prefix counts are not asked). Odd lists do not crash.
 
     Parameters
     ----------

@@ -51,6 +51,9 @@ def count_pairs(slots: Slots, codes: np.ndarray, n_groups: int, y: np.ndarray) -
     """
     if len(codes) and codes.min() < 0:
         known = codes >= 0
+        if not known.any():
+            none = np.zeros((slots.n_queries, n_groups, n_groups))
+            return PairCounts(none, none)
         slots, codes, y = slots.keep(known), codes[known], y[known]
     above, tied, total = count_group_pairs(codes, n_groups, y, slots.end(), slots.offsets)
     return PairCounts(above + tied / 2.0, total.astype(np.float64))
