@@ -34,7 +34,7 @@ from ..tradeoff_path import TradeoffPath
 from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
 from .lambdamart import LambdaTreeRanker
 from .lightgbm_params import DISTANCE, metric_name
-from .objective import Objective
+from .objective import FairObjective
 from .tree_ranker import Value
 
 __all__ = ["FairLambdaMART"]
@@ -130,10 +130,13 @@ class FairLambdaMART(LambdaTreeRanker):
     steady: Annotated[bool, Flag()] = True
     metric: Annotated[Any, metric_name("tradeoff")] = "NDCG@10"
 
-    def objective(self, data: RankingData, cost_mean: float | None = None) -> Objective:
+    def objective(
+        self, data: RankingData, cost_mean: float | None = None, **given: Any
+    ) -> FairObjective:
         """Return the gradient and Hessian of the lists as a function of the scores.
 
-        ``cost_mean`` is the mean cost of the whole data if these lists are a part of it.
+        ``cost_mean`` is the mean cost of the whole data if these lists are a part of it; ``given``
+        are further options of `FairObjective`.
         """
         fairness = fairness_part(
             data,
@@ -152,6 +155,7 @@ class FairLambdaMART(LambdaTreeRanker):
             cost_mean=cost_mean,
             steady=self.steady,
             initial_divisor=_INITIAL_DIVISOR,
+            **given,
         )
 
     def tradeoff_path(

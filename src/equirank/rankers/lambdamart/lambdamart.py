@@ -8,7 +8,7 @@ from ...core.params import Choice, Flag, Integer, Number, Optional
 from ...kernels.swaps import Fairness
 from .fairness_terms import no_fairness
 from .lightgbm_params import PAIR_COST, n_threads
-from .objective import Objective, performance_part
+from .objective import FairObjective, performance_part
 from .tree_ranker import AdditiveTreeRanker
 
 __all__ = ["LambdaMART", "LambdaTreeRanker"]
@@ -51,8 +51,8 @@ class LambdaTreeRanker(AdditiveTreeRanker):
         *,
         cost_mean: float | None = None,
         **steps: Any,
-    ) -> Objective:
-        """Return the objective with these fairness terms; ``steps`` are options of `Objective`."""
+    ) -> FairObjective:
+        """Return the objective with these fairness terms and ``steps``, further options of it."""
         performance = performance_part(
             data,
             gain=self.gain,
@@ -61,7 +61,7 @@ class LambdaTreeRanker(AdditiveTreeRanker):
             pair_cost=self.pair_cost,
             cost_mean=cost_mean,
         )
-        return Objective(
+        return FairObjective(
             data,
             performance,
             fairness,
@@ -100,6 +100,6 @@ class LambdaMART(LambdaTreeRanker):
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "n_jobs": 1}
 
-    def objective(self, data: RankingData) -> Objective:
+    def objective(self, data: RankingData) -> FairObjective:
         """Return the gradient and Hessian of the lists as a function of the scores."""
         return self._lambda_objective(data, no_fairness(data.n_rows, data.n_queries), 1.0)

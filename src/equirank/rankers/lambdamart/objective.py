@@ -1,4 +1,4 @@
-"""Objective of LambdaMART for LightGBM: from scores to gradient and Hessian, with pair costs."""
+"""Objective of LambdaMART: from scores to gradient and Hessian, with pair costs."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,15 +26,16 @@ from ...kernels.lambdas import (
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
 from ...kernels.swaps import Fairness
 
-__all__ = ["Objective", "cost_sums", "performance_part"]
+__all__ = ["FairObjective", "cost_sums", "performance_part"]
 
 
-class Objective:
-    """Function from the current scores of the stored rows to gradient and Hessian.
+class FairObjective:
+    """Function from the scores of rows to the gradient and Hessian of relevance and fairness.
 
-    It holds arrays only and is independent of LightGBM, so a Dask worker can make one for its own
-    lists. Threads process blocks of queries of about equal work; each writes its own rows, so the
-    number of threads does not change the result.
+    `fair_objective` makes it, for any trainer that takes a custom objective; `LambdaMART` and
+    `FairLambdaMART` use it too. It holds arrays only and is independent of LightGBM, so a Dask
+    worker can make one for its own lists. Threads process blocks of queries of about equal work;
+    each writes its own rows, so the number of threads does not change the result.
 
     Parameters
     ----------
@@ -55,6 +56,20 @@ class Objective:
         Divisor of the fairness gradient in the first call.
     n_threads : int
         Number of threads.
+    input_order : bool
+        Whether scores and results are in the caller's row order instead of that of the stored rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import as_ranking_data
+    >>> from equirank.rankers import fair_objective
+    >>> sex = ["f", "m", "f", "m"]
+    >>> data = as_ranking_data(None, [1, 0, 1, 0], qid=[1, 1, 2, 2], sensitive_features=sex)
+    >>> objective = fair_objective(data, alpha=1.0, n_jobs=1)
+    >>> grad, hess = objective(np.zeros(4))
+    >>> grad.round(2), objective.n_rows
+    (array([-0.23,  0.23, -0.23,  0.23]), 4)
     """
 
     def __init__(
@@ -69,6 +84,7 @@ class Objective:
         steady: bool = True,
         initial_divisor: float = 1.0,
         n_threads: int = 1,
+        input_order: bool = False,
     ) -> None:
         offsets = np.array(data.offsets)
         self.performance, self.fairness = _writable(performance), _writable(fairness)
@@ -77,11 +93,18 @@ class Objective:
         if data.query_weight is not None:
             weight = np.array(data.query_weight, dtype=np.float64)
         self.n_threads, self.steady, self.initial_divisor = n_threads, steady, initial_divisor
+        #: Input row of each stored row; None if both orders are the same.
+        self.rows = data.caller_rank if input_order and data.rows is not None else None
         sizes = np.diff(offsets)
         order = (np.arange(data.n_rows) - np.repeat(offsets[:-1], sizes)).astype(np.int32)
         self.lists = Lists(offsets, order, weight)
         self.blocks = self._blocks(sizes, 1 if n_threads == 1 else 8 * n_threads)
         self.reset()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.lists.offsets[-1])
 
     def reset(self) -> None:
         """Reset the step control to its state before the first call."""
@@ -100,11 +123,50 @@ class Objective:
         return [(int(a), int(b)) for a, b in pairwise(edges)]
 
     def __call__(
-        self, score: np.ndarray, dataset: Any = None, *, dtype: Any = np.float32
+        self, score: np.ndarray, dataset: Any = None, *, dtype: Any = np.float64
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and Hessian of each stored row at these scores."""
+        """Return gradient and Hessian of each row at these scores.
+
+        Parameters
+        ----------
+        score : ndarray
+            One score per row.
+        dataset : object, optional
+            What a trainer passes besides; it is ignored.
+        dtype : dtype
+            Type of the results.
+
+        Raises
+        ------
+        DataError
+            If the scores have another length or are not finite.
+        """
+        score = self._checked(score)
+        if self.rows is not None:
+            score = score[self.rows]
         grad, hess = np.empty(len(score), dtype), np.empty(len(score), dtype)
-        score = np.ascontiguousarray(score, dtype=np.float64)
+        self._write(score, grad, hess)
+        if self.rows is None:
+            return grad, hess
+        given = np.empty_like(grad), np.empty_like(hess)
+        given[0][self.rows], given[1][self.rows] = grad, hess
+        return given
+
+    def _checked(self, score: Any) -> np.ndarray:
+        """Return the scores as one contiguous column."""
+        values = np.ascontiguousarray(score, dtype=np.float64).reshape(-1)
+        if len(values) != self.n_rows:
+            raise DataError(
+                f"score of FairObjective must have one number per row ({self.n_rows}), got "
+                f"{len(values)}"
+            )
+        if not np.isfinite(values).all():
+            at = int(np.flatnonzero(~np.isfinite(values))[0])
+            raise DataError(f"score of FairObjective must be finite, got {values[at]} in row {at}")
+        return values
+
+    def _write(self, score: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Write gradient and Hessian of the stored rows, block by block."""
         loss = Loss(self.alpha, self.sigma, self.normalize)
 
         def work(block: tuple[int, int]) -> None:
@@ -119,7 +181,6 @@ class Objective:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 for _ in pool.map(work, self.blocks):
                     pass
-        return grad, hess
 
 
 def _writable(part: Any) -> Any:

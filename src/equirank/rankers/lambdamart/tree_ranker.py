@@ -35,7 +35,7 @@ from .lightgbm_params import (
     try_options,
 )
 
-__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker"]
+__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker", "evaluator"]
 
 #: A value of scores on lists, as in early stopping.
 Value = Callable[[RankingData, np.ndarray], float]
@@ -291,7 +291,7 @@ class TreeRanker(Ranker):
             self.n_estimators,
             valid_sets=[binned.valid_set],
             valid_names=["validation"],
-            feval=_evaluator(binned.valid, self._from_raw(value), name, higher),
+            feval=evaluator(binned.valid, self._from_raw(value), name, higher),
             callbacks=callbacks,
         )
         scores = np.array(record["validation"][name])
@@ -450,7 +450,7 @@ def _has_bins(dataset: Any, n_features: int) -> bool:
     return any(dataset.feature_num_bin(at) > 0 for at in range(n_features))
 
 
-def _evaluator(
+def evaluator(
     data: RankingData, value: Value, name: str, higher: bool
 ) -> Callable[[np.ndarray, Any], tuple[str, float, bool]]:
     """Return the function that LightGBM calls after each round with the validation scores."""
