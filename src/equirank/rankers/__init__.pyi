@@ -1,5 +1,6 @@
 """Public names of this package."""
 
+from .blend import Blend as Blend
 from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
 from .boosting.fair_reduction import FairReduction as FairReduction
 from .boosting.preferred_rank_boost import PreferredRankBoost as PreferredRankBoost

@@ -24,24 +24,22 @@ from ...core.params import (
     Vector,
     check_params,
 )
-from ...core.random import generator
+from ...core.random import as_seed
 from ...metrics.fairness.exposure import ExposureGap
 from ...metrics.fairness.merit import DisparateTreatment
 from ...metrics.fairness.prefix_divergence import RKL, RND, RRD
 from ...metrics.relevance.gain import NDCG
 from ..early_stopping import metric_value, one_metric
 from ..tradeoff_path import TradeoffPath
+from .fairness_record import ChanceReference, LastScores, as_gap
 from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
 from .lambdamart import LambdaTreeRanker
 from .lightgbm_params import DISTANCE, metric_name
 from .objective import FairObjective
-from .tree_ranker import Value
+from .tree_ranker import Binned, Value
 
 __all__ = ["FairLambdaMART"]
 
-
-#: Number of random orders whose mean is the random baseline of a trade-off path.
-N_RANDOM_ORDERS = 10
 
 #: Initial divisor of the fairness gradient in "swap": at first scores are close to each other.
 _INITIAL_DIVISOR = 20.0
@@ -92,6 +90,16 @@ class FairLambdaMART(LambdaTreeRanker):
     ----------
     booster_, best_iteration_, validation_scores_, feature_importances_
         As in `LambdaMART`.
+    unfairness_ : float
+        The unfairness of the training lists, by the metric that ``fairness`` names; not if it is a
+        function. A ratio r counts as ``1 - min(r, 1 / r)``.
+    chance_unfairness_ : float
+        That of random order: the mean over 20 random orders of the training lists. A score of
+        single items can hardly be fairer on new lists.
+    validation_unfairness_ : float
+        The unfairness of the validation lists, if there are any. If training is fairer than random
+        order and the validation lists are clearly less fair, `fit` warns
+        (`FairnessOverfitWarning`).
 
     References
     ----------
@@ -158,6 +166,46 @@ class FairLambdaMART(LambdaTreeRanker):
             **given,
         )
 
+    def _fit(self, data: RankingData) -> None:
+        binned = self._split_and_bin(data)
+        reference = None
+        if isinstance(self.fairness, str):
+            reference = self._reference(self._unfairness_metric(), binned)
+        self._grow_measured(binned, self.objective(binned.train), reference, stacklevel=5)
+
+    def _reference(self, metric: Metric, binned: Binned) -> ChanceReference:
+        """Return the unfairness of random orders of the lists."""
+        seed = 0 if self.random_state is None else as_seed(self.random_state)
+        return ChanceReference(metric, binned.train, binned.valid, seed)
+
+    def _grow_measured(
+        self,
+        binned: Binned,
+        objective: FairObjective,
+        reference: ChanceReference | None,
+        stacklevel: int | None = None,
+        watched: Binned | None = None,
+    ) -> None:
+        """Grow the trees, and record the unfairness of the result.
+
+        ``watched`` are the same lists without those for validation if no metric is watched on them.
+        """
+        last = LastScores()
+        callbacks = [] if reference is None else [last]
+        self.grow(binned if watched is None else watched, objective, callbacks=callbacks)
+        if reference is None:
+            return
+        train = last.mean(self.n_models)
+        if train is None or self.early_stopping is not None:
+            train = self._started_scores(binned.train)
+        valid = None if binned.valid is None else self._started_scores(binned.valid)
+        reference.record(self, train, valid, stacklevel)
+
+    def _started_scores(self, data: RankingData) -> np.ndarray:
+        """Return the scores of lists whose score is what the trees are added to."""
+        raw = self._raw(data)
+        return raw if data.score is None else raw + data.score
+
     def tradeoff_path(
         self,
         alphas: Sequence[float],
@@ -174,7 +222,8 @@ class FairLambdaMART(LambdaTreeRanker):
         """Fit one ranker per alpha on the same binned features and compare them.
 
         Each ranker equals the result of `fit` with that alpha. The comparison uses the validation
-        lists: ``validation``, or a quarter of the queries if it is None.
+        lists: ``validation``, or a quarter of the queries if it is None. If alpha 1 is on the path
+        and is not clearly less fair there than random order, a `NoHeadroomWarning` says so.
 
         Parameters
         ----------
@@ -208,32 +257,45 @@ class FairLambdaMART(LambdaTreeRanker):
         relevance_metric = NDCG(k=k, gain=self.gain)
         metric = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
         binned = model._split_and_bin(data)
-        objective = model.objective(binned.train)
         if binned.valid is None:
             raise DataError("validation of FairLambdaMART must leave lists to compare on, got none")
-        valid = replace(binned.valid, score=None, position=None)
-        rng = generator(0 if self.random_state is None else self.random_state, valid.n_rows)
-        orders = [rng.random(valid.n_rows) for _ in range(N_RANDOM_ORDERS)]
+        return model._path(values, binned, relevance_metric, metric, self.validation)
 
-        def evaluate(score: np.ndarray) -> tuple[float, float]:
-            gap = _gap(metric, metric_value(metric, valid, score))
-            return metric_value(relevance_metric, valid, score), gap
-
-        rankers, values_on_valid = [], []
+    def _path(
+        self,
+        values: Sequence[float],
+        binned: Binned,
+        relevance_metric: Metric,
+        metric: Metric,
+        validation: Any,
+    ) -> TradeoffPath:
+        """Grow one ranker per alpha, and measure each on the validation lists."""
+        objective = self.objective(binned.train)
+        watched = binned if self.early_stopping is not None else replace(binned, valid=None)
+        reference = self._reference(metric, binned)
+        own = None
+        if isinstance(self.fairness, str):
+            named = self._unfairness_metric()
+            own = reference if named == metric else self._reference(named, binned)
+        valid = reference.valid
+        rankers, found = [], []
         for alpha in progress(values, "alphas"):
-            ranker = copy(model)
+            ranker = copy(self)
             ranker.alpha = objective.alpha = alpha
-            ranker.validation = self.validation
-            watched = binned if self.early_stopping is not None else replace(binned, valid=None)
+            ranker.validation = validation
             objective.reset()
-            ranker.grow(watched, objective)
+            ranker._grow_measured(binned, objective, own, watched=watched)
             ranker.is_fitted_ = True
             rankers.append(ranker)
-            values_on_valid.append(evaluate(ranker._scores(valid)))
-        relevance, gaps = np.array(values_on_valid).T
-        chance = np.mean([evaluate(order) for order in orders], axis=0)
+            score = ranker._scores(valid)
+            gap = as_gap(metric, metric_value(metric, valid, score))
+            found.append((metric_value(relevance_metric, valid, score), float(gap)))
+            if alpha == 1.0:
+                reference.warn_without_headroom(score, "the path at alpha 1", stacklevel=4)
+        relevance, gaps = np.array(found).T
         names = (str(relevance_metric), str(metric))
-        return TradeoffPath(rankers, values, relevance, gaps, names, tuple(chance.tolist()))
+        chance = reference.with_relevance(relevance_metric)
+        return TradeoffPath(rankers, values, relevance, gaps, names, chance)
 
     def _unfairness_metric(self) -> Metric:
         """Return the metric that corresponds to the fairness part."""
@@ -260,14 +322,7 @@ class FairLambdaMART(LambdaTreeRanker):
             metric.check(valid)
 
         def value(data: RankingData, score: np.ndarray) -> float:
-            gap = _gap(unfairness, metric_value(unfairness, data, score))
+            gap = float(as_gap(unfairness, metric_value(unfairness, data, score)))
             return self.alpha * metric_value(ndcg, data, score) - (1.0 - self.alpha) * gap
 
         return value, "tradeoff", True
-
-
-def _gap(metric: Metric, value: float) -> float:
-    """Return the value of a metric as a gap; a ratio r becomes ``1 - min(r, 1 / r)``."""
-    if metric.direction == "lower":
-        return value
-    return 1.0 - value if value <= 1.0 else 1.0 - 1.0 / value
