@@ -134,8 +134,9 @@ def compare(
     a mean over queries also have folds as units.
 
     **No headroom.** If a method that is trained with groups is compared, and the first method
-    without them is not two standard errors over lists less fair than random order, a `NoHeadroomWarning`
-    says so: a score of single items can hardly be fairer than random order on new lists.
+    without them is not two standard errors over lists less fair than random order, a
+    `NoHeadroomWarning` says so: a score of single items can hardly be fairer than random order on
+    new lists.
 
     An empty set of estimators is an error. Ties are handled by the metrics.
 

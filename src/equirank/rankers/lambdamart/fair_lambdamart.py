@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -82,6 +82,23 @@ class FairLambdaMART(LambdaTreeRanker):
         In strategy ``"swap"``, begin with small steps towards fairness, and shrink the step of a
         list if its gradient between groups changed sign with the last tree. Without it a whole
         group can jump above the other and back, tree by tree.
+    normalize : {"mixed", "parts"} or bool
+        Damp pairs with distant scores and normalise the gradients of each list, as LightGBM does:
+        on the sum of both parts (``"mixed"``, also True), or on each apart, which can end far from
+        fair without damping (``steady``). False does neither.
+    discount : {"paper", "code"}
+        Weight of a prefix of k items: ``1/log2(k)``, or ``1/log2(k + 1)``.
+    last_cut : bool
+        Whether the cutoff, or the end of the list, is a prefix too if it is not a multiple of the
+        step; lists of at most one step then have no fairness part. The metric that is recorded has
+        no such prefix.
+    rules : {"equirank", "lambdafair"}
+        Which pairs and target lists count. ``"lambdafair"`` follows the code of LambdaFair:
+        positions after the truncation have no discount, tied items have a fairness gradient, and
+        the target lists (of two groups) are found greedily.
+    same_block : bool
+        Whether, of two items in the same block of the target list, the lower one should move up, as
+        in the code of LambdaFair.
     metric : str or Metric
         Metric of the validation lists; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha)
         unfairness.
@@ -105,6 +122,7 @@ class FairLambdaMART(LambdaTreeRanker):
     ----------
     Burges, From RankNet to LambdaRank to LambdaMART: an overview, MSR-TR-2010-82.
     Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+    Marcuzzi, Lucchese and Orlando, LambdaFair for fair and effective ranking, ECIR 2025.
 
     Examples
     --------
@@ -121,7 +139,10 @@ class FairLambdaMART(LambdaTreeRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    only_with: ClassVar[OnlyWith] = {"steady": ("strategy", ("swap",))}
+    only_with: ClassVar[OnlyWith] = {
+        "steady": ("strategy", ("swap",)),
+        "same_block": ("strategy", ("fair_first", "relevance_first")),
+    }
     positional: ClassVar[tuple[str, ...]] = ("alpha", "strategy", "fairness")
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "step": 3, "n_jobs": 1}
 
@@ -136,7 +157,38 @@ class FairLambdaMART(LambdaTreeRanker):
     by: Annotated[str | list[str] | None, Optional(Label(many=True))] = None
     over_groups: Annotated[Literal["mean", "worst"], Choice("mean", "worst")] = "mean"
     steady: Annotated[bool, Flag()] = True
+    normalize: Annotated[bool | str, AnyOf(Choice("mixed", "parts"), Flag())] = "mixed"
+    discount: Annotated[Literal["paper", "code"], Choice("paper", "code")] = "paper"
+    last_cut: Annotated[bool, Flag()] = False
+    rules: Annotated[Literal["equirank", "lambdafair"], Choice("equirank", "lambdafair")] = (
+        "equirank"
+    )
+    same_block: Annotated[bool, Flag()] = False
     metric: Annotated[Any, metric_name("tradeoff")] = "NDCG@10"
+
+    @classmethod
+    def lambdafair(cls, alpha: float = 0.5, strategy: str = "swap", **params: Any) -> Self:
+        """Return a ranker with the objective and the settings of LambdaFair's code.
+
+        ``"swap"`` is its "Delta rND", ``"fair_first"`` "rND+", ``"relevance_first"`` "NDCG+". The
+        cutoff is the truncation. Of its rules only one is left out: that of two items in one block
+        of the target list the lower one should move up (``same_block=True``).
+
+        Parameters
+        ----------
+        alpha, strategy
+            As in the class.
+        **params
+            Other parameters of the class and of LightGBM; by default 2,000 trees at rate 0.01,
+            ``step=5`` and ``truncation=20``.
+        """
+        settings = {
+            "n_estimators": 2000, "learning_rate": 0.01, "step": 5, "truncation": 20,
+            "normalize": "parts", "discount": "code", "last_cut": True, "rules": "lambdafair",
+            "steady": strategy != "swap",
+        }  # fmt: skip
+        settings |= params
+        return cls(alpha, strategy, **{"cutoff": settings["truncation"], **settings})
 
     def objective(
         self, data: RankingData, cost_mean: float | None = None, **given: Any
@@ -155,12 +207,17 @@ class FairLambdaMART(LambdaTreeRanker):
             by=self.by,
             protected=self.protected,
             over_groups=self.over_groups,
+            discount=self.discount,
+            last_cut=self.last_cut,
+            rules=self.rules,
+            same_block=self.same_block,
         )
         return self._lambda_objective(
             data,
             fairness,
             self.alpha,
             cost_mean=cost_mean,
+            rules=self.rules,
             steady=self.steady,
             initial_divisor=_INITIAL_DIVISOR,
             **given,
@@ -311,7 +368,7 @@ class FairLambdaMART(LambdaTreeRanker):
         if self.fairness == "treatment":
             return DisparateTreatment(**options)
         kind = {"rnd": RND, "rkl": RKL, "rrd": RRD}[self.fairness]
-        return kind(step=self.step, **options)
+        return kind(step=self.step, discount=self.discount, **options)
 
     def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
         if self.metric != "tradeoff":

@@ -33,7 +33,11 @@ def fair_objective(
     steady: bool = True,
     truncation: int = 30,
     sigma: float = 1.0,
-    normalize: bool = True,
+    normalize: bool | str = "mixed",
+    discount: str = "paper",
+    last_cut: bool = False,
+    rules: str = "equirank",
+    same_block: bool = False,
     gain: str = "exp2",
     cost_combination: str = "product",
     pair_cost: PairCost | None = None,
@@ -57,7 +61,9 @@ def fair_objective(
         The training lists, with relevance and groups.
     alpha, strategy, fairness, step, cutoff, by, protected, over_groups, steady
         As in `FairLambdaMART`.
-    truncation, sigma, normalize, gain, cost_combination, pair_cost
+    truncation, sigma, normalize, discount, last_cut, rules, same_block
+        As in `FairLambdaMART`.
+    gain, cost_combination, pair_cost
         As in `FairLambdaMART`; costs of items and weights of queries are those of the data.
     n_jobs : int, optional
         Number of threads; None and -1 use all cores. It does not change the result.

@@ -94,6 +94,7 @@ class LambdaTreeRanker(AdditiveTreeRanker):
         alpha: float,
         *,
         cost_mean: float | None = None,
+        rules: str = "equirank",
         **steps: Any,
     ) -> FairObjective:
         """Return the objective with these fairness terms and ``steps``, further options of it."""
@@ -104,6 +105,7 @@ class LambdaTreeRanker(AdditiveTreeRanker):
             cost_combination=self.cost_combination,
             pair_cost=self.pair_cost,
             cost_mean=cost_mean,
+            rules=rules,
         )
         return FairObjective(
             data,
@@ -112,6 +114,7 @@ class LambdaTreeRanker(AdditiveTreeRanker):
             alpha=alpha,
             sigma=self.sigma,
             normalize=self.normalize,
+            tied_pairs=rules == "lambdafair",
             n_threads=n_threads(self.n_jobs),
             **steps,
         )

@@ -25,6 +25,7 @@ from ...kernels.lambdas import (
 )
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
 from ...kernels.swaps import Fairness
+from .fairness_terms import no_fairness
 
 __all__ = ["FairObjective", "cost_sums", "performance_part"]
 
@@ -47,8 +48,11 @@ class FairObjective:
         Share of the NDCG part.
     sigma : float
         Steepness of the sigmoid.
-    normalize : bool
-        Damp by score distance and normalise the size per query, as LightGBM does.
+    normalize : bool or {"mixed", "parts"}
+        Damp by score distance and normalise the size per query, as LightGBM does: of both parts
+        together (True, ``"mixed"``), or of each apart.
+    tied_pairs : bool
+        Whether tied items have a fairness gradient in a combined loss.
     steady : bool
         Shrink the fairness step of lists whose gradient between groups changed sign since the last
         call. Lists with a target do not need it and are exempt.
@@ -80,7 +84,8 @@ class FairObjective:
         *,
         alpha: float,
         sigma: float = 1.0,
-        normalize: bool = True,
+        normalize: bool | str = True,
+        tied_pairs: bool = False,
         steady: bool = True,
         initial_divisor: float = 1.0,
         n_threads: int = 1,
@@ -88,7 +93,8 @@ class FairObjective:
     ) -> None:
         offsets = np.array(data.offsets)
         self.performance, self.fairness = _writable(performance), _writable(fairness)
-        self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), bool(normalize)
+        self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), normalize
+        self.tied_pairs = bool(tied_pairs)
         weight = np.ones(data.n_queries)
         if data.query_weight is not None:
             weight = np.array(data.query_weight, dtype=np.float64)
@@ -167,13 +173,36 @@ class FairObjective:
 
     def _write(self, score: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Write gradient and Hessian of the stored rows, block by block."""
-        loss = Loss(self.alpha, self.sigma, self.normalize)
+        loss = Loss(self.alpha, self.sigma, bool(self.normalize), self.tied_pairs)
+        parts = [(self.performance, self.fairness)]
+        if self.normalize == "parts":
+            no_ndcg = np.zeros_like(self.performance.inverse_ideal)
+            parts = [
+                (self.performance, no_fairness(self.n_rows, len(no_ndcg))),
+                (self.performance._replace(inverse_ideal=no_ndcg), self.fairness),
+            ]
+        self._write_part(score, loss, *parts[0], grad, hess)
+        for part in parts[1:]:
+            more = np.empty_like(grad), np.empty_like(hess)
+            self._write_part(score, loss, *part, *more)
+            grad += more[0]
+            hess += more[1]
+
+    def _write_part(
+        self,
+        score: np.ndarray,
+        loss: Loss,
+        performance: Performance,
+        fairness: Fairness,
+        grad: np.ndarray,
+        hess: np.ndarray,
+    ) -> None:
+        """Write the derivatives of one sum of pairs, normalised by itself."""
 
         def work(block: tuple[int, int]) -> None:
             pair_gradients(
-                *block, score, self.lists, loss, self.performance, self.fairness, self.steps,
-                grad, hess,
-            )  # fmt: skip
+                *block, score, self.lists, loss, performance, fairness, self.steps, grad, hess
+            )
 
         if len(self.blocks) == 1:
             work(self.blocks[0])
@@ -204,12 +233,14 @@ def performance_part(
     cost_combination: str = "product",
     pair_cost: PairCost | None = None,
     cost_mean: float | None = None,
+    rules: str = "equirank",
 ) -> Performance:
     """Return the gains, discounts and pair costs that the objective reads.
 
     Costs are divided by their mean over the pairs of unequal relevance, so that equal costs have no
     effect and ``alpha`` keeps its meaning. ``cost_mean`` is that mean if the data is a part of a
-    larger data set (see `cost_sums`).
+    larger data set (see `cost_sums`). With the rules of LambdaFair, positions after the truncation
+    have no discount.
     """
     y = np.asarray(data.y, dtype=np.float64)
     gain_of_row = gains(y, gain)
@@ -220,6 +251,8 @@ def performance_part(
         rank < truncation, discount[rank], 0.0
     )
     ideal = segment_sum(discounted, data.offsets)
+    if rules == "lambdafair":
+        discount = np.where(np.arange(longest) < truncation, discount, 0.0)
     part = Performance(
         gain=gain_of_row,
         discount=discount,
