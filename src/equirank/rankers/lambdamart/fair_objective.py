@@ -9,7 +9,7 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.pair_cost import PairCost
-from ...core.params import check_params
+from ...core.params import Choice, check_params
 from ..early_stopping import METRIC, metric_value, one_metric
 from .fair_lambdamart import FairLambdaMART
 from .lightgbm_params import RANKING_DATA
@@ -42,6 +42,7 @@ def fair_objective(
     cost_combination: str = "product",
     pair_cost: PairCost | None = None,
     n_jobs: int | None = None,
+    device: str = "cpu",
 ) -> FairObjective:
     """Return the gradient of `FairLambdaMART` as an objective for any gradient boosting library.
 
@@ -67,6 +68,10 @@ def fair_objective(
         As in `FairLambdaMART`; costs of items and weights of queries are those of the data.
     n_jobs : int, optional
         Number of threads; None and -1 use all cores. It does not change the result.
+    device : {"cpu", "cuda"}
+        ``"cuda"`` computes on a CUDA device (extra ``gpu``), for two groups, metrics of prefixes
+        and no ``pair_cost``; anything else is a `DataError`. It agrees with the CPU to 1e-12, and
+        pays off from about 100,000 rows.
 
     Returns
     -------
@@ -90,14 +95,15 @@ def fair_objective(
     >>> booster.num_trees()
     5
     """
-    options = {name: value for name, value in locals().items() if name != "data"}
-    constraints = {**FairLambdaMART.params, "data": RANKING_DATA}
-    check_params("fair_objective", {**options, "data": data}, constraints)
+    given = dict(locals())
+    own = {"data": RANKING_DATA, "device": Choice("cpu", "cuda")}
+    check_params("fair_objective", given, {**FairLambdaMART.params, **own})
+    options = {name: value for name, value in given.items() if name not in own}
     model = FairLambdaMART(**options)
     model.check_declared()  # warns of parameters without effect
     if data.y is None:
         raise DataError("data of fair_objective must have a relevance (y), and it has none")
-    return model.objective(data, input_order=True)
+    return model.objective(data, input_order=True, device=device)
 
 
 def fair_metric(

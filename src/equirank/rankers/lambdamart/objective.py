@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
 from ...core.pair_cost import PairCost
+from ...kernels.cuda_lambdas import DeviceLists, DeviceSteps
 from ...kernels.discounts import discounts, gains
 from ...kernels.lambdas import (
     CELL_COST,
@@ -24,7 +26,7 @@ from ...kernels.lambdas import (
     pair_gradients,
 )
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
-from ...kernels.swaps import Fairness
+from ...kernels.swaps import PREFIXES, Fairness
 from .fairness_terms import no_fairness
 
 __all__ = ["FairObjective", "cost_sums", "performance_part"]
@@ -62,6 +64,9 @@ class FairObjective:
         Number of threads.
     input_order : bool
         Whether scores and results are in the caller's row order instead of that of the stored rows.
+    device : {"cpu", "cuda"}
+        Where gradients are computed. On a CUDA device for two groups, metrics of prefixes and no
+        costs other than those of items; other data is a `DataError`.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class FairObjective:
         initial_divisor: float = 1.0,
         n_threads: int = 1,
         input_order: bool = False,
+        device: str = "cpu",
     ) -> None:
         offsets = np.array(data.offsets)
         self.performance, self.fairness = _writable(performance), _writable(fairness)
@@ -105,6 +111,11 @@ class FairObjective:
         order = (np.arange(data.n_rows) - np.repeat(offsets[:-1], sizes)).astype(np.int32)
         self.lists = Lists(offsets, order, weight)
         self.blocks = self._blocks(sizes, 1 if n_threads == 1 else 8 * n_threads)
+        self.on_device: DeviceLists | None = None
+        if device == "cuda":
+            _check_device_data(self.performance, self.fairness)
+            cupy = require("cupy", "gpu")
+            self.on_device = DeviceLists(cupy, self.lists, self.performance, self.fairness)
         self.reset()
 
     @property
@@ -119,6 +130,8 @@ class FairObjective:
         columns = self.fairness.start.shape[1] if adaptive else 0
         divisor = np.full(n_queries, self.initial_divisor if adaptive else 1.0)
         self.steps = GroupSteps(divisor, np.zeros((n_queries, columns)))
+        if self.on_device is not None:
+            self.device_steps = DeviceSteps(self.on_device.cupy, self.steps)
 
     @staticmethod
     def _blocks(sizes: np.ndarray, n_blocks: int) -> list[tuple[int, int]]:
@@ -136,9 +149,11 @@ class FairObjective:
         Parameters
         ----------
         score : ndarray
-            One score per row.
+            One score per row. On a CUDA device also an array of CuPy, which makes the results such
+            arrays.
         dataset : object, optional
-            What a trainer passes besides; it is ignored.
+            What a trainer passes besides. If it is XGBoost's, which accepts arrays of the device,
+            results on a CUDA device are not copied back.
         dtype : dtype
             Type of the results.
 
@@ -147,6 +162,8 @@ class FairObjective:
         DataError
             If the scores have another length or are not finite.
         """
+        if self.on_device is not None:
+            return self._from_device(score, dataset, dtype)
         score = self._checked(score)
         if self.rows is not None:
             score = score[self.rows]
@@ -158,22 +175,46 @@ class FairObjective:
         given[0][self.rows], given[1][self.rows] = grad, hess
         return given
 
-    def _checked(self, score: Any) -> np.ndarray:
-        """Return the scores as one contiguous column."""
-        values = np.ascontiguousarray(score, dtype=np.float64).reshape(-1)
+    def _from_device(self, score: Any, dataset: Any, dtype: Any) -> tuple[Any, Any]:
+        """Return gradient and Hessian of each row, computed on the device."""
+        lists: Any = self.on_device
+        cupy = lists.cupy
+        stays = isinstance(score, cupy.ndarray)
+        stays |= type(dataset).__module__.split(".")[0] == "xgboost"
+        values = self._checked(score, cupy)
+        if self.rows is not None:
+            values = values[cupy.asarray(self.rows)]
+        parts = ("ndcg", "fair") if self.normalize == "parts" else ("both",)
+        grad, hess = 0.0, 0.0
+        for part in parts:
+            found = lists.gradients(values, self._loss(), self.device_steps, part)
+            grad, hess = grad + found[0], hess + found[1]
+        results = []
+        for stored in (grad, hess):
+            result = cupy.empty(self.n_rows, dtype=dtype)
+            result[slice(None) if self.rows is None else cupy.asarray(self.rows)] = stored
+            results.append(result if stays else cupy.asnumpy(result))
+        return results[0], results[1]
+
+    def _loss(self) -> Loss:
+        return Loss(self.alpha, self.sigma, bool(self.normalize), self.tied_pairs)
+
+    def _checked(self, score: Any, numpy: Any = np) -> Any:
+        """Return the scores as one contiguous column; ``numpy`` may be CuPy."""
+        values = numpy.ascontiguousarray(numpy.asarray(score, dtype=np.float64)).reshape(-1)
         if len(values) != self.n_rows:
             raise DataError(
                 f"score of FairObjective must have one number per row ({self.n_rows}), got "
                 f"{len(values)}"
             )
-        if not np.isfinite(values).all():
-            at = int(np.flatnonzero(~np.isfinite(values))[0])
+        if not numpy.isfinite(values).all():
+            at = int(numpy.flatnonzero(~numpy.isfinite(values))[0])
             raise DataError(f"score of FairObjective must be finite, got {values[at]} in row {at}")
         return values
 
     def _write(self, score: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
         """Write gradient and Hessian of the stored rows, block by block."""
-        loss = Loss(self.alpha, self.sigma, bool(self.normalize), self.tied_pairs)
+        loss = self._loss()
         parts = [(self.performance, self.fairness)]
         if self.normalize == "parts":
             no_ndcg = np.zeros_like(self.performance.inverse_ideal)
@@ -210,6 +251,17 @@ class FairObjective:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 for _ in pool.map(work, self.blocks):
                     pass
+
+
+def _check_device_data(performance: Performance, fairness: Fairness) -> None:
+    """Raise if the kernel of the device cannot compute these terms."""
+    if fairness.kind != PREFIXES or fairness.start.shape[1] != 1:
+        raise DataError(
+            'device must be "cpu" unless fairness is a metric of prefixes ("rnd", "rkl", "rrd") of '
+            "two groups, or of one group (protected) and everyone else"
+        )
+    if performance.cost_kind not in (NO_COST, PRODUCT_COST, SUM_COST):
+        raise DataError('device must be "cpu" with pair_cost; costs of items are possible')
 
 
 def _writable(part: Any) -> Any:
