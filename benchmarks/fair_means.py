@@ -13,18 +13,15 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from fair_lambdamart import interval, joined, mq2008
+from fair_lambdamart import NOISE, SHARES, interval, joined, mq2008, some_random, with_noise
 
 from equirank import evaluate, query_train_test_split
 from equirank.core.ranking import Ranking
 from equirank.datasets import load_mslr
-from equirank.kernels.segments import segment_sum
 from equirank.rankers import Blend, FairLambdaMART
 from equirank.rerankers import DetGreedy
 
 METRICS = ["NDCG@15", "RND(step=5)@50"]
-NOISE = (0.25, 0.5, 1.0)
-SHARES = (0.25, 0.5)
 FIRST_SEED = 5000  # no other benchmark uses these halves
 
 
@@ -40,20 +37,6 @@ def measured(ranking):
 
 def by_scores(test, score):
     return measured(Ranking.from_scores(test, score))
-
-
-def with_noise(test, score, size, rng):
-    """Return the scores plus noise, in standard deviations of the scores of the list."""
-    n, query = np.diff(test.offsets), test.query_of_rows()
-    mean = (segment_sum(score, test.offsets) / n)[query]
-    spread = np.sqrt(segment_sum((score - mean) ** 2, test.offsets) / n)[query]
-    return score + size * spread * rng.normal(size=len(score))
-
-
-def some_random(test, score, share, rng):
-    """Return the scores with a share of the lists in random order."""
-    chosen = rng.permutation(test.n_queries) < round(share * test.n_queries)
-    return np.where(chosen[test.query_of_rows()], rng.random(len(score)), score)
 
 
 def run(lists, seed, jobs):

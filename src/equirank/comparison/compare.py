@@ -222,10 +222,9 @@ def _warn_without_headroom(
         return
     numbers = [i for i, fold in enumerate(folds) if fold.seed == folds[0].seed]
     for metric in (m for m in unfair if "score" not in m.needs):
-        found = [cells[plain, i].values.get(metric.name) for i in numbers]
-        if any(values is None for values in found):
+        if any(metric.name not in cells[plain, i].values for i in numbers):
             continue  # the method failed
-        value = np.concatenate(found)  # type: ignore[arg-type]
+        value = np.concatenate([cells[plain, i].values[metric.name] for i in numbers])
         tests = [data.select_items(folds[i].test) for i in numbers]
         orders = [chance_by_query(metric, test, folds[0].seed).mean(axis=0) for test in tests]
         chance = np.concatenate(orders)

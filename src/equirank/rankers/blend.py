@@ -79,9 +79,9 @@ class Blend(Ranker):
     True
     """
 
-    fit_needs = _Union("qid")  # type: ignore[assignment]
-    fit_takes = _Union()  # type: ignore[assignment]
-    predict_needs = _Union("qid")  # type: ignore[assignment]
+    fit_needs = _Union("qid")
+    fit_takes = _Union()
+    predict_needs = _Union("qid")
     positional: ClassVar[tuple[str, ...]] = ("rankers", "weights")
     file_attributes: ClassVar[tuple[str, ...]] = ("members_",)
 

@@ -334,7 +334,7 @@ class FairLambdaMART(LambdaTreeRanker):
         if isinstance(self.fairness, str):
             named = self._unfairness_metric()
             own = reference if named == metric else self._reference(named, binned)
-        valid = reference.valid
+        valid: Any = reference.valid
         rankers, found = [], []
         for alpha in progress(values, "alphas"):
             ranker = copy(self)

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.pair_cost import PairCost
-from ...core.params import Choice, check_params
+from ...core.params import Choice, Constraint, check_params
 from ..early_stopping import METRIC, metric_value, one_metric
 from .fair_lambdamart import FairLambdaMART
 from .lightgbm_params import RANKING_DATA
@@ -96,7 +96,7 @@ def fair_objective(
     5
     """
     given = dict(locals())
-    own = {"data": RANKING_DATA, "device": Choice("cpu", "cuda")}
+    own: dict[str, Constraint] = {"data": RANKING_DATA, "device": Choice("cpu", "cuda")}
     check_params("fair_objective", given, {**FairLambdaMART.params, **own})
     options = {name: value for name, value in given.items() if name not in own}
     model = FairLambdaMART(**options)

@@ -51,7 +51,7 @@ class LambdaTreeRanker(AdditiveTreeRanker):
 
     truncation: Annotated[int, Integer(1)] = 30
     sigma: Annotated[float, Number(0, open_low=True)] = 1.0
-    normalize: Annotated[bool, Flag()] = True
+    normalize: Annotated[bool | str, Flag()] = True
     gain: Annotated[Literal["exp2", "linear"], Choice("exp2", "linear")] = "exp2"
     cost_combination: Annotated[
         Literal["product", "sum", "mean"], Choice("product", "sum", "mean")
