@@ -22,12 +22,12 @@ from equirank.core.params import AnyOf, Choice, Optional
 from equirank.core.registry import find
 from equirank.costs import GroupPairCost, ListedPairCost
 from equirank.preprocess import PrefixSharesOracle
-from equirank.rankers import RankBoost
+from equirank.rankers import AdaRank, RankBoost
 
 CLASSIFIERS = ["RankingClassifier", "CostSensitiveAdaBoost"]
 TRANSFORMERS = ["IFair", "LearnedFairRepresentation", "FairScoringWeights", "CausalFairScores"]
 SAMPLERS = ["UniformSampler", "RowNormSampler", "LeverageSampler", "KMedoidsSampler"]
-ALL = [*RANKERS, *RERANKERS, *CLASSIFIERS, *TRANSFORMERS, *SAMPLERS, "Reranked"]
+ALL = [*RANKERS, *RERANKERS, *CLASSIFIERS, *TRANSFORMERS, *SAMPLERS, "Reranked", "Blend"]
 
 
 def test_every_public_estimator_is_here():
@@ -164,6 +164,7 @@ class Case:
 #: Quick parameters of each class.
 BASE = {
     "Reranked": lambda: {"estimator": Ridge(), "reranker": find("DetGreedy")(by="sex")},
+    "Blend": lambda: {"rankers": [("rules", RankBoost(5)), ("metrics", AdaRank(n_estimators=3))]},
     "RankingClassifier": lambda: {"ranker": find("RankBoost")(5)},
     "CostSensitiveAdaBoost": lambda: {"n_estimators": 5},
     "CausalFairScores": lambda: {"dag": DAG, "protected": "sex", "outcome": "points"},
@@ -230,6 +231,10 @@ CASES = {
     "MART.random_state": Case(1, STOP),
     "McRank.random_state": Case(1, STOP),
     "McRank.early_stopping": Case(1, STOP | {"n_estimators": 40, "learning_rate": 1.0}),
+    "last_cut": Case(True, {"cutoff": 8}),
+    "same_block": Case(True, {"strategy": "fair_first"}),
+    "Blend.rankers": [("rules", RankBoost(5)), ("more", RankBoost(1))],
+    "Blend.weights": [9.0, 1.0],
     "truncation": 2,
     "min_child_samples": 20,
     "cutoff": 3,
@@ -345,6 +350,7 @@ IDLE = {
 #: Parameters that have no effect alone and do not warn, with the reason.
 QUIET = {
     "random_state": "one seed may be given to models that draw and to models that do not",
+    "last_cut": "a cutoff that is a multiple of the step, and the end of a list, are no new prefix",
     "max_pairs": "a bound on memory, which is not reached",
     "n_components": "scikit-learn's checks set it in every estimator; its description says so",
     "on_infeasible": "only lists whose bounds cannot hold need it",
