@@ -18,6 +18,8 @@ BASE = {
 }
 EXTRAS = {
     "lightgbm": {"lightgbm"},
+    "xgboost": {"xgboost"},
+    "catboost": {"catboost"},
     "neural": {"onnx", "safetensors", "torch"},
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
@@ -26,7 +28,18 @@ EXTRAS = {
 }
 DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
-    *("torch", "lightgbm", "dask", "distributed", "pandas", "polars", "pyarrow", "altair"),
+    *(
+        "torch",
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "dask",
+        "distributed",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "altair",
+    ),
     *("matplotlib", "sklearn", "scipy.stats", "numba"),
 }
 

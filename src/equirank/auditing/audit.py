@@ -14,6 +14,7 @@ from ..core.metric import Metric
 from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
+from ..core.registry import find
 from ..core.table import Table
 from ..io.column_roles import assign
 from ..kernels.resampling import weighted_means
@@ -44,8 +45,14 @@ def as_ranking(
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
-    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`.
+    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`, except
+    a model as the score of a `RankingData`.
     """
+    if isinstance(data, RankingData) and _is_model(columns["score"]):
+        refuse_beside({name: v for name, v in columns.items() if name != "score"})
+        ranker = find("as_ranker")(columns["score"], prefit=True)  # imported only here
+        ranking: Ranking = ranker.rank(data)
+        return ranking
     if isinstance(data, (RankingData, Ranking)):
         refuse_beside(columns, type(data).__name__)
         return data if isinstance(data, Ranking) else data.ranking(ties)
@@ -65,6 +72,11 @@ def as_ranking(
         missing_sensitive="category",
         max_groups=max_groups,
     ).ranking(ties)
+
+
+def _is_model(score: Any) -> bool:
+    """Return whether a score is a fitted model or a function instead of a column."""
+    return hasattr(score, "predict") or callable(score)
 
 
 def _from_frame(data: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,7 +149,8 @@ def audit(
         Column names of a frame (recognised as in `read_csv` if omitted, False for none), or arrays
         if ``data`` is None. Without ``query`` there is one list. Without ``relevance`` only
         representation and exposure are measured. A ``position`` (from 1; 0 is not shown) takes
-        precedence over a ``score`` (higher is first).
+        precedence over a ``score`` (higher is first). If ``data`` is a `RankingData` with features,
+        the ``score`` may be a fitted ranker, or a model that `equirank.rankers.as_ranker` takes.
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
         Missing values form a separate group.

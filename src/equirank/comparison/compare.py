@@ -19,6 +19,7 @@ from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..kernels.segments import sort_within
+from ..rankers.bridges.given_scores import are_scores, with_scores
 from .cell import Cell, as_method, measured, run_cell, seeded_clone
 from .comparison import Comparison
 from .folds import Fold, make_folds, seed_numbers, units
@@ -163,7 +164,7 @@ def compare(
             "level": Number(0, 1, open_low=True, open_high=True),
         },
     )
-    methods = _checked(estimators)
+    methods = _checked(estimators, data)
     chosen = _measurable(metrics, data)
     numbers = seed_numbers(seeds)
     folds = make_folds(data, cv, by, numbers)
@@ -242,7 +243,7 @@ def _one(
     return at, run_cell(estimator, data, fold, metrics, n_draws)
 
 
-def _checked(estimators: Any) -> dict[str, Any]:
+def _checked(estimators: Any, data: Any) -> dict[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
         raise DataError("estimators must be a dict of names to estimators, with at least one")
     for name, estimator in estimators.items():
@@ -250,7 +251,13 @@ def _checked(estimators: Any) -> dict[str, Any]:
             raise DataError(f"estimators must have names that are texts, got {name!r}")
         try:
             as_method(estimator)
-        except DataError:
+            if are_scores(estimator) and isinstance(data, RankingData):
+                with_scores(estimator, data)
+        except DataError as error:
+            if are_scores(estimator):
+                raise DataError(
+                    f"estimators[{name!r}] must be an estimator, or scores: {error}"
+                ) from None
             kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
             what = "a class: call it first" if isinstance(estimator, type) else "no estimator"
             raise DataError(

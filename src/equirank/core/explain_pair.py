@@ -293,8 +293,7 @@ def explain_pair(
     check_params("explain_pair", {"n_draws": n_draws}, {"n_draws": Integer(2)})
     if not isinstance(model, Scored):
         ranker = find("as_ranker")(model, prefit=True)
-        drawn = {"n_draws": n_draws, "random_state": random_state}
-        return ranker.explain_pair(data, a, b, **drawn)  # type: ignore[no-any-return]
+        return ranker.explain_pair(data, a, b, n_draws=n_draws, random_state=random_state)
     stored = two_rows(data, a, b)
     pair, at = _chosen(data, stored, "qid" in model.needs)
     score = np.asarray(model.score(pair), dtype=np.float64)[list(at)]

@@ -36,9 +36,8 @@ class CategoryFrames(Ranker):
 
     def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
         shown: list[Any] = values.tolist()
-        names = self._names()
         for column, labels in getattr(self, "categories_", {}).items():
-            at = names.index(column)
+            at = self._names().index(column)
             shown[at] = None if np.isnan(shown[at]) else labels[int(shown[at])]
         return shown
 

@@ -82,9 +82,7 @@ def _refuse(model: Any, reason: str) -> None:
     raise DataError(f"model cannot be saved: {type(model).__name__} is unknown, {reason}")
 
 
-def read_external(
-    files: SavedFiles, classes: Iterable[type], model: Any
-) -> tuple[Any, Any]:
+def read_external(files: SavedFiles, classes: Iterable[type], model: Any) -> tuple[Any, Any]:
     """Return the parameter ``model`` of a saved ranker, and its fitted copy.
 
     ``model`` is the parameter that was stored as JSON, or None.

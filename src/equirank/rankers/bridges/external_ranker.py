@@ -6,6 +6,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import joblib
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
@@ -193,9 +194,9 @@ class ExternalRanker(CategoryFrames):
     positional: ClassVar[tuple[str, ...]] = ("model",)
     file_attributes: ClassVar[tuple[str, ...]] = ("model_",)
     files_hold_classes: ClassVar[bool] = True
-    fit_needs = _Needs("fit_needs", frozenset({"qid"}))  # type: ignore[assignment]
-    fit_takes = _Needs("fit_takes", frozenset({"qid", "query_weight"}))  # type: ignore[assignment]
-    predict_needs = _Needs("predict_needs", frozenset())  # type: ignore[assignment]
+    fit_needs = _Needs("fit_needs", frozenset({"qid"}))
+    fit_takes = _Needs("fit_takes", frozenset({"qid", "query_weight"}))
+    predict_needs = _Needs("predict_needs", frozenset())
 
     model: Annotated[
         Any,
@@ -215,9 +216,14 @@ class ExternalRanker(CategoryFrames):
     @property
     def is_prefit(self) -> bool:
         """Whether the model is taken as it is."""
-        if self.prefit or are_scores(self.model) or isinstance(self.model, FrozenEstimator):
+        if self.prefit is True or isinstance(self.model, FrozenEstimator) or are_scores(self.model):
             return True
         return _bridge(last_step(self.model)[1]).prefit
+
+    def model_digest(self) -> str:
+        """Return a hash of the model with all that it learned."""
+        found: str = joblib.hash(_unfrozen(self.model))
+        return found
 
     def _last(self, model: Any) -> tuple[str, Any, Bridge]:
         """Return the name of the last step (empty without a pipeline), the step and its bridge."""
@@ -495,7 +501,7 @@ class ExternalRanker(CategoryFrames):
     @property
     def file_params(self) -> tuple[str, ...]:
         """Parameters that are saved as files instead of as JSON."""
-        plain = are_scores(self.model) or (not self.prefit and external_name(self.model))
+        plain = are_scores(self.model) or (not self.is_prefit and external_name(self.model))
         return () if plain else ("model",)
 
     def _save_files(self, folder: Path) -> None:

@@ -64,8 +64,10 @@ def _of_data(model: Any, data: RankingData) -> np.ndarray:
     if not isinstance(model, str):
         score = inputs.numbers("model", model)
         rows = np.arange(data.n_rows) if data.rows is None else data.rows
-        if score is None or len(score) <= int(rows.max()) or (
-            data.rows is None and len(score) != data.n_rows
+        if (
+            score is None
+            or len(score) <= int(rows.max())
+            or (data.rows is None and len(score) != data.n_rows)
         ):
             found = 0 if score is None else len(score)
             raise DataError(

@@ -118,8 +118,10 @@ class XGBoostBooster(XGBoostBridge):
 
 
 #: Lists of a stored tree with one value per node.
-PER_NODE = ("left_children", "right_children", "parents", "split_indices", "split_conditions")
-PER_NODE += ("split_type", "default_left", "base_weights")
+PER_NODE = (
+    *("left_children", "right_children", "parents", "split_indices", "split_conditions"),
+    *("split_type", "default_left", "base_weights"),
+)
 
 
 def _is_sound(learner: dict[str, Any]) -> bool:
@@ -139,7 +141,9 @@ def _is_tree(tree: dict[str, Any], width: int) -> bool:
     n_nodes = int(tree["tree_param"]["num_nodes"])
     if n_nodes < 1 or any(len(tree[name]) != n_nodes for name in PER_NODE):
         return False
-    left, right = (np.asarray(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right"))
+    left, right = (
+        np.asarray(tree[f"{side}_children"], dtype=np.int64) for side in ("left", "right")
+    )
     feature = np.asarray(tree["split_indices"], dtype=np.int64)
     inner = left != -1
     at = np.flatnonzero(inner)
