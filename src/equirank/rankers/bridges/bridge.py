@@ -55,6 +55,13 @@ def first_line(error: Exception) -> str:
     return re.sub(r"^(\[[\d:]+\] )?\S+\.(h|cc|cpp|cu):\d+: ", "", line)
 
 
+def _is_classifier(model: Any) -> bool:
+    try:
+        return bool(is_classifier(model))
+    except (AttributeError, TypeError):  # an estimator without scikit-learn's tags
+        return hasattr(model, "predict_proba")
+
+
 class Bridge:
     """Bridge to an estimator with ``fit`` and ``predict``, and base of those to other libraries.
 
@@ -147,7 +154,7 @@ class Bridge:
 
     def scores(self, model: Any, X: Any, data: RankingData) -> Any:
         """Return one score per row; that of a classifier is its expected class."""
-        if not is_classifier(model):
+        if not _is_classifier(model):
             return model.predict(X)
         if not hasattr(model, "predict_proba"):
             return model.decision_function(X)

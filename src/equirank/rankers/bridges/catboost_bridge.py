@@ -85,6 +85,10 @@ class CatBoostBridge(Bridge):
         )
         return np.asarray(model.get_feature_importance(pool, type="ShapValues"))
 
+    def input_tags(self, model: Any) -> tuple[bool, bool]:
+        """Return that missing values and sparse features are accepted."""
+        return True, True
+
     def write(self, model: Any, path: Path) -> None:
         """Write the model in CatBoost's binary format."""
         model.save_model(str(path))

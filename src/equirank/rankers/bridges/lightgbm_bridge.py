@@ -76,6 +76,10 @@ class LightGBMBridge(Bridge):
         found = booster.predict(X, pred_contrib=True)
         return np.asarray(found.toarray() if hasattr(found, "toarray") else found)
 
+    def input_tags(self, model: Any) -> tuple[bool, bool]:
+        """Return that missing values and sparse features are accepted."""
+        return True, True
+
     def booster(self, model: Any) -> Any:
         """Return the booster of a fitted model."""
         return model.booster_
@@ -121,7 +125,3 @@ class LightGBMBooster(LightGBMBridge):
         return self.expected_class(
             model, found if found.ndim > 1 else np.stack([1.0 - found, found], axis=1)
         )
-
-    def input_tags(self, model: Any) -> tuple[bool, bool]:
-        """Return that missing values and sparse features are accepted."""
-        return True, True

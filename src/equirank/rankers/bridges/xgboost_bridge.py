@@ -64,6 +64,10 @@ class XGBoostBridge(Bridge):
         found = booster.predict(matrix, pred_contribs=True, validate_features=False)
         return np.asarray(found, dtype=np.float64)
 
+    def input_tags(self, model: Any) -> tuple[bool, bool]:
+        """Return that missing values and sparse features are accepted."""
+        return True, True
+
     def booster(self, model: Any) -> Any:
         """Return the booster of a fitted model."""
         return model.get_booster()
@@ -111,10 +115,6 @@ class XGBoostBooster(XGBoostBridge):
     def scores(self, model: Any, X: Any, data: RankingData) -> Any:
         """Return the predictions, without a copy of the features."""
         return model.inplace_predict(X, validate_features=False)
-
-    def input_tags(self, model: Any) -> tuple[bool, bool]:
-        """Return that missing values and sparse features are accepted."""
-        return True, True
 
 
 #: Lists of a stored tree with one value per node.
