@@ -151,13 +151,18 @@ def describe(value: Any, name: str = "estimator") -> Any:
         return {"mapping": sorted(pairs, key=json.dumps)}
     if isinstance(value, type):
         return {"class": _path(value)}
-    if isinstance(value, ExternalRanker) and value.is_prefit:
+    if isinstance(value, ExternalRanker) and value.is_prefit and not _is_code(value.model):
         return {"class": _path(type(value)), "prefit": value.model_digest()}
     if hasattr(value, "get_params"):
         given = value.get_params(deep=False)
         params = {key: describe(v, f"{name}.{key}") for key, v in sorted(given.items())}
         return {"class": _path(type(value)), "params": params}
     return _other(value, name)
+
+
+def _is_code(model: Any) -> bool:
+    """Return whether a model is described by its code or its values, not by what it learned."""
+    return isinstance(model, types.FunctionType | types.BuiltinFunctionType | str | np.ndarray)
 
 
 def _other(value: Any, name: str) -> Any:

@@ -534,6 +534,17 @@ def test_two_fitted_models_are_two_methods_in_a_store(tmp_path):
         )
         values.append(result.summary()["value"][0])
     assert values[0] == values[2] != values[1]
+    for at in (0, 1):
+        result = compare(
+            {"a": lambda X, at=at: X[:, at], "b": X[:, at]},
+            data,
+            "NDCG@5",
+            cv=3,
+            store=tmp_path / "cells",
+        )
+        assert result.first_errors() == {}
+        assert len(set(result.summary()["value"].tolist()) - set(values)) == 1
+        values += result.summary()["value"].tolist()
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
+from pickle import PicklingError
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import joblib
@@ -222,7 +223,12 @@ class ExternalRanker(CategoryFrames):
 
     def model_digest(self) -> str:
         """Return a hash of the model with all that it learned."""
-        found: str = joblib.hash(_unfrozen(self.model))
+        try:
+            found: str = joblib.hash(_unfrozen(self.model))
+        except (PicklingError, TypeError, AttributeError):
+            raise DataError(
+                f"{self._called()} must have a stable form to be stored, and has none; omit store"
+            ) from None
         return found
 
     def _last(self, model: Any) -> tuple[str, Any, Bridge]:
