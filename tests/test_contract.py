@@ -98,6 +98,13 @@ WRAPPED = {
 }
 
 
+def external_model():
+    """A learner of another library, for the ranker that wraps one."""
+    from lightgbm import LGBMRanker
+
+    return LGBMRanker(n_estimators=5, min_child_samples=2, n_jobs=1)
+
+
 def test_every_public_class_is_checked_or_has_a_reason():
     packages = "metrics rankers rerankers preprocess allocation search distributed policies"
     classes = classes_in(*packages.split())
@@ -215,6 +222,7 @@ def make(name):
         key: make(part) if isinstance(part, str) else [(label, make(each)) for label, each in part]
         for key, part in WRAPPED.get(name, {}).items()
     }
+    parts |= {"model": external_model()} if name == "ExternalRanker" else {}
     return kind(**parts, **getattr(kind, "test_params", {}))
 
 

@@ -18,6 +18,8 @@ BASE = {
 }
 EXTRAS = {
     "lightgbm": {"lightgbm"},
+    "xgboost": {"xgboost"},
+    "catboost": {"catboost"},
     "neural": {"onnx", "safetensors", "torch"},
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
@@ -28,7 +30,18 @@ EXTRAS = {
 BY_NAME = {"gpu": {"cupy-cuda12x"}, "trec": {"ir-measures", "ranx"}}
 DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
-    *("torch", "lightgbm", "dask", "distributed", "pandas", "polars", "pyarrow", "altair"),
+    *(
+        "torch",
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "dask",
+        "distributed",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "altair",
+    ),
     *("matplotlib", "sklearn", "scipy.stats", "numba"),
 }
 

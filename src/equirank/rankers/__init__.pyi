@@ -7,6 +7,8 @@ from .boosting.preferred_rank_boost import PreferredRankBoost as PreferredRankBo
 from .boosting.rank_boost import BipartiteRankBoost as BipartiteRankBoost
 from .boosting.rank_boost import RankBoost as RankBoost
 from .boosting.rank_boost_plus import RankBoostPlus as RankBoostPlus
+from .bridges.external_ranker import ExternalRanker as ExternalRanker
+from .bridges.external_ranker import as_ranker as as_ranker
 from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.fair_objective import fair_metric as fair_metric
 from .lambdamart.fair_objective import fair_objective as fair_objective
