@@ -15,6 +15,7 @@ from ...core.ranker import Ranker
 from ...core.registry import external_name
 from ..sklearn_models import read_models, write_models
 from .bridge import Bridge, last_step
+from .model_kinds import reader_of
 
 __all__ = ["read_external", "write_external"]
 
@@ -117,18 +118,12 @@ def _finished(model: Any, fitted: Any, frozen: bool) -> tuple[Any, Any]:
 def _read_last(files: SavedFiles, about: dict[str, Any], unfitted: Any) -> Any:
     """Return the fitted model of a library's own file."""
     package, name = str(about["package"]), str(about["file"])
-    if package not in BOOSTERS or (unfitted is not None and external_name(unfitted) is None):
+    if unfitted is not None and external_name(unfitted) is None:
         raise FormatError(f"{str(files.folder / ABOUT)!r} is damaged: it names no known class")
-    from . import catboost_bridge, lightgbm_bridge, xgboost_bridge
-
-    readers: dict[str, Bridge] = {
-        "lightgbm": lightgbm_bridge.LightGBMBridge(),
-        "xgboost": xgboost_bridge.XGBoostBridge(),
-        "catboost": catboost_bridge.CatBoostBridge(),
-    }
-    if name != readers[package].file:
+    reader = reader_of(package)
+    if reader is None or name != reader.file:
         raise FormatError(f"{str(files.folder / ABOUT)!r} is damaged: {name!r} is not its file")
-    fitted = readers[package].read(files, name, unfitted)
+    fitted = reader.read(files, name, unfitted)
     if "classes" in about:
         fitted.classes_ = np.array(about["classes"], dtype=np.float64)
     return fitted

@@ -11,9 +11,7 @@ import joblib
 import numpy as np
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData, as_ranking_data, refuse_beside
 from ...core.errors import DataError
@@ -25,9 +23,10 @@ from ...core.persistence import SavedFiles
 from ...core.ranker import METADATA, Ranker
 from ...core.registry import external_name
 from ..category_frames import CategoryFrames
-from .bridge import Bridge, first_line, last_step, made_by, takes
+from .bridge import Bridge, first_line, last_step, takes
 from .external_files import read_external, write_external
 from .given_scores import are_scores, with_scores
+from .model_kinds import bridge_of, is_fitted, is_model, unfrozen
 
 __all__ = ["ExternalRanker", "as_ranker"]
 
@@ -83,47 +82,6 @@ def as_ranker(
     return ranker
 
 
-def _bridge(model: Any) -> Bridge:
-    """Return the bridge to a model that is neither a pipeline nor given scores."""
-    if made_by(model, "lightgbm", "Booster", "LGBMModel"):
-        from .lightgbm_bridge import LightGBMBooster, LightGBMBridge
-
-        return LightGBMBooster() if made_by(model, "lightgbm", "Booster") else LightGBMBridge()
-    if made_by(model, "xgboost", "Booster", "XGBModel"):
-        from .xgboost_bridge import XGBoostBooster, XGBoostBridge
-
-        return XGBoostBooster() if made_by(model, "xgboost", "Booster") else XGBoostBridge()
-    if made_by(model, "catboost", "CatBoost"):
-        from .catboost_bridge import CatBoostBridge, CatBoostModel
-
-        return CatBoostModel() if type(model).__name__ == "CatBoost" else CatBoostBridge()
-    if made_by(model, "torch.nn", "Module"):
-        from .function_bridge import TorchBridge
-
-        return TorchBridge()
-    if isinstance(model, Ranker):
-        from .ranker_bridge import RankerBridge
-
-        return RankerBridge()
-    if hasattr(model, "fit") and hasattr(model, "predict"):
-        return Bridge()
-    from .function_bridge import FunctionBridge
-
-    return FunctionBridge()
-
-
-def _is_model(value: Any) -> bool:
-    """Return whether a value is a model of any kind that `as_ranker` takes."""
-    if isinstance(value, type):
-        return False
-    if are_scores(value) or callable(value) or isinstance(value, FrozenEstimator):
-        return True
-    last = last_step(value)[1]
-    if _bridge(last).prefit:
-        return bool(_bridge(last).file)  # a booster
-    return hasattr(last, "fit") and hasattr(last, "predict") and hasattr(value, "get_params")
-
-
 class _Needs:
     """The needs of one instance, derived from its model; those of the class as a fallback."""
 
@@ -141,21 +99,17 @@ class ExternalRanker(CategoryFrames):
     """A model of another library as a ranker.
 
     Rows are passed to the model grouped by list, and lists as numbers from 0, so that ids may be
-    texts or dates; scores return in the caller's order. How a model is used depends on what it is:
+    texts or dates; scores return in the caller's order. What a model is decides how it is used:
 
-    ===================================================  ===========================================
-    model                                                use
-    ===================================================  ===========================================
-    estimator whose ``fit`` has ``group_id``             list numbers (``CatBoostRanker``)
-    estimator whose ``fit`` has ``qid``                  list numbers (``XGBRanker``)
-    estimator whose ``fit`` has ``group``, ``eval_group``  list sizes (``LGBMRanker``)
-    other estimator                                      pointwise, without lists
-    ``Pipeline``                                         by its last step
-    ``lightgbm.Booster``, ``xgboost.Booster``,           as it is: `fit` checks the number of
-    ``CatBoost``, ``FrozenEstimator``                    features and learns nothing
-    torch module, function                               called with X; one number per row
-    name of a column, array                              the score itself
-    ===================================================  ===========================================
+    - an estimator whose ``fit`` has ``group_id`` (``CatBoostRanker``) or ``qid`` (``XGBRanker``)
+      receives list numbers;
+    - one whose ``fit`` has ``group`` and ``eval_group`` (``LGBMRanker``) receives list sizes;
+    - any other estimator is pointwise and receives no lists;
+    - a ``Pipeline`` is used as its last step;
+    - ``lightgbm.Booster``, ``xgboost.Booster``, ``CatBoost`` and ``FrozenEstimator`` are taken as
+      they are: `fit` checks the number of features and learns nothing;
+    - a torch module or a function is called with X and returns one number per row;
+    - the name of a column, or an array, is the score itself.
 
     ``query_weight`` is passed as ``group_weight`` (CatBoost), as one ``sample_weight`` per list
     (rankers of XGBoost) or per row (others); a model without such an argument is an error. The
@@ -202,7 +156,7 @@ class ExternalRanker(CategoryFrames):
     model: Annotated[
         Any,
         Check(
-            _is_model,
+            is_model,
             "an estimator, a booster, a torch module, a function, a column name or scores",
         ),
     ]
@@ -219,12 +173,12 @@ class ExternalRanker(CategoryFrames):
         """Whether the model is taken as it is."""
         if self.prefit is True or isinstance(self.model, FrozenEstimator) or are_scores(self.model):
             return True
-        return _bridge(last_step(self.model)[1]).prefit
+        return bridge_of(last_step(self.model)[1]).prefit
 
     def model_digest(self) -> str:
         """Return a hash of the model with all that it learned."""
         try:
-            found: str = joblib.hash(_unfrozen(self.model))
+            found: str = joblib.hash(unfrozen(self.model))
         except (PicklingError, TypeError, AttributeError):
             raise DataError(
                 f"{self._called()} must have a stable form to be stored, and has none; omit store"
@@ -233,8 +187,8 @@ class ExternalRanker(CategoryFrames):
 
     def _last(self, model: Any) -> tuple[str, Any, Bridge]:
         """Return the name of the last step (empty without a pipeline), the step and its bridge."""
-        step, last = last_step(_unfrozen(model))
-        return step, last, _bridge(last)
+        step, last = last_step(unfrozen(model))
+        return step, last, bridge_of(last)
 
     def _lists(self) -> str | None:
         """Return the argument of ``fit`` that states the lists."""
@@ -329,8 +283,8 @@ class ExternalRanker(CategoryFrames):
     def _take_model(self) -> None:
         """Store a fitted model as it is."""
         self.check_declared()
-        model = _unfrozen(self.model)
-        if not _is_fitted(model):
+        model = unfrozen(self.model)
+        if not is_fitted(model):
             raise DataError(
                 "model of ExternalRanker must be fitted to be taken as it is, and this "
                 f"{type(model).__name__} is not"
@@ -446,7 +400,7 @@ class ExternalRanker(CategoryFrames):
 
     def _called(self) -> str:
         """Return the name of the model for messages."""
-        last = last_step(_unfrozen(self.model))[1]
+        last = last_step(unfrozen(self.model))[1]
         return str(getattr(last, "__name__", type(last).__name__))
 
     # explanations
@@ -531,25 +485,8 @@ class ExternalRanker(CategoryFrames):
             tags.input_tags.allow_nan = tags.input_tags.sparse = True
         else:
             _, last, bridge = self._last(self.model)
-            model = _unfrozen(self.model)
+            model = unfrozen(self.model)
             found = (Bridge() if last is not model else bridge).input_tags(model)
             tags.input_tags.allow_nan, tags.input_tags.sparse = found
         tags.target_tags.required = not self.is_prefit
         return tags
-
-
-def _unfrozen(model: Any) -> Any:
-    return model.estimator if isinstance(model, FrozenEstimator) else model
-
-
-def _is_fitted(model: Any) -> bool:
-    """Return whether a model can predict, as far as it states it."""
-    if hasattr(model, "is_fitted"):  # CatBoost
-        return bool(model.is_fitted())
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    except TypeError:  # no estimator
-        return True
-    return True
