@@ -18,7 +18,7 @@ import charts
 import verdicts as v
 
 from equirank import as_ranking_data, evaluate, query_train_test_split
-from equirank.core.ranking import Ranking
+
 from equirank.datasets import load_mslr, make_german_lists, make_ranking
 from equirank.rankers import FairLambdaMART
 

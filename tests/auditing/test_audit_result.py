@@ -22,6 +22,7 @@ TABLES = [
         "pairwise",
     ),
     *("scores", "strip", "checks", "queries", "blind_spots", "methods", "comparison"),
+    "profile",
 ]
 
 

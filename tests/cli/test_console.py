@@ -22,7 +22,7 @@ COMMANDS = typer.main.get_command(app).commands
 #: What stands in the help for a value that is no path.
 NO_PATHS = {"COLUMN", "COLUMN=GROUP", "GROUP", "GROUP=NUMBER,...", "ID", "ITEM", "K,K", "LIST"}
 NO_PATHS |= {"METRICS", "NAME", "NAME=VALUE", "NUMBER", "PART", "RULE", "TEXT", "YYYY-MM-DD"}
-NO_PATHS |= {"COLUMN,COLUMN", "WORD,WORD"}
+NO_PATHS |= {"COLUMN,COLUMN", "WORD,WORD", "COMPARISON"}
 OUTPUTS = [
     (name, output)
     for name, command in COMMANDS.items()

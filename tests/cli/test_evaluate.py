@@ -292,7 +292,7 @@ def test_an_error_about_groups_names_the_option_that_was_used(people):
         assert line == f"{people}: {words[-1]} {columns}'cost', got 'sxe'; did you mean 'sex'?"
     assert f"{people}: --sensitive must be" in fails(people, "--by", "no", "--sensitive", "no")
     people.write_text(TEXT.replace("q1,f,old", "q1,,old"))
-    hint = "; --missing-sensitive category"
+    hint = "; --missing-sensitive unknown"
     for option in ("--by", "--sensitive"):
         line = fails(people, option, "sex")
         assert line.startswith(f"{people}, line 2: {option} ('sex') must ")

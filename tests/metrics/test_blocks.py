@@ -36,6 +36,8 @@ def test_blocks_of_queries(name, rows, monkeypatch):
     metric = kind(step=2) if "step" in kind.options() else kind()
     whole = RankingData.query_blocks
     for ranking in rankings():
+        if metric.refuses_ties and ranking.last is not None:
+            continue
         wanted = values_of(metric, ranking)
         with monkeypatch.context() as patch:
             patch.setattr(RankingData, "query_blocks", lambda data: whole(data, rows))
