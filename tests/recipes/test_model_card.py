@@ -151,3 +151,12 @@ def test_training_unfairness_is_shown_beside_random_order():
         known
     )
     assert _unfairness_words(SimpleNamespace()) == ""
+
+
+def test_options_of_lightgbm_are_listed():
+    from equirank.rankers import LambdaMART
+    from equirank.recipes.model_card import _params
+
+    rows = {row["parameter"]: row for row in _params(LambdaMART(reg_lambda=2.0))}
+    assert (rows["reg_lambda"]["value"], rows["reg_lambda"]["default"]) == ("2.0", "")
+    assert rows["truncation"]["same"]

@@ -251,7 +251,8 @@ def _params(model: Any) -> Table:
     for part in reversed(parts):
         signature = inspect.signature(type(part)).parameters
         for name, value in part.get_params(deep=False).items():
-            default = signature[name].default
+            # options of LightGBM are not in the signature
+            default = signature[name].default if name in signature else inspect.Parameter.empty
             shown = "" if default is inspect.Parameter.empty else repr(default)
             given = " ".join(repr(value).split())
             rows.append((name, type(part).__name__, given, shown, given == shown))
