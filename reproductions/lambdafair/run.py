@@ -17,8 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import charts
 import verdicts as v
 
-from equirank import as_ranking_data, evaluate, query_train_test_split
-
+from equirank import Ranking, as_ranking_data, evaluate, query_train_test_split
 from equirank.datasets import load_mslr, make_german_lists, make_ranking
 from equirank.rankers import FairLambdaMART
 

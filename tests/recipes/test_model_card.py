@@ -135,3 +135,28 @@ def test_without_groups_it_says_that_fairness_was_not_measured():
     text = Text(make(audited=False).to_html()).text
     assert "Fairness was not measured" in text
     assert "By sex" not in text
+
+
+def test_training_unfairness_is_shown_beside_random_order():
+    from types import SimpleNamespace
+
+    from equirank.recipes.model_card import _unfairness_words
+
+    known = SimpleNamespace(unfairness_=0.1234, chance_unfairness_=0.2)
+    words = _unfairness_words(known)
+    assert words.startswith("In training the unfairness was 0.123; random orders of the same lists")
+    assert "have 0.200. A model" in words
+    known.validation_unfairness_ = 0.3
+    assert "have 0.200, and the validation lists of the training 0.300. A" in _unfairness_words(
+        known
+    )
+    assert _unfairness_words(SimpleNamespace()) == ""
+
+
+def test_options_of_lightgbm_are_listed():
+    from equirank.rankers import LambdaMART
+    from equirank.recipes.model_card import _params
+
+    rows = {row["parameter"]: row for row in _params(LambdaMART(reg_lambda=2.0))}
+    assert (rows["reg_lambda"]["value"], rows["reg_lambda"]["default"]) == ("2.0", "")
+    assert rows["truncation"]["same"]

@@ -265,6 +265,7 @@ def _params(model: Any) -> Table:
         part = part.model if is_external(part) else part
         signature = inspect.signature(type(part)).parameters
         for name, value in part.get_params(deep=False).items():
+            # options of LightGBM are not in the signature
             default = signature[name].default if name in signature else inspect.Parameter.empty
             shown = "" if default is inspect.Parameter.empty else repr(default)
             given = " ".join(repr(value).split())
