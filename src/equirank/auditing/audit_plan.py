@@ -1,6 +1,6 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError, suggest
+from ..core.named_groups import named_groups
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
 
@@ -156,7 +157,7 @@ def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]
     """Return the codes of the protected groups of each attribute."""
     found: dict[str, tuple[int, ...]] = {each.name: () for each in audited}
     known = {each.name: each.attribute for each in audited}
-    for name, group in _named_groups(given, audited):
+    for name, group in named_groups(given, known):
         if name not in known:
             hint = suggest(name, list(known))
             raise DataError(
@@ -167,33 +168,3 @@ def _protected(given: Any, audited: list[Audited]) -> dict[str, tuple[int, ...]]
         if code not in found[name]:
             found[name] = (*found[name], code)
     return found
-
-
-def _named_groups(given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
-    """Return (attribute, group) pairs from ``{"sex": "f"}``, ``"sex=f"`` or several of them.
-
-    With a single attribute its name may be omitted.
-    """
-    if given is None:
-        return []
-    if isinstance(given, Mapping):
-        return [
-            (str(name), group)
-            for name, groups in given.items()
-            for group in (groups if isinstance(groups, (list, tuple, set)) else [groups])
-        ]
-    pairs: list[tuple[str, Any]] = []
-    for each in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
-        text = str(each)
-        names = [one.name for one in audited if text.startswith(f"{one.name}=")]
-        if names:
-            name = max(names, key=len)
-            pairs.append((name, text[len(name) + 1 :]))
-        elif len(audited) == 1 and (not isinstance(each, str) or "=" not in text):
-            pairs.append((audited[0].name, each))
-        else:
-            name, equals, group = text.partition("=")
-            if not equals:
-                raise DataError(f'protected must look like "sex=female", got {text!r}')
-            pairs.append((name.strip(), group.strip()))
-    return pairs

@@ -34,6 +34,7 @@ MOST_GROUPS = 20
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def audit(
     file: options.FileArgument,
     query: options.QueryOption = None,
@@ -46,12 +47,7 @@ def audit(
     ] = None,
     position: options.PositionOption = None,
     ids: options.IdOption = None,
-    protected: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=GROUP", help="Group to compare with everyone else; may be repeated."
-        ),
-    ] = None,
+    protected: options.ProtectedOption = None,
     out: Annotated[
         str | None,
         Written(),
@@ -85,8 +81,9 @@ def audit(
     ties: options.TiesOption = "average",
     missing_relevance: options.MissingRelevanceOption = "error",
     max_groups: options.MaxGroupsOption = None,
-    file_format: options.FormatOption = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
@@ -102,7 +99,6 @@ def audit(
     with errors_in_one_line():
         from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_gate
-        from ..io.table_file import read_file
 
         gates = [read_gate(rule).text for rule in fail_on or ()]
         cutoffs = _cutoffs(k)
@@ -111,15 +107,15 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "category", "missing_relevance": missing_relevance}
-        columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
+        columns |= {"max_groups": max_groups, "id": False if ids is None else ids}
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
-            read_file(file, file_format, **columns),
+            reading.read(file, **columns),
             protected=protected,
             k=cutoffs,
             metrics=metrics or None,
-            against=None if against is None else read_file(against, file_format, **columns),
+            against=None if against is None else reading.read(against, **columns),
             ties=ties,
             n_boot=n_boot,
             level=level,

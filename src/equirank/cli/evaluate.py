@@ -43,6 +43,7 @@ def _complete_metrics(incomplete: str) -> list[str]:
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def evaluate(
     file: options.FileArgument,
     query: options.QueryOption = None,
@@ -50,12 +51,7 @@ def evaluate(
     position: options.PositionOption = None,
     relevance: options.RelevanceOption = None,
     sensitive: options.SensitiveOption = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar=options.COLUMN, help="Column with the cost of a mistake about the item."
-        ),
-    ] = None,
+    cost: options.CostOption = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,8 +86,9 @@ def evaluate(
     ] = "error",
     missing_relevance: options.MissingRelevanceOption = "error",
     max_groups: options.MaxGroupsOption = None,
-    file_format: options.FormatOption = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Measure the quality and fairness of the rankings in a file.
 
@@ -101,18 +98,17 @@ def evaluate(
     """
     with errors_in_one_line():
         from ..core.evaluate import evaluate as measure
-        from ..io.table_file import read_file
         from ..recipes.fit_recipe import default_metrics
 
         attributes = list(dict.fromkeys([*(sensitive or []), *(by or []), *(control or [])]))
-        data = read_file(
+        data = reading.read(
             file,
-            file_format,
             query=query,
             relevance=relevance,
             score=score,
             position=position,
             cost=cost,
+            id=False,
             sensitive=attributes,
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,

@@ -17,10 +17,11 @@ from .console import (
     errors_in_one_line,
     name_of,
     printable,
+    show_source,
     write_json,
     writing,
 )
-from .options import FileArgument, FormatOption, ModelArgument, TrainedQueryOption
+from .options import FileArgument, ModelArgument, Reading, TrainedQueryOption, with_reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 
+@with_reading
 def explain(
     model: ModelArgument,
     file: FileArgument,
@@ -56,8 +58,9 @@ def explain(
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
     ] = 0,
-    file_format: FormatOption = None,
     json: JsonOption = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Explain why a trained model ranks one item above another, feature by feature.
 
@@ -71,7 +74,15 @@ def explain(
         from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
 
         ranker, columns = load_trained(model)
-        read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
+        read = read_new_file(
+            file,
+            reading.format,
+            columns,
+            sensitive=sees_groups(ranker),
+            query=query,
+            options=reading.options(),
+        )
+        show_source(read.data.source)
         check_features(read.data, ranker, file)
         ids, lists = _ids(read, columns), _lists(read.data)
         rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]

@@ -3,92 +3,69 @@
 import re
 import warnings
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData, as_ranking_data, counted_anew
 from ..core.errors import DataError, EquirankWarning, suggest
 from ..core.inputs import EXACT, whole_number
+from ..core.source import Source
+from ..core.unknown_words import CleanedLabels
 from .files import shorten
 from .growing_arrays import GrowingArray
+from .label_words import LabelRules
+from .number_cells import (
+    MISSING,
+    CellError,
+    Decimal,
+    DecimalComma,
+    has_decimal_comma,
+    number_hint,
+    numbers_of,
+)
 
 __all__ = [
-    "MISSING",
     "RECOGNISED",
-    "CellError",
     "Chunk",
     "Gatherer",
     "Name",
     "Names",
     "Roles",
+    "TextChunk",
     "assign",
     "codes_of",
+    "empty_rows",
     "existing_column",
     "expected",
     "listed",
-    "numbers_of",
+    "named_cells",
     "out_of_range",
     "recognised_columns",
     "typed",
 ]
 
 
-#: A cell with one of these texts is missing.
-MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>")
-
 _MISSING = frozenset(MISSING)
-_TRUTH = {"true": 1.0, "false": 0.0}
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
-class CellError(ValueError):
-    """A cell that cannot be converted: its row within the chunk, and its text."""
-
-    def __init__(self, row: int, got: str) -> None:
-        super().__init__(row, got)
-        self.row, self.got = row, got
-
-
-def numbers_of(cells: Sequence[str]) -> np.ndarray:
-    """Convert cells to floats: NaN if missing, 1 and 0 for true and false (in any case).
-
-    Examples
-    --------
-    >>> numbers_of(["1.5", "", "TRUE", " 2 "])
-    array([1.5, nan, 1. , 2. ])
-    """
-    try:
-        if "_" not in "".join(cells):  # Python's float accepts underscores
-            return np.array(list(map(float, cells)), dtype=np.float64)
-    except ValueError:
-        pass
-    result = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        word = cell.strip()
-        if word in _MISSING:
-            result[row] = np.nan
-        elif word.lower() in _TRUTH:
-            result[row] = _TRUTH[word.lower()]
-        else:
-            try:
-                result[row] = float(word.replace("_", "?"))
-            except ValueError:
-                raise CellError(row, cell) from None
-    return result
-
-
-def codes_of(cells: Iterable[Any]) -> tuple[np.ndarray, list[Any]]:
+def codes_of(cells: Iterable[Any], *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
     """Return codes in order of first appearance (-1 if missing), and their labels.
+
+    With ``raw``, words for a missing cell are labels too.
 
     Examples
     --------
     >>> codes_of(["f", "m", "", "f"])
     (array([ 0,  1, -1,  0]), ['f', 'm'])
+    >>> codes_of(["f", "NA"], raw=True)
+    (array([0, 1]), ['f', 'NA'])
     """
-    seen: dict[Any, int] = dict.fromkeys(_MISSING, -1)
+    seen: dict[Any, int] = {} if raw else dict.fromkeys(_MISSING, -1)
     seen[None] = -1
     known = len(seen)
     codes = [seen.setdefault(cell, len(seen) - known) for cell in cells]
@@ -113,6 +90,9 @@ def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
         return [float(label) for label in labels]
     return list(labels)
 
+
+#: Longest labels of groups that are stored as an array of text, which is encoded faster.
+_SHORT = 16
 
 #: What the numbers of each role must be, in words and as a test.
 _RANGES: dict[str, tuple[str, Callable[[np.ndarray], np.ndarray]]] = {
@@ -167,6 +147,7 @@ class Roles:
     features: tuple[str, ...]
     others: bool
     outcomes: tuple[str, ...] = ()
+    guessed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -180,6 +161,23 @@ class Roles:
         single = (self.single[role] for role in ("query", "ids") if role in self.single)
         return (*single, *self.sensitive, *self.outcomes)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The names of the columns of numbers, each once."""
+        single = (name for role, name in self.single.items() if role not in ("query", "ids"))
+        return tuple(dict.fromkeys([*single, *self.features]))
+
+    def record(self) -> dict[str, tuple[str, str]]:
+        """Return the column of each role, and ``"named"`` or why it was chosen, for `Source`."""
+        found = {
+            "id" if role == "ids" else role: (name, self.guessed.get(role, "named"))
+            for role, name in self.single.items()
+        }
+        for role, names in (("sensitive", self.sensitive), ("outcomes", self.outcomes)):
+            for at, name in enumerate(names, start=1):
+                found[role if at == 1 else f"{role} {at}"] = (name, "named")
+        return found
+
 
 def assign(
     path: str,
@@ -190,7 +188,12 @@ def assign(
     outcomes: Names = None,
     **single: Name,
 ) -> Roles:
-    """Return the column of each role: the given one, or else the one recognised by its name."""
+    """Return the column of each role: the given one, or else the one recognised by its name.
+
+    ``single`` contains query, relevance, score, position, cost and id.
+    """
+    if "id" in single:
+        single["ids"] = single.pop("id")
     twice = _repeated(name for name in names if name)
     if twice is not None:
         raise DataError(f"{path}: each column name must occur once, got {twice!r} twice")
@@ -201,7 +204,8 @@ def assign(
     found: dict[str, str] = {}
     for role, name in single.items():
         if name is not None and name is not False:
-            found[role] = existing_column(path, known, role, name)
+            word = "id" if role == "ids" else role
+            found[role] = existing_column(path, known, word, name)
     for name in groups:
         existing_column(path, known, "sensitive", name)
     for name in decided:
@@ -214,21 +218,27 @@ def assign(
         single = {
             r: n for r, n in single.items() if n is not None or r not in ("score", "position")
         }
+    guessed: dict[str, str] = {}
     for role, name in single.items():
         if name is None:
             matches = recognised_columns(names, RECOGNISED[role], taken)
             if len(matches) > 1:
+                word = "id" if role == "ids" else role
                 raise DataError(
-                    f"{path}: {role} must be named, since the columns {listed(matches)} could all "
-                    f"be it; {role}=False for none"
+                    f"{path}: {word} must be named, since the columns {listed(matches)} could all "
+                    f"be it; {word}=False for none"
                 )
-            found |= {role: matches[0]} if matches else {}
+            if matches:
+                found[role] = matches[0]
+            if matches or role == "query":
+                guessed[role] = "recognised by its name"
     doubled = _repeated([*found.values(), *groups, *decided])
     if doubled is not None:
         raise DataError(f"{path}: column {doubled!r} must have one role, got several")
     used = {*found.values(), *groups, *decided}
     rest = tuple(name for name in names if name and name not in used)
-    return Roles(found, groups, rest if wanted is None else wanted, wanted is None, decided)
+    others = wanted is None
+    return Roles(found, groups, rest if wanted is None else wanted, others, decided, guessed)
 
 
 def _repeated(names: Iterable[str]) -> str | None:
@@ -258,6 +268,8 @@ def existing_column(path: str, names: Collection[str], role: str, name: Any) -> 
     """Return the name if the table has such a column; else raise with the nearest name."""
     if not isinstance(name, str) or name not in names:
         hint = suggest(str(name), list(names))
+        if sum(_NUMBER.fullmatch(each.strip()) is not None for each in names) > 1:
+            hint = "; columns must name the columns of a file without a line of names"
         raise DataError(
             f"{path}: {role} must be one of the columns {listed(list(names))}, got {name!r}{hint}"
         )
@@ -284,11 +296,61 @@ class Chunk(Protocol):
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as floats, NaN if missing; raise CellError if a cell is no number."""
 
-    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        """Return a column as codes, -1 if missing, and their labels."""
+    def labels(self, name: str, *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
+        """Return a column as codes, -1 if missing, and their labels.
+
+        With ``raw``, words for a missing cell are labels too.
+        """
 
     def location(self, row: int) -> str:
         """Return the file and the line of a row, for error messages."""
+
+
+class TextChunk:
+    """Rows of text cells; ``where`` and the number of a row state its location."""
+
+    def __init__(
+        self,
+        where: str,
+        columns: Mapping[str, Sequence[str]],
+        rows: Sequence[int],
+        decimals: Mapping[str, Decimal],
+    ) -> None:
+        self._where, self._columns, self._rows, self.n_rows = where, columns, rows, len(rows)
+        self._decimals = decimals
+
+    def cells(self, name: str) -> Sequence[str]:
+        """Return the cells of a column."""
+        return self._columns[name]
+
+    def numbers(self, name: str) -> np.ndarray:
+        """Return a column as floats, NaN if missing."""
+        return numbers_of(self._columns[name], self._decimals.get(name))
+
+    def labels(self, name: str, *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
+        """Return a column as codes, -1 if missing, and their labels."""
+        return codes_of(self._columns[name], raw=raw)
+
+    def location(self, row: int) -> str:
+        """Return the file and the line of a row."""
+        return f"{self._where}{self._rows[row]}"
+
+
+def empty_rows(word: str, numbers: Sequence[int]) -> str:
+    """Return the remark that rows without any value were left out."""
+    some = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+    words = f"{word} {some}" if len(numbers) == 1 else f"{word}s {some}"
+    return f"rows without any value were left out: {len(numbers)} ({words})"
+
+
+def named_cells(
+    path: str, names: Sequence[str], columns: Sequence[list[str]]
+) -> dict[str, list[str]]:
+    """Return the cells of each column by its name; only one without a name may have a value."""
+    kept = [(name, cells) for name, cells in zip(names, columns, strict=True) if name or any(cells)]
+    if [name for name, _ in kept].count("") > 1:
+        raise DataError(f"{path}: at most one column without a name may have values, got several")
+    return dict(kept)
 
 
 class _Labels:
@@ -296,6 +358,8 @@ class _Labels:
 
     def __init__(self) -> None:
         self._codes, self._seen = GrowingArray(np.int32), dict[Any, int]()
+        self.record: tuple[tuple[str, int, str | None], ...] = ()
+        self.remarks: tuple[str, ...] = ()
 
     def append(self, codes: np.ndarray, labels: list[Any]) -> None:
         seen = self._seen
@@ -304,17 +368,41 @@ class _Labels:
 
     def finish(self, text: bool, decimals: bool) -> np.ndarray:
         """Return the column: an array of numbers, or of objects with None if missing."""
+        return self._column(list(self._seen), self._codes.finish(), text, decimals)
+
+    def finish_groups(self, name: str, rules: LabelRules, text: bool) -> np.ndarray:
+        """Return the column of an attribute with cleaned labels; None if unknown."""
         labels, codes = list(self._seen), self._codes.finish()
+        counts = np.bincount(codes + 1, minlength=len(labels) + 1).tolist()
+        cleaned = rules.clean(name, labels, counts[1:])
+        missing = (("", counts[0], None),) if counts[0] else ()
+        self.record, self.remarks = (*cleaned.record, *missing), cleaned.remarks
+        known = list(dict.fromkeys(value for value in cleaned.values if value is not None))
+        code = {value: at for at, value in enumerate(known)} | {None: -1}
+        lookup = np.array([*(code[value] for value in cleaned.values), -1], np.int32)
+        return self._column(known, lookup[codes], text, decimals=True, groups=True)
+
+    @staticmethod
+    def _column(
+        labels: list[Any], codes: np.ndarray, text: bool, decimals: bool, groups: bool = False
+    ) -> np.ndarray:
         labels = typed(labels, decimals) if text else labels
         values = np.empty(len(labels) + 1, dtype=object)
         values[:] = [*labels, None]
-        column: np.ndarray = values[codes]
         numeric = all(isinstance(label, (int, float)) for label in labels)
-        return np.array(labels)[codes] if numeric and (codes >= 0).all() else column
+        words = groups and all(isinstance(label, str) and len(label) <= _SHORT for label in labels)
+        if labels and (numeric or words) and (codes >= 0).all():
+            return np.array(labels)[codes]
+        column: np.ndarray = values[codes]
+        return column
 
 
 class Gatherer:
-    """Collector of the chunks of a file, which it combines into RankingData."""
+    """Collector of the chunks of a file, which it combines into RankingData.
+
+    ``decimals`` is None if commas in columns of numbers are still to be decided: such a cell then
+    raises `DecimalComma`. ``file`` is the record of the file, which `finish` completes.
+    """
 
     def __init__(
         self,
@@ -326,9 +414,15 @@ class Gatherer:
         missing_relevance: str = "error",
         max_groups: int | None = None,
         left_out: Sequence[str] = (),
+        rules: LabelRules | None = None,
+        decimals: Mapping[str, Decimal] | None = None,
+        file: Source | None = None,
     ) -> None:
         self.path, self.roles, self.n_rows = path, roles, 0
-        self.max_groups = max_groups
+        self.max_groups, self.rules, self.decimals = max_groups, rules or LabelRules(), decimals
+        self.file = file
+        self.how: dict[str, str] = {}
+        self.remarks: list[str] = []
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
         self._labels = {name: _Labels() for name in roles.labels}
         self._label_role = dict.fromkeys(roles.sensitive, "sensitive") | {
@@ -357,29 +451,50 @@ class Gatherer:
             self._check_distinct(chunk, role, roles.single[role], values)
             array.append(values)
         for name, column in self._labels.items():
-            codes, labels = chunk.labels(name)
-            role = self._label_role[name]
-            if role != "outcomes" and self.missing.get(role, "error") == "error":
-                self._check_present(chunk, role, name, codes < 0)
-            column.append(codes, labels)
+            self._add_labels(chunk, name, column)
         self._add_features(chunk)
         self.n_rows += chunk.n_rows
+
+    def _add_labels(self, chunk: Chunk, name: str, column: _Labels) -> None:
+        role = self._label_role[name]
+        codes, labels = chunk.labels(name, raw=role == "sensitive")
+        if role != "outcomes" and self.missing.get(role, "error") == "error":
+            missing = codes < 0
+            if role == "sensitive":
+                unknown = [self.rules.is_unknown(name, label) for label in labels]
+                missing = np.array([*unknown, True])[codes]
+            if missing.any():
+                code = codes[int(missing.argmax())]
+                self._check_present(chunk, role, name, missing, "" if code < 0 else labels[code])
+        column.append(codes, labels)
 
     def _read(self, chunk: Chunk, role: str, name: str) -> np.ndarray:
         try:
             return chunk.numbers(name)
         except CellError as error:
+            self._ask_for_commas(error.got)
             where, got = chunk.location(error.row), shorten(error.got)
-            raise DataError(f"{where}: {role} ({name!r}) must be a number, got {got}") from None
+            hint = number_hint(error.got)
+            raise DataError(
+                f"{where}: {role} ({name!r}) must be a number, got {got}{hint}"
+            ) from None
 
-    def _check_present(self, chunk: Chunk, role: str, name: str, missing: np.ndarray) -> None:
+    def _ask_for_commas(self, got: str) -> None:
+        if self.decimals is None and has_decimal_comma(got):
+            raise DecimalComma
+
+    def _check_present(
+        self, chunk: Chunk, role: str, name: str, missing: np.ndarray, got: Any = ""
+    ) -> None:
         if missing.any():
             where = chunk.location(int(missing.argmax()))
             hint = {
                 "sensitive": '; missing_sensitive="category" keeps such rows as a group',
                 "relevance": '; missing_relevance="irrelevant" makes it 0',
             }.get(role, "")
-            raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
+            word = "" if got in ("", None) else f", got {shorten(got)}"
+            role = "id" if role == "ids" else role
+            raise DataError(f"{where}: {role} ({name!r}) must not be missing{word}{hint}")
 
     def _check_distinct(self, chunk: Chunk, role: str, name: str, values: np.ndarray) -> None:
         """Raise if two different whole numbers become the same float."""
@@ -406,7 +521,8 @@ class Gatherer:
             elif name not in self._left_out:
                 try:
                     columns[name] = chunk.numbers(name)
-                except CellError:
+                except CellError as error:
+                    self._ask_for_commas(error.got)
                     self._left_out.add(name)
         if self.n_rows == 0:
             self._features = list(columns)
@@ -451,15 +567,18 @@ class Gatherer:
         numbers = {role: array.finish() for role, array in self._numbers.items()}
         single = self.roles.single
         labels = {
-            name: column.finish(text, decimals=self._label_role[name] == "sensitive")
+            name: column.finish_groups(name, self.rules, text)
+            if self._label_role[name] == "sensitive"
+            else column.finish(text, decimals=False)
             for name, column in self._labels.items()
         }
+        people = CleanedLabels({name: labels[name] for name in self.roles.sensitive})
         try:
             data = as_ranking_data(
                 X,
                 numbers.get("relevance"),
                 qid=labels.get(single.get("query", "")),
-                sensitive_features={name: labels[name] for name in self.roles.sensitive} or None,
+                sensitive_features=people or None,
                 cost=numbers.get("cost"),
                 ids=labels.get(single.get("ids", "")),
                 score=numbers.get("score"),
@@ -471,4 +590,51 @@ class Gatherer:
             )
         except DataError as error:
             raise DataError(f"{self.path}: {error}") from None
-        return replace(data, feature_names=tuple(self._features) if self._features else None)
+        data = replace(data, feature_names=tuple(self._features) if self._features else None)
+        data = self._without_gaps(data)
+        self._note_numbers(data)
+        return replace(data, source=self._source())
+
+    def _without_gaps(self, data: RankingData) -> RankingData:
+        """Return the data with positions that count 1, 2, 3, ... in the order of the file."""
+        if data.position is None:
+            return data
+        position = counted_anew(data.position, data.offsets)
+        wrong = position != data.position
+        if not wrong.any():
+            return data
+        row = int(np.flatnonzero(wrong)[0])
+        query = data.qids[data.query_of_rows()[row] :][:1].tolist()[0]
+        lists = len(np.unique(data.query_of_rows()[wrong]))
+        self.remarks.append(
+            f"positions have gaps in {lists} {'list' if lists == 1 else 'lists'} and were counted "
+            f"anew in the same order: first {int(data.position[row])} in list {query!r}, which "
+            f"became {int(position[row])}"
+        )
+        return replace(data, position=position)
+
+    def _note_numbers(self, data: RankingData) -> None:
+        for name, attribute in data.sensitive.items():
+            groups = [each for each in attribute.categories if isinstance(each, (int, float))]
+            if groups and not isinstance(groups[0], bool):
+                words = ", ".join(f"{group:g}" for group in groups[:10])
+                more = ", ..." if len(groups) > 10 else ""
+                self.remarks.append(f"{name}: the groups are numbers: {words}{more}")
+
+    def _source(self) -> Source | None:
+        """Return the record of the file, with its rows, columns and labels."""
+        if self.file is None:
+            return None
+        columns = self._labels.items()
+        remarks = [*self.file.remarks, *self.remarks]
+        if "query" in self.roles.guessed and "query" not in self.roles.single:
+            remarks.append("all rows are one list: no column was named or recognised as the lists")
+        remarks += [each for _, column in columns for each in column.remarks]
+        return replace(
+            self.file,
+            rows=self.n_rows,
+            how={**self.file.how, **self.how},
+            columns=self.roles.record(),
+            labels={name: column.record for name, column in columns if column.record},
+            remarks=tuple(remarks),
+        )

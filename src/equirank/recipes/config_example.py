@@ -1,11 +1,16 @@
 """The example configuration of ``equirank init``, with guessed roles of columns."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..io.table_file import format_of
 from .config_objects import ConfigError
+
+if TYPE_CHECKING:
+    from ..core.source import Source
+    from ..io.file_options import FileOptions
 
 __all__ = ["Guess", "example", "guess_columns", "hiring_guess"]
 
@@ -38,6 +43,7 @@ class Guess:
     left: tuple[str, ...]
     by: str
     format: str | None = None
+    source: "Source | None" = None
 
 
 def hiring_guess() -> Guess:
@@ -54,15 +60,19 @@ def hiring_guess() -> Guess:
     )
 
 
-def guess_columns(path: str) -> Guess:
+def guess_columns(
+    path: str, file_format: str | None = None, options: "FileOptions | None" = None
+) -> Guess:
     """Return roles guessed from names and contents; unclear ones are left to the user."""
-    kind = format_of(path)
+    kind = file_format or format_of(path)
+    if options is not None:
+        options.check_kind(kind)
     if kind == "letor":
         return _letor_guess(path)
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
-    file = TableFile(path, kind)  # type: ignore[arg-type]
+    file = TableFile(path, kind, options)
     names = [name for name in file.columns if name]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: column names must be unique")
@@ -71,7 +81,7 @@ def guess_columns(path: str) -> Guess:
         near = [name for name in names if name.strip().lower() in words]
         if near:
             found[role] = near[0]
-    data, texts = file.read(names, query=False, relevance=False, cost=False, ids=False)
+    data, texts = file.read(names, query=False, relevance=False, cost=False, id=False)
     other = set(texts)
     labels = file.labels([name for name in names if name in other or _sensitive_name(name)])
     n_rows, several = data.n_rows, {name: len(set(v.tolist())) for name, v in labels.items()}
@@ -103,6 +113,7 @@ def guess_columns(path: str) -> Guess:
         features=tuple(features),
         left=tuple(name for name in names if name in plain and name not in features),
         by="query" if lists > 1 else "item",
+        source=data.source,
     )
 
 
@@ -117,7 +128,9 @@ def _sensitive_name(name: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Return a text or an array of texts in TOML, whose escapes are those of JSON."""
+    """Return a truth, a text or an array of texts in TOML, whose escapes are those of JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     rows = [_toml(each) for each in value]
@@ -130,8 +143,8 @@ def _line(key: str, value: Any, hint: str) -> str:
     return f"{key} = {_toml(value)}" if value else f"# {key} = {hint}"
 
 
-def example(path: str, guess: Guess) -> str:
-    """Return the text of the configuration.
+def example(path: str, guess: Guess, reading: Mapping[str, Any] | None = None) -> str:
+    """Return the text of the configuration; ``reading`` contains keys that state how to read.
 
     Examples
     --------
@@ -165,7 +178,8 @@ def example(path: str, guess: Guess) -> str:
 {rest}"""
     )
     return _TEMPLATE.format(
-        path=_toml(path),
+        path=_toml(path)
+        + "".join(f"\n{key} = {_toml(value)}" for key, value in (reading or {}).items()),
         columns=columns.rstrip("\n"),
         metrics=_toml(metrics),
         by=_toml(guess.by),
@@ -191,7 +205,8 @@ _TEMPLATE = """\
 metrics = {metrics}
 
 [data]
-# The file, relative to the folder of this one: CSV, TSV, Parquet or LETOR; .gz may follow.
+# The file, relative to the folder of this one: CSV, TSV, workbook, Parquet or LETOR; .gz may
+# follow a text.
 path = {path}
 {columns}
 
