@@ -22,6 +22,7 @@ EXTRAS = {
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
     "data": {"pooch", "pyarrow"},
+    "excel": {"python-calamine"},
     "save": {"skops"},
 }
 DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}

@@ -5,6 +5,7 @@ import io
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -300,7 +301,9 @@ class Workbook:
                     return list(_xlsx_faults(packed, self._sheet.name))
                 if "content.xml" in parts:
                     return list(_ods_faults(packed.read("content.xml"), self._sheet.name))
-            except (zipfile.BadZipFile, KeyError, SyntaxError, ValueError) as error:
+            except (zipfile.BadZipFile, zlib.error, EOFError, LookupError, SyntaxError) as error:
+                raise self._damaged(error) from None
+            except (ValueError, RuntimeError) as error:  # a damaged, or a protected, part
                 raise self._damaged(error) from None
         return []
 
@@ -404,15 +407,18 @@ def _xlsx_part(packed: zipfile.ZipFile, sheet: str) -> str:
     from xml.etree import ElementTree
 
     book = ElementTree.fromstring(packed.read("xl/workbook.xml"))
-    key = next(
+    keys = [
         value
         for each in _tagged(book.iter(), "sheet")
         if _attribute(each, "name") == sheet
         for name, value in each.attrib.items()
-        if name.rpartition("}")[2] == "id" and name != "id"
-    )
+        if name.endswith("}id")
+    ]
     links = ElementTree.fromstring(packed.read("xl/_rels/workbook.xml.rels"))
-    target = next(_attribute(each, "Target") for each in links if _attribute(each, "Id") == key)
+    targets = [_attribute(each, "Target") for each in links if _attribute(each, "Id") in keys]
+    if not targets:
+        raise LookupError(f"no part contains the sheet {sheet!r}")
+    target = targets[0]
     return target.lstrip("/") if target.startswith("/") else f"xl/{target}"
 
 

@@ -258,8 +258,9 @@ def _delimiter(path: str, encoding: str, width: int | None) -> tuple[str, str]:
         )
     if not steady:
         # Errors of rows name their line, so a delimiter of the names alone is followed.
-        named = [sign for sign in _GUESSED if sign in _first_line(path, encoding)]
-        if len(named) == 1:
+        first = _first_line(path, encoding)
+        named = [sign for sign in _GUESSED if sign in first]
+        if len(named) == 1 and not first.startswith(_COMMENTS):
             return named[0], (
                 f"{delimiter_word(named[0])} (guessed: the only one in the line of names)"
             )
@@ -276,26 +277,28 @@ def _delimiter(path: str, encoding: str, width: int | None) -> tuple[str, str]:
     )
     raise DataError(
         f"{path}: delimiter must be named (comma, semicolon, tab, bar, space or one character), "
-        f"since {reason}; columns must also name the columns if the file has no line of names"
+        f"since {reason}; columns must name the columns instead if the file has no line of names"
     )
 
 
 def _delimiter_of_width(path: str, encoding: str, width: int) -> tuple[str, str]:
+    """Return the delimiter that makes so many cells; white space only if no sign does."""
+    if not _counts(path, encoding, " "):
+        raise DataError(f"{path}, line 1: must contain at least one row, got an empty file")
+    if width == 1 and not any(any(_counts(path, encoding, s) or ()) for s in (*_GUESSED, " ")):
+        return ",", "comma (one column)"
     fitting = []
     for sign in (*_GUESSED, " "):
         counts = _counts(path, encoding, sign, comments=True) or []
-        if width > 1 and counts and all(count == width - 1 for count in counts):
+        if counts and all(count == width - 1 > 0 for count in counts):
             fitting.append(sign)
-    if len(fitting) == 1:
-        return fitting[0], f"{delimiter_word(fitting[0])} (guessed: it makes {width} cells)"
-    if width == 1 and not any(
-        any(_counts(path, encoding, sign) or ()) for sign in (*_GUESSED, " ")
-    ):
-        return ",", "comma (one column)"
-    several = " and ".join(map(delimiter_word, fitting)) + " both make" if fitting else "none makes"
+    signs = [sign for sign in fitting if sign != " "] or fitting
+    if len(signs) == 1:
+        return signs[0], f"{delimiter_word(signs[0])} (guessed: it makes {width} cells)"
+    several = " and ".join(map(delimiter_word, signs)) + " both make" if signs else "none makes"
     raise DataError(
         f"{path}: delimiter must be named (comma, semicolon, tab, bar, space or one character), "
-        f"since {several} {width} cells of each of the first records, as columns has names"
+        f"since {several} {width} cells, as many as columns has names, of each of the first records"
     )
 
 
@@ -385,4 +388,4 @@ def _given_names(
             f"{records.path}, line {records.begin}: columns must name the {len(cells)} columns of "
             f"the file, got {len(columns)} names"
         )
-    raise DataError(f"{records.path}, line 1: must contain at least one row, got an empty file")
+    raise DataError(f"{records.path}, line 1: must contain at least one row, got none")
