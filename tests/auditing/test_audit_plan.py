@@ -52,6 +52,7 @@ def test_several_and_crossed_protected_groups():
     found = plan(["sex=m", "sex=f", "sex x age=f & old"])
     assert named(found) == {"sex": ["m", "f"], "age": [], "sex x age": ["f & old"]}
     assert named(plan("f", sex=list("fmfm"))) == {"sex": ["f"]}
+    assert named(plan("f")) == {"sex": ["f"], "age": [], "sex x age": []}
     assert named(plan(1, group=[0, 1, 0, 1])) == {"group": ["1"]}
     assert named(plan("a=b=c", a=["b=c", "d", "d", "d"])) == {"a": ["b=c"]}
     both = plan("a=b=c", cross=False, **{"a": ["b=c", "d", "d", "d"], "a=b": list("ccdd")})
@@ -63,7 +64,7 @@ def test_several_and_crossed_protected_groups():
     [
         ("sex=x", "protected of 'sex' must be one of the groups 'f', 'm', got 'x'"),
         ("sxe=f", "must name one of the attributes 'sex', .* did you mean 'sex'"),
-        ("f", 'must look like "sex=female"'),
+        ("q", "must look like \"sex=female\", got 'q', which is no group of 'sex'"),
         ({"height": "tall"}, "got 'height'"),
     ],
 )

@@ -180,3 +180,61 @@ def test_a_trained_model_reads_groups_in_another_case(tmp_path):
     data = as_ranking_data(qid=[1, 1], sensitive_features={"sex": ["female", "male"]})
     known = _known_groups("new.csv", data, columns).attribute("sex")
     assert (known.categories, known.codes.tolist()) == (("Female", "male"), [0, 1])
+
+
+CONFIG = """
+[data]
+path = "raw.data"
+relevance = "y"
+sensitive = "sex"
+columns = ["q", "sex", "x", "y"]
+query = "q"
+file_encoding = "cp1252"
+labels = "map.toml"
+
+[[models]]
+class = "RankBoost"
+params = { n_estimators = 3 }
+"""
+
+
+def test_a_configuration_and_a_prediction_read_alike(tmp_path):
+    sexes = ("w\u00e4", "M", "m")
+    rows = [f"{at // 6} {sexes[at % 3]} {at % 5},5 {at % 2}" for at in range(48)]
+    (tmp_path / "raw.data").write_bytes("\n".join(rows).encode("cp1252"))
+    (tmp_path / "map.toml").write_text('[sex]\n"w\u00e4" = "women"\n', encoding="utf-8")
+    config, model, out = tmp_path / "c.toml", tmp_path / "model", tmp_path / "out.csv"
+    config.write_text(CONFIG)
+    done = run("train", config, "--out", model, "--n-boot", 0)
+    assert done.exit_code == 0, done.output
+    assert "raw.data: sex: 'w\u00e4' (16 rows) became 'women'" in done.stderr
+    assert "raw.data: decimal: comma in 'x' (guessed: " in done.stderr
+    words = ["--out", out, "--columns", "q,sex,x,y", "--encoding", "cp1252"]
+    done = run("predict", model, tmp_path / "raw.data", *words)
+    assert done.exit_code == 0, done.output
+    assert len(out.read_text().splitlines()) == 49
+    (tmp_path / "bare.csv").write_text("1,f,0.5,1\n1,m,0.25,0\n")
+    done = run("predict", model, tmp_path / "bare.csv", "--out", out)
+    assert (done.exit_code, "--columns must name" in done.stderr) == (2, True), done.output
+    config.write_text(CONFIG.replace("cp1252", "utf-9"))
+    done = run("train", config, "--out", model)
+    assert "[data] file_encoding: must be the name of a text encoding" in done.stderr
+    config.write_text(CONFIG.replace('"y"]', '"y", "z"]'))
+    done = run("compare", config)
+    assert "[data] delimiter must be named" in done.stderr, done.stderr
+
+
+def test_an_example_configuration_keeps_how_the_file_is_read(tmp_path):
+    import tomllib
+
+    (tmp_path / "raw.data").write_text("".join(f"{k} {k % 2} {k % 3}\n" for k in range(20)))
+    (tmp_path / "map.toml").write_text('[sex]\n0 = "f"\n')
+    config = tmp_path / "c.toml"
+    words = ["--columns", "id,sex,relevance", "--labels", tmp_path / "map.toml", "--keep-labels"]
+    done = run("init", config, "--data", tmp_path / "raw.data", *words)
+    assert done.exit_code == 0, done.output
+    data = tomllib.loads(config.read_text())["data"]
+    assert data["columns"] == ["id", "sex", "relevance"]
+    assert (data["labels"], data["keep_labels"]) == ("map.toml", True)
+    done = run("init", "--force", tmp_path / "d.toml", "--columns", "a")
+    assert (done.exit_code, "must be omitted without --data" in done.stderr) == (2, True)

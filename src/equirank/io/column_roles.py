@@ -21,6 +21,7 @@ from .number_cells import (
     CellError,
     Decimal,
     DecimalComma,
+    data_like,
     has_decimal_comma,
     number_hint,
     numbers_of,
@@ -50,7 +51,6 @@ __all__ = [
 _MISSING = frozenset(MISSING)
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
-_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 def codes_of(cells: Iterable[Any], *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
@@ -268,7 +268,7 @@ def existing_column(path: str, names: Collection[str], role: str, name: Any) -> 
     """Return the name if the table has such a column; else raise with the nearest name."""
     if not isinstance(name, str) or name not in names:
         hint = suggest(str(name), list(names))
-        if sum(_NUMBER.fullmatch(each.strip()) is not None for each in names) > 1:
+        if data_like(names):
             hint = "; columns must name the columns of a file without a line of names"
         raise DataError(
             f"{path}: {role} must be one of the columns {listed(list(names))}, got {name!r}{hint}"

@@ -17,6 +17,7 @@ __all__ = [
     "Decimal",
     "DecimalComma",
     "comma_words",
+    "data_like",
     "has_decimal_comma",
     "number_hint",
     "numbers_of",
@@ -33,6 +34,7 @@ DECIMALS: dict[str, Decimal] = {"comma": "comma", ",": "comma", "point": "point"
 _MISSING = frozenset(MISSING)
 _TRUTH = {"true": 1.0, "false": 0.0}
 _COMMA = re.compile(r"[+-]?[0-9]+,([0-9]+)", re.ASCII)
+_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?[0-9]+", re.ASCII)
 #: Whole groups of three digits, separated by the sign that is not the decimal one.
 _GROUPED = {
@@ -152,3 +154,8 @@ def comma_words(names: Sequence[str]) -> dict[str, str]:
         return {}
     shown = ", ".join(map(repr, names))
     return {"decimal": f"comma in {shown} (guessed: every value fits digits, comma, digits)"}
+
+
+def data_like(names: Iterable[str]) -> bool:
+    """Return whether names look like the cells of a row: at least two are numbers."""
+    return sum(_NUMBER.fullmatch(name.strip()) is not None for name in names) >= 2

@@ -4,7 +4,6 @@ import codecs
 import csv
 import io
 import os
-import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,8 +14,9 @@ from typing import IO
 from ..core.errors import DataError, EquirankWarning
 from .file_options import DELIMITERS, FileOptions, delimiter_word
 from .files import open_bytes, shorten
+from .number_cells import data_like
 
-__all__ = ["Records", "TextLayout", "data_like", "header_names", "open_records", "text_layout"]
+__all__ = ["Records", "TextLayout", "header_names", "open_records", "text_layout"]
 
 
 #: Records in which every delimiter is counted.
@@ -34,7 +34,6 @@ _GUESSED = tuple(sign for sign in DELIMITERS.values() if sign != " ")
 _BLOCK = 1 << 20
 #: Signs that begin a comment above the rows of a file without names.
 _COMMENTS = ("|", "#")
-_NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -357,11 +356,6 @@ def header_names(
         taken.add(names[at])
         remarks.append(f"column {at + 1}, again {name!r}, is called {names[at]!r}")
     return tuple(names), tuple(remarks)
-
-
-def data_like(names: Sequence[str]) -> bool:
-    """Return whether names look like the cells of a row: at least two are numbers."""
-    return sum(_NUMBER.fullmatch(name.strip()) is not None for name in names) >= 2
 
 
 def _no_names(names: Sequence[str]) -> str:

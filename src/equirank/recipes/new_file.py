@@ -141,8 +141,12 @@ def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
 
 
 def _missing(file: "TableFile", what: str, name: str, hint: str = "") -> None:
+    from ..io.number_cells import data_like
+
     near = difflib.get_close_matches(name, file.columns, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
+    if data_like(file.columns):
+        guess = "; columns must name the columns of a file without a line of names"
     raise ConfigError(f"{file.path}: must have {what}{hint}{guess}")
 
 
