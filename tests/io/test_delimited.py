@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from equirank import DataError, EquirankWarning
 from equirank.io import delimited, files, read_csv
-from equirank.io.column_roles import MISSING, RECOGNISED
+from equirank.io.column_roles import RECOGNISED
 from equirank.io.delimited import PlainBytes
+from equirank.io.number_cells import MISSING
 
 PLAIN_TEXTS = ["a,b\n1,2\n", '"a","b ""c"" d"\r\n"","x\ny"\n', '"""a"""', '"a"', "", "a\n"]
 ODD_TEXTS = ['a"b,c\n', '"a"b,c\n', 'a,"b\n', 'a,b"\n', '"a" ,b\n', ' "a",b\n', "a\0b", '"a""']

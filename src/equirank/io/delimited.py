@@ -13,9 +13,10 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import MissingExtraError
-from .column_roles import Gatherer, Name, Names, Roles, TextChunk, assign, empty_rows, named_cells
+from .column_roles import Name, Names, Roles, assign
 from .file_options import FileOptions
 from .files import open_bytes, source_of
+from .gatherer import Gatherer, TextChunk, empty_rows, named_cells
 from .label_words import LabelMap
 from .number_cells import MISSING, CommaSurvey, Decimal, DecimalComma, comma_words, numbers_of
 from .text_layout import Records, TextLayout, open_records, text_layout

@@ -14,19 +14,10 @@ from typing import Any, Literal
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError, suggest
-from .column_roles import (
-    Gatherer,
-    Name,
-    Names,
-    Roles,
-    TextChunk,
-    assign,
-    empty_rows,
-    listed,
-    named_cells,
-)
+from .column_roles import Name, Names, Roles, assign, listed
 from .file_options import FileOptions
 from .files import source_of
+from .gatherer import Gatherer, TextChunk, empty_rows, named_cells
 from .label_words import LabelMap
 from .number_cells import CommaSurvey, Decimal, DecimalComma, comma_words
 from .text_layout import header_names

@@ -9,10 +9,11 @@ import numpy as np
 
 from ..core.environment import require
 from ..core.errors import DataError
-from .column_roles import Chunk, existing_column, listed, recognised_columns
+from .column_roles import existing_column, listed, recognised_columns
 from .delimited import text_chunks
 from .file_options import FileOptions
 from .files import shorten
+from .gatherer import Chunk
 from .growing_arrays import GrowingArray
 from .number_cells import CellError
 from .parquet import BatchChunk, open_parquet, parquet_files, read_batches

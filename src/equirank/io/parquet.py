@@ -12,9 +12,10 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError
-from .column_roles import Gatherer, Name, Names, Roles, assign
+from .column_roles import Name, Names, Roles, assign
 from .file_options import FileOptions
 from .files import source_of
+from .gatherer import Gatherer
 from .label_words import LabelMap
 from .number_cells import CellError
 

@@ -14,11 +14,12 @@ from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.inputs import natural
 from ..core.source import Source
-from .column_roles import Gatherer, Name, Names, Roles, assign, expected, out_of_range, typed
+from .column_roles import Name, Names, Roles, assign
 from .delimited import csv_cells, gather_csv
 from .excel import Workbook, excel_cells, gather_excel
 from .file_options import FileOptions
 from .files import open_bytes
+from .gatherer import Gatherer, expected, out_of_range, typed
 from .label_words import LabelMap
 from .letor import read_letor
 from .number_cells import MISSING
