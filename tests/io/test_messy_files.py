@@ -41,6 +41,13 @@ SAME = {
     "semicolons": (PLAIN.replace(",", ";"), {}),
     "tabs": (PLAIN.replace(",", "\t"), {}),
     "bars": (PLAIN.replace(",", "|"), {}),
+    "semicolons, and a comma in a name": (
+        PLAIN.replace(",", ";")
+        .replace("qid;", "a,b;qid;")
+        .replace("\n1;", "\n7;1;")
+        .replace("\n2;", "\n7;2;"),
+        {},
+    ),
     "another delimiter": (PLAIN.replace(",", "^"), {"delimiter": "^"}),
     "a delimiter by word": (PLAIN.replace(",", ";"), {"delimiter": "semicolon"}),
     "white space": (PLAIN.replace(",", "   "), {"delimiter": "space"}),
@@ -487,6 +494,27 @@ def test_large_files_are_read_alike(tmp_path, monkeypatch, line):
     text = isinstance(said[0], str)
     assert text == (line != ",,")
     assert "line 25: must be a row" in said[0] if text else said[0].rows == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a,b\n1,2\n,\n3,4\n", {"features": ["a", "b"]}),
+        ("sex,hired\nf,yes\nsex,hired\nm,no\n", {"sensitive": "sex", "outcomes": "hired"}),
+        ("sex,x\nf,yes\n sex , x\nm,no\n", {"sensitive": "sex", "outcomes": "x"}),
+    ],
+)
+def test_large_files_without_a_column_that_must_be_present(tmp_path, monkeypatch, text, options):
+    pytest.importorskip("pyarrow")
+    path, said = write(tmp_path, text), []
+    for small in (1 << 21, -1):
+        monkeypatch.setattr(delimited, "_SMALL", small)
+        try:
+            said.append(read_csv(path, **options).source)
+        except DataError as found:
+            said.append(str(found))
+    assert said[0] == said[1]
+    assert said[0].rows == 2 if "features" in options else "line 3: must be a row" in said[0]
 
 
 def test_decimal_commas_of_a_large_file(tmp_path, monkeypatch):
