@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 from typer.core import TyperCommand
 
-from ..core.errors import EquirankWarning
-
 if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.evaluation import Evaluation
@@ -45,7 +43,7 @@ __all__ = [
 ]
 
 
-class _Note(EquirankWarning):
+class _Note(UserWarning):
     """A line about how a file was read."""
 
 
@@ -72,10 +70,17 @@ def errors_in_one_line() -> Iterator[None]:
 
     Warnings of the library are printed in one line each. Other exceptions keep their traceback.
     """
-    from ..core.errors import DataError, FormatError, InfeasibleError, MissingExtraError
+    from ..core.errors import (
+        DataError,
+        EquirankWarning,
+        FormatError,
+        InfeasibleError,
+        MissingExtraError,
+    )
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EquirankWarning)
+        warnings.simplefilter("always", _Note)
         try:
             yield
         except (
@@ -93,13 +98,15 @@ def errors_in_one_line() -> Iterator[None]:
             raise typer.Exit(130) from None
     said: set[str] = set()
     for warning in caught:
-        if not issubclass(warning.category, EquirankWarning):
+        if not issubclass(warning.category, (EquirankWarning, _Note)):
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
             continue
-        word = "note" if isinstance(warning.message, _Note) else "warning"
-        line = f"equirank: {word}: {printable(in_options(warning.message))}"
+        if issubclass(warning.category, _Note):
+            line = f"equirank: note: {printable(warning.message)}"
+        else:
+            line = f"equirank: warning: {printable(in_options(warning.message))}"
         if line not in said:  # a file may be read twice
             typer.echo(line, err=True)
         said.add(line)
