@@ -128,7 +128,8 @@ def assign(
                 found[role] = matches[0]
             if matches or role == "query":
                 guessed[role] = "recognised by its name"
-    doubled = _repeated([*found.values(), *groups, *decided])
+    once = [name for role, name in found.items() if role != "score" or name not in decided]
+    doubled = _repeated([*once, *groups, *decided])
     if doubled is not None:
         raise DataError(f"{path}: column {doubled!r} must have one role, got several")
     used = {*found.values(), *groups, *decided}

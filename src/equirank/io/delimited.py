@@ -43,7 +43,7 @@ def read_csv(
     id: Name = None,
     outcomes: Names = None,
     features: Names = None,
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
     encoding: str | None = None,

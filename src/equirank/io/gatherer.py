@@ -316,7 +316,8 @@ class Gatherer:
         if missing.any():
             where = chunk.location(int(missing.argmax()))
             hint = {
-                "sensitive": '; missing_sensitive="category" keeps such rows as a group',
+                "sensitive": '; missing_sensitive="unknown" keeps such rows in no group, and '
+                '"category" in a group of their own',
                 "relevance": '; missing_relevance="irrelevant" makes it 0',
             }.get(role, "")
             word = "" if got in ("", None) else f", got {shorten(got)}"

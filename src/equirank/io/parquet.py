@@ -50,7 +50,7 @@ def read_parquet(
     id: Name = None,
     outcomes: Names = None,
     features: Names = None,
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
     unknown: Sequence[str] | None = None,

@@ -58,7 +58,7 @@ def read_file(
     id: Name = None,
     outcomes: Names = None,
     features: Names = (),
-    missing_sensitive: Literal["error", "category"] = "error",
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
     encoding: str | None = None,
