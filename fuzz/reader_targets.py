@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import random
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -18,12 +19,13 @@ from equirank.core.environment import require
 from equirank.core.errors import MissingExtraError
 from equirank.core.registry import metric_names, parse_metrics
 from equirank.io import delimited, read_csv, read_letor, read_pairs, read_parquet, read_trec
+from equirank.io.file_options import FileOptions
 from equirank.io.sheet import Sheet
 from equirank.io.table_file import TableFile
 from equirank.recipes.config import read_config
 
 from .mutation import halves, mutated, number_text
-from .slow_readers import csv_rows, letor_rows, number, same_numbers, trec_rows
+from .slow_readers import csv_rows, letor_rows, number, numbers, same_numbers, trec_rows
 from .target import CLEAR, Case, Fault, Target
 
 __all__ = ["TARGETS", "file_reader"]
@@ -130,7 +132,7 @@ def csv_text(rng: random.Random, names: Sequence[str] = _NAMES) -> tuple[bytes, 
         options["sensitive"] = rng.sample(known, 1)
     if known and rng.random() < 0.3:
         options["features"] = rng.sample(known, rng.randint(0, len(known)))
-    for role in ("query", "relevance", "score", "position", "cost", "ids"):
+    for role in ("query", "relevance", "score", "position", "cost", "id"):
         if rng.random() < 0.05:
             options[role] = rng.choice([*known, False, "no such column"])
     if rng.random() < 0.3:
@@ -164,7 +166,7 @@ _RECOGNISED = {
     "score": {"score", "scores", "y_score", "prediction"},
     "position": {"position", "rank"},
     "cost": {"cost"},
-    "ids": {"id", "ids", "doc_id", "docid", "item_id"},
+    "id": {"id", "ids", "doc_id", "docid", "item_id"},
 }
 
 
@@ -201,7 +203,7 @@ def _check_table(data: Any, rows: list[list[str]], options: dict[str, Any], what
         if (values is not None) != (role in roles):
             raise Fault("loss", f"{what}: {role} is {values} with the columns {header}")
         if values is not None:
-            wanted = [number(row[roles[role]]) for row in rows]
+            wanted = numbers([row[roles[role]] for row in rows])
             if role == "relevance" and options.get("missing_relevance") == "irrelevant":
                 wanted = [0.0 if each != each else each for each in wanted]
             if not same_numbers(data.to_original(values).tolist(), wanted):
@@ -211,15 +213,16 @@ def _check_table(data: Any, rows: list[list[str]], options: dict[str, Any], what
         _check_labels(data.to_original(query), [row[roles["query"]] for row in rows], "query", what)
     elif data.n_queries != 1:
         raise Fault("value", f"{what}: {data.n_queries} queries without a column of them")
-    if "ids" in roles:
-        _check_labels(data.to_original(data.ids), [row[roles["ids"]] for row in rows], "ids", what)
+    if "id" in roles:
+        _check_labels(data.to_original(data.ids), [row[roles["id"]] for row in rows], "id", what)
     for name in options.get("sensitive", ()):
         attribute = data.sensitive[name]
         labels = np.array(attribute.categories, dtype=object)[attribute.codes]
-        cells = [row[header.index(name)] for row in rows]
+        cells = [_cleaned(row[header.index(name)]) for row in rows]
+        labels = np.array([_cleaned(str(label)) for label in labels.tolist()], dtype=object)
         _check_labels(data.to_original(labels), cells, name, what)
     for at, name in enumerate(data.feature_names or ()):
-        wanted = [number(row[header.index(name)]) for row in rows]
+        wanted = numbers([row[header.index(name)] for row in rows])
         if not same_numbers(data.to_original(data.X[:, at]).tolist(), wanted):
             raise Fault("value", f"{what}: feature {name!r} differs")
 
@@ -237,6 +240,13 @@ def _check_labels(found: np.ndarray, cells: list[str], name: str, what: str) -> 
 
 
 _MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>"}
+_UNKNOWN = {"", "na", "n/a", "<na>", "null", "nan", "unknown", "?", "-", "(missing)"}
+
+
+def _cleaned(label: str) -> str:
+    """Return what the spellings of a group share; empty if it is unknown."""
+    plain = " ".join(unicodedata.normalize("NFC", label).split()).casefold()
+    return "" if plain in _UNKNOWN else unicodedata.normalize("NFC", plain)
 
 
 def _equal_numbers(label: str, cell: str) -> bool:
@@ -279,7 +289,7 @@ def _outcome(read: Callable[[], Any]) -> Any:
 def _check_table_file(path: Path, data: bytes, options: dict[str, Any]) -> None:
     """Read as the configurations do: all columns that are not named are features."""
     kind = "tsv" if options["delimiter"] == "\t" else "csv"
-    file = TableFile(path, kind)
+    file = TableFile(path, kind, FileOptions(delimiter="tab" if kind == "tsv" else "comma"))
     names = [name for name in file.columns if name]
     labels = file.labels(names[:2])
     query = names[0] if names else None

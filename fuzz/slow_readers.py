@@ -1,10 +1,20 @@
 """Slow readers that share no code with the library, to find lost, repeated and changed rows."""
 
+import codecs
 import gzip
 import math
+import re
 from typing import Any
 
-__all__ = ["csv_rows", "letor_rows", "number", "same_numbers", "trec_rows", "unpacked"]
+__all__ = [
+    "csv_rows",
+    "letor_rows",
+    "number",
+    "numbers",
+    "same_numbers",
+    "trec_rows",
+    "unpacked",
+]
 
 MISSING = {"", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "<NA>"}
 
@@ -14,9 +24,24 @@ def unpacked(data: bytes) -> bytes:
     return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
+def decoded(data: bytes) -> str:
+    """Decode by the byte-order mark, else as UTF-8, else as Windows-1252."""
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return data.decode("utf-32")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16")
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError:
+        return data.decode("cp1252")
+
+
 def csv_rows(data: bytes, delimiter: str) -> list[list[str]]:
-    """Return the records of CSV, character by character; raise ValueError if it is not CSV."""
-    text = unpacked(data).decode("utf-8").removeprefix("\ufeff") + "\n"
+    """Return the records of CSV, character by character; raise ValueError if it is not CSV.
+
+    Names of columns are trimmed, and rows without any value are left out.
+    """
+    text = decoded(unpacked(data)) + "\n"
     rows, row, cell = [], [], []
     state = "start"  # of a cell; or within: plain, quoted, closed
     began = False  # whether the record has any character
@@ -43,7 +68,17 @@ def csv_rows(data: bytes, delimiter: str) -> list[list[str]]:
             state, began = "plain", True
     if state == "quoted":
         raise ValueError("the text ends within quotes")
-    return rows
+    names = [[cell.strip() for cell in row] for row in rows[:1]]
+    return names + [row for row in rows[1:] if len(row) == 1 or any(row)]
+
+
+def numbers(cells: list[str]) -> list[float]:
+    """Return a column as numbers; all cells may have decimal commas."""
+    words = [cell.strip() for cell in cells]
+    present = [word for word in words if word not in MISSING]
+    if all(re.fullmatch(r"[+-]?[0-9]+(,[0-9]+)?", word, re.ASCII) for word in present):
+        words = [word.replace(",", ".") for word in words]
+    return [number(word) for word in words]
 
 
 def number(cell: str) -> float:

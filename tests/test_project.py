@@ -24,6 +24,7 @@ EXTRAS = {
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
     "data": {"pooch", "pyarrow"},
+    "excel": {"python-calamine"},
     "save": {"skops"},
 }
 #: Extras that are asked for by name, and not part of all.

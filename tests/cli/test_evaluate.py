@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+from command_notes import without_notes
 from typer.testing import CliRunner
 
 from equirank import DataError, evaluate
@@ -38,7 +39,7 @@ def fails(*words):
     done = run(*words)
     assert done.exit_code == 2, done.output
     assert done.stdout == ""
-    (line,) = done.stderr.splitlines()
+    (line,) = without_notes(done.stderr).splitlines()
     assert line.startswith("equirank: ")
     return line.removeprefix("equirank: ")
 
@@ -52,7 +53,7 @@ def people(tmp_path):
 
 def document(*words):
     done = run(*words, "--json")
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, without_notes(done.stderr)) == (0, "")
     return json.loads(done.stdout)
 
 
@@ -66,7 +67,7 @@ def values(found):
 
 def test_the_bundled_data():
     done = run(hiring_path(), *HIRING, "--metrics", "NDCG@10,RND(step=5)@50")
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, without_notes(done.stderr)) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == f"{hiring_path()}: 3213 items in 60 lists; 95% confidence intervals"
     assert [line.split()[0] for line in lines if "higher" in line or "lower" in line] == [
@@ -194,9 +195,9 @@ def test_formats_by_ending(tmp_path, people, name):
 
 
 def test_format_by_option(tmp_path):
-    path = tmp_path / "people.data"
+    path = tmp_path / "people.dump"
     path.write_text(TEXT)
-    assert "the name must end in one of" in fails(path)
+    assert "--format must be one of csv, tsv, parquet, letor, excel, since the name" in fails(path)
     assert document(path, "--format", "csv", *QUICK)["rows"] == 6
 
 
@@ -281,7 +282,7 @@ def test_a_file_that_may_not_be_read(people, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
-    monkeypatch.setattr("equirank.io.delimited.open_bytes", refuse)
+    monkeypatch.setattr("equirank.io.text_layout.open_bytes", refuse)
     assert fails(people) == f"{people}: permission denied"
 
 
@@ -393,7 +394,7 @@ def test_warnings_are_one_line(people, monkeypatch):
     monkeypatch.setattr("equirank.core.evaluate.evaluate", warning)
     done = run(people, *QUICK)
     assert done.exit_code == 0
-    assert done.stderr == "equirank: warning: odd,\\nbut legal\n"
+    assert without_notes(done.stderr) == "equirank: warning: odd,\\nbut legal\n"
 
 
 HOSTILE = ["[bold]x[/bold]", "[/]", "\x1b[31mred", "a\nb", "--json", "ünï ☃", "=1+1"]
@@ -406,13 +407,13 @@ def test_hostile_names_are_text(tmp_path, name):
     quoted = '"' + name.replace('"', '""') + '"'
     path.write_text(f'query,{quoted},score\nq,{quoted},2\nq,"[red]other",1\n', encoding="utf-8")
     done = run(path, f"--sensitive={name}", "--metrics", "ExposureGap", *QUICK)
-    assert (done.exit_code, done.stderr) == (0, "")
+    assert (done.exit_code, without_notes(done.stderr)) == (0, "")
     assert "\x1b" not in done.stdout
-    written = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
-    assert any(written in line for line in done.stdout.splitlines())
+    group = " ".join(name.split())
+    assert any(group.replace("\x1b", "\\x1b") in line for line in done.stdout.splitlines())
     assert "[red]other" in done.stdout
     found = document(path, f"--sensitive={name}", "--metrics", "ExposureGap", *QUICK)
-    assert ("ExposureGap", name) in values(found)
+    assert ("ExposureGap", group) in values(found)
     line = fails(path, f"--query={name}x")
     assert "\x1b" not in line
 
@@ -465,7 +466,7 @@ def test_piped_output_has_no_colours(people):
     )
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
-    assert done.stderr == ""
+    assert without_notes(done.stderr) == ""
 
 
 def test_errors_are_what_the_library_says_of_options(people):

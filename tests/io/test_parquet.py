@@ -37,7 +37,7 @@ COLUMNS = {
 
 
 def test_all_roles(write):
-    data = read_parquet(write(COLUMNS), sensitive="sex", ids="person")
+    data = read_parquet(write(COLUMNS), sensitive="sex", id="person")
     assert data.qids.tolist() == [5, 3]
     assert data.rows.tolist() == [0, 2, 1, 3]
     assert data.y.tolist() == [2.0, 1.0, 0.0, 0.0]
@@ -173,7 +173,7 @@ def test_only_needed_columns_are_read(write, monkeypatch):
         return usual(self, size, columns=columns)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", spy)
-    read_parquet(write(COLUMNS), features=["age"], ids=False)
+    read_parquet(write(COLUMNS), features=["age"], id=False)
     assert sorted(asked[0]) == ["age", "label", "prediction", "qid"]
 
 
@@ -234,7 +234,7 @@ def test_without_pyarrow(monkeypatch):
         read_parquet("x.parquet")
 
 
-@pytest.mark.parametrize("role", ["query", "ids", "sensitive"])
+@pytest.mark.parametrize("role", ["query", "id", "sensitive"])
 @pytest.mark.parametrize("cells", [[{"a": 1}, {"a": 2}], [[1], [2, 3]]], ids=["struct", "list"])
 def test_a_label_is_one_value(write, role, cells):
     path = write({"tags": cells, "score": [1, 2]})

@@ -216,8 +216,8 @@ def test_a_file_without_relevance_or_features(fails, tmp_path):
     assert fails(other + MODEL, read=True).startswith(
         "[data] features: is missing, and no other column"
     )
-    (tmp_path / "other.data").write_text("relevance,word\n1,a\n1,b\n")
-    text = '[data]\npath = "other.data"\n' + MODEL
+    (tmp_path / "other.dump").write_text("relevance,word\n1,a\n1,b\n")
+    text = '[data]\npath = "other.dump"\n' + MODEL
     assert fails(text, read=True).startswith("[data] format: is missing, and the extension of")
 
 

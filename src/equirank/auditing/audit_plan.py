@@ -1,6 +1,6 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.data import Attribute, RankingData
 from ..core.errors import DataError, suggest
+from ..core.named_groups import named_groups
 from ..core.outcomes import Decision, DecisionRule
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
@@ -201,7 +202,7 @@ def _codes_by_attribute(
     """Return the codes of the named groups of each attribute."""
     found: dict[str, tuple[int, ...]] = {each.name: () for each in audited}
     known = {each.name: each.attribute for each in audited}
-    for name, group in _named_groups(argument, given, audited):
+    for name, group in named_groups(given, known, argument):
         if name not in known:
             hint = suggest(name, list(known))
             raise DataError(
@@ -212,45 +213,3 @@ def _codes_by_attribute(
         if code not in found[name]:
             found[name] = (*found[name], code)
     return found
-
-
-def _named_groups(argument: str, given: Any, audited: list[Audited]) -> list[tuple[str, Any]]:
-    """Return (attribute, group) pairs from ``{"sex": "f"}``, ``"sex=f"`` or several of them.
-
-    The name of the attribute may be omitted if no other one has that group.
-    """
-    if given is None:
-        return []
-    if isinstance(given, Mapping):
-        return [
-            (str(name), group)
-            for name, groups in given.items()
-            for group in (groups if isinstance(groups, (list, tuple, set)) else [groups])
-        ]
-    pairs: list[tuple[str, Any]] = []
-    for each in [given] if isinstance(given, str) or not isinstance(given, Iterable) else given:
-        text = str(each)
-        names = [one.name for one in audited if text.startswith(f"{one.name}=")]
-        if names:
-            name = max(names, key=len)
-            pairs.append((name, text[len(name) + 1 :]))
-        else:
-            pairs.append(_bare_group(argument, each, audited))
-    return pairs
-
-
-def _bare_group(argument: str, given: Any, audited: list[Audited]) -> tuple[str, Any]:
-    """Return the one attribute that has a group, and the group."""
-    text = str(given)
-    holders = [one.name for one in audited if text in one.groups]
-    if len(holders) == 1:
-        return holders[0], given
-    if len(holders) > 1:
-        words = " and ".join(f'"{name}={text}"' for name in holders)
-        raise DataError(f"{argument} must name the attribute, since {text!r} could be {words}")
-    name, equals, group = text.partition("=")
-    if equals:
-        return name.strip(), group.strip()
-    if len(audited) == 1:
-        return audited[0].name, given
-    raise DataError(f'{argument} must look like "sex=female", got {text!r}')

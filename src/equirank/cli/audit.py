@@ -35,6 +35,7 @@ MOST_GROUPS = 20
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def audit(
     file: options.FileArgument,
     query: options.QueryOption = None,
@@ -90,12 +91,7 @@ def audit(
     ] = False,
     position: options.PositionOption = None,
     ids: options.IdOption = None,
-    protected: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=GROUP", help="Group to compare with everyone else; may be repeated."
-        ),
-    ] = None,
+    protected: options.ProtectedOption = None,
     out: Annotated[
         str | None,
         Written(),
@@ -156,13 +152,14 @@ def audit(
     ties: options.TiesOption = "average",
     missing_relevance: options.MissingRelevanceOption = "error",
     max_groups: options.MaxGroupsOption = None,
-    file_format: options.FormatOption = None,
     title: options.TitleOption = None,
     purpose: options.PurposeOption = None,
     period: options.PeriodOption = None,
     author: options.AuthorOption = None,
     date: options.DateOption = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
@@ -181,7 +178,6 @@ def audit(
         from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_gate
         from ..core.outcomes import DecisionRule
-        from ..io.table_file import read_file
 
         gates = [read_gate(rule).text for rule in fail_on or ()]
         names = () if stages is None else tuple(each.strip() for each in stages.split(","))
@@ -192,12 +188,12 @@ def audit(
         columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "unknown", "missing_relevance": missing_relevance}
-        columns |= {"max_groups": max_groups, "ids": False if ids is None else ids}
+        columns |= {"max_groups": max_groups, "id": False if ids is None else ids}
         columns["score"] = rule.score_column(score, position)
         if not sensitive:
             raise CommandError("--sensitive must name a column of people's groups")
         result = audit_data(
-            read_file(file, file_format, outcomes=rule.columns(), **columns),
+            reading.read(file, outcomes=rule.columns(), **columns),
             protected=protected,
             k=rule.k,
             stages=names or None,
@@ -205,10 +201,10 @@ def audit(
             scored=scored,
             **way,
             metrics=metrics or None,
-            against=None if against is None else read_file(against, file_format, **columns),
+            against=None if against is None else reading.read(against, **columns),
             unpaired=None
             if unpaired is None
-            else read_file(unpaired, file_format, outcomes=rule.columns(), **columns),
+            else reading.read(unpaired, outcomes=rule.columns(), **columns),
             lists_differ=lists_differ,
             profile=profile,
             leave_out_small=leave_out_small,

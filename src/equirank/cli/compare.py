@@ -93,6 +93,7 @@ def compare(
             console.require_report_extra()
             store = os.path.join(out, CELLS) if store is None else store
         data, columns = settings.read_data()
+        console.show_source(data.source)
         if json != "-":
             _announce(settings, data, columns.notes)
         about = {"title": title, "purpose": purpose, "period": period}

@@ -19,6 +19,7 @@ from typer.core import TyperCommand
 if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.evaluation import Evaluation
+    from ..core.source import Source
     from ..core.table import Table
 
 __all__ = [
@@ -35,11 +36,16 @@ __all__ = [
     "name_of",
     "printable",
     "require_report_extra",
+    "show_source",
     "show_summary",
     "show_table",
     "write_json",
     "writing",
 ]
+
+
+class _Note(UserWarning):
+    """A line about how a file was read."""
 
 
 class CommandError(Exception):
@@ -75,6 +81,7 @@ def errors_in_one_line() -> Iterator[None]:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", EquirankWarning)
+        warnings.simplefilter("always", _Note)
         try:
             yield
         except (
@@ -90,13 +97,20 @@ def errors_in_one_line() -> Iterator[None]:
         except KeyboardInterrupt:
             typer.echo("equirank: interrupted", err=True)
             raise typer.Exit(130) from None
+    said: set[str] = set()
     for warning in caught:
-        if issubclass(warning.category, EquirankWarning):
-            typer.echo(f"equirank: warning: {printable(in_options(warning.message))}", err=True)
-        else:
+        if not issubclass(warning.category, (EquirankWarning, _Note)):
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+            continue
+        if issubclass(warning.category, _Note):
+            line = f"equirank: note: {printable(warning.message)}"
+        else:
+            line = f"equirank: warning: {printable(in_options(warning.message))}"
+        if line not in said:  # a file may be read twice
+            typer.echo(line, err=True)
+        said.add(line)
 
 
 #: The command that runs.
@@ -105,9 +119,17 @@ _RUNNING: ContextVar[Any] = ContextVar("running", default=None)
 _WORDS: ContextVar[str] = ContextVar("words", default="")
 #: Arguments of functions that are set by an option of another name.
 _OTHER_NAMES = {"y": "relevance", "sensitive_features": "sensitive", "qid": "query"}
-_OTHER_NAMES |= {"item": "explain", "path": "out", "expression": "fail_on", "gate": "fail_on"}
+_OTHER_NAMES |= {
+    "id": "ids",
+    "item": "explain",
+    "path": "out",
+    "expression": "fail_on",
+    "gate": "fail_on",
+}
 #: Arguments that are keys of a configuration.
-_DATA_KEYS = ("query", "relevance", "sensitive", "cost")
+_DATA_KEYS: tuple[str, ...] = ("query", "relevance", "sensitive", "cost", "id", "format")
+_DATA_KEYS += ("delimiter", "decimal", "columns", "repeated", "sheet", "unknown", "labels")
+_DATA_KEYS += ("keep_labels",)
 _ARGUMENTS = re.compile(
     r"""
     (?<!\w)sensitive_features\[(?P<column>'[^']*'|"[^"]*")\]
@@ -140,9 +162,11 @@ def in_options(message: object) -> str:
     from_file = "config" in options
 
     def option(name: str) -> str | None:
-        name = _OTHER_NAMES.get(name, name)
+        name = name if name in options else _OTHER_NAMES.get(name, name)
         if name in options:
             return options[name]
+        if from_file and name == "encoding":
+            return "[data] file_encoding"
         return f"[data] {name}" if from_file and name in _DATA_KEYS else None
 
     def replaced(match: re.Match[str]) -> str:
@@ -471,6 +495,33 @@ def name_of(path: str) -> str:
 def counted(data: "RankingData") -> str:
     """Return the numbers of items and lists, in words."""
     return f"{data.n_rows} items in {data.n_queries} list{'s' * (data.n_queries != 1)}"
+
+
+def show_source(source: "Source | None") -> None:
+    """Print every guess about a file with its reason, and what was changed, one line each.
+
+    The lines go to standard error once the command has succeeded, as warnings do.
+    """
+    if source is None:
+        return
+    lines = [f"{what}: {words}" for what, words in source.how.items() if "(guessed: " in words]
+    lines += [
+        f"{role}: column {name!r} ({reason})"
+        for role, (name, reason) in source.columns.items()
+        if reason != "named"
+    ]
+    for attribute, labels in source.labels.items():
+        changed: dict[str | None, list[str]] = {}
+        for label, count, became in labels:
+            if became != label:
+                changed.setdefault(became, []).append(
+                    f"{label!r} ({count} row{'s' * (count != 1)})"
+                )
+        for became, words in changed.items():
+            result = "unknown" if became is None else repr(became)
+            lines.append(f"{attribute}: {', '.join(words)} became {result}")
+    for line in [*lines, *source.remarks]:
+        warnings.warn(_Note(f"{source.name}: {line}"), stacklevel=2)
 
 
 def show_summary(evaluation: "Evaluation", title: str) -> None:

@@ -46,6 +46,7 @@ def _complete_metrics(incomplete: str) -> list[str]:
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def evaluate(
     file: options.FileArgument,
     query: options.QueryOption = None,
@@ -53,12 +54,7 @@ def evaluate(
     position: options.PositionOption = None,
     relevance: options.RelevanceOption = None,
     sensitive: options.SensitiveOption = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            metavar=options.COLUMN, help="Column with the cost of a mistake about the item."
-        ),
-    ] = None,
+    cost: options.CostOption = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,13 +98,14 @@ def evaluate(
         ),
     ] = "error",
     max_groups: options.MaxGroupsOption = None,
-    file_format: options.FormatOption = None,
     qrels: Annotated[
         str | None,
         Read(),
         typer.Option(metavar="QRELS", help="TREC judgements; FILE is then a TREC run."),
     ] = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Measure the quality and fairness of the rankings in a file.
 
@@ -126,9 +123,9 @@ def evaluate(
         missing = {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
         if qrels is None:
             _refuse_without_judgements(ties=ties, missing_relevance=missing_relevance)
-            data = _read_columns(file, file_format, columns, groups, missing, max_groups)
+            data = _read_columns(file, reading, columns, groups, missing, max_groups)
         else:
-            given = {**columns, **groups, "format": file_format, "max-groups": max_groups}
+            given = {**columns, **groups, "format": reading.format, "max-groups": max_groups}
             data = _read_run(file, qrels, given, ties, missing_relevance)
         result = measure(
             data.ranking("stable" if ties == "stable" else "average"),
@@ -147,7 +144,7 @@ def evaluate(
 
 def _read_columns(
     file: str,
-    file_format: str | None,
+    reading: options.Reading,
     columns: Mapping[str, Any],
     groups: Mapping[str, list[str]],
     missing: Mapping[str, str],
@@ -155,14 +152,13 @@ def _read_columns(
 ) -> "RankingData":
     """Read a table; an error about groups names the option that named their column."""
     from ..core.errors import DataError
-    from ..io.table_file import read_file
 
-    options = {name: option for option in ("control", "by", "sensitive") for name in groups[option]}
+    named = {name: option for option in ("control", "by", "sensitive") for name in groups[option]}
     try:
-        return read_file(
+        return reading.read(
             file,
-            file_format,
             **columns,
+            id=False,
             sensitive=list(dict.fromkeys(name for names in groups.values() for name in names)),
             missing_sensitive=missing["missing_sensitive"],
             missing_relevance=missing["missing_relevance"],
@@ -170,7 +166,7 @@ def _read_columns(
         )
     except DataError as error:
         message = str(error)
-        for name, option in options.items():
+        for name, option in named.items():
             message = message.replace(f"sensitive ({name!r})", f"{option} ({name!r})")
             message = message.replace(f"sensitive_features[{name!r}]", f"{option} ({name!r})")
             if f", got {name!r}" in message:

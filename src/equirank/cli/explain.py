@@ -25,6 +25,7 @@ from .console import (
     name_of,
     printable,
     require_report_extra,
+    show_source,
     write_json,
     writing,
 )
@@ -42,6 +43,7 @@ __all__ = ["explain"]
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def explain(
     folder_or_file: Annotated[
         str,
@@ -114,13 +116,14 @@ def explain(
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
     ] = 0,
-    file_format: options.FormatOption = None,
     title: options.TitleOption = None,
     purpose: options.PurposeOption = None,
     period: options.PeriodOption = None,
     author: options.AuthorOption = None,
     date: options.DateOption = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Explain to a person its position, or why a model ranks one item above another.
 
@@ -140,14 +143,14 @@ def explain(
         if id is None:
             _check_pair(folder_or_file, second, a, b, words)
             _explain_pair(
-                folder_or_file, str(second), str(a), str(b), of, out, query, seed, file_format, json
+                folder_or_file, str(second), str(a), str(b), of, out, query, seed, reading, json
             )
             return
         if a is not None or b is not None or second is not None:
             raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
         if out is not None:
             require_report_extra()
-        found = _explain_person(folder_or_file, file_format, id, of, query, seed, words)
+        found = _explain_person(folder_or_file, reading, id, of, query, seed, words)
         if out is not None:
             with writing(out):
                 found.to_html(out)
@@ -177,7 +180,7 @@ def _check_pair(
 
 def _explain_person(
     file: str,
-    file_format: str | None,
+    reading: options.Reading,
     person: str,
     of: str | None,
     query: str | None,
@@ -197,9 +200,9 @@ def _explain_person(
     if words["model"] is None:
         if fixed:
             raise CommandError("--fixed must be given with --model, whose features can change")
-        data = _read_ranked(file, file_format, query, words)
+        data = _read_ranked(file, reading, query, words)
     else:
-        data, more = _read_for_model(file, file_format, query, fixed, words)
+        data, more = _read_for_model(file, reading, query, fixed, words)
         given |= more
     found = explain_person(data, person, of=of, random_state=seed, **given)
     record = found.provenance
@@ -209,22 +212,19 @@ def _explain_person(
 
 
 def _read_ranked(
-    file: str, file_format: str | None, query: str | None, words: dict[str, Any]
+    file: str, reading: options.Reading, query: str | None, words: dict[str, Any]
 ) -> "RankingData":
     """Return the ranked people of a file, with their ids."""
-    from ..io.table_file import read_file
-
     columns: dict[str, Any] = {"query": query, "relevance": False, "cost": False}
     columns |= {"score": words["score"], "position": words["position"]}
-    if file_format == "letor":
+    if reading.format == "letor":
         raise CommandError("FILE must have named columns for --id, got LETOR")
-    data = read_file(
+    data = reading.read(
         file,
-        file_format,
         sensitive=[],
         missing_sensitive="category",
         missing_relevance="error",
-        ids=words["id_column"],
+        id=words["id_column"],
         outcomes=[] if words["selected"] is None else [words["selected"]],
         **columns,
     )
@@ -234,7 +234,7 @@ def _read_ranked(
 
 
 def _read_for_model(
-    file: str, file_format: str | None, query: str | None, fixed: list[str], words: dict[str, Any]
+    file: str, reading: options.Reading, query: str | None, fixed: list[str], words: dict[str, Any]
 ) -> "tuple[RankingData, dict[str, Any]]":
     """Return the data of a file for a model, with ids and decisions, and further arguments."""
     from dataclasses import replace
@@ -250,10 +250,19 @@ def _read_for_model(
     keep = tuple(n for n in (words["id_column"], words["selected"]) if n is not None)
     groups = sees_groups(ranker)
     try:
-        read = read_new_file(file, file_format, columns, sensitive=groups, query=query, keep=keep)
+        read = read_new_file(
+            file,
+            reading.format,
+            columns,
+            sensitive=groups,
+            query=query,
+            keep=keep,
+            options=reading.options(),
+        )
     except ConfigError as error:
         words_of = "--selected or --id-column names"
         raise CommandError(str(error).replace("--keep names", words_of)) from None
+    show_source(read.data.source)
     check_features(read.data, ranker, file)
     lists = query or columns.query
     found = [name for name in read.carried if name != lists and name not in keep]
@@ -277,7 +286,7 @@ def _explain_pair(
     out: str | None,
     query: str | None,
     seed: int,
-    file_format: str | None,
+    reading: options.Reading,
     json: str | None,
 ) -> None:
     """Explain the difference of two scores of a trained model."""
@@ -287,7 +296,15 @@ def _explain_pair(
     from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
 
     ranker, columns = load_trained(model)
-    read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
+    read = read_new_file(
+        file,
+        reading.format,
+        columns,
+        sensitive=sees_groups(ranker),
+        query=query,
+        options=reading.options(),
+    )
+    show_source(read.data.source)
     check_features(read.data, ranker, file)
     ids, lists = _ids(read, columns), _lists(read.data)
     rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]

@@ -2,11 +2,20 @@
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .console import CommandError, Read, Written, errors_in_one_line, printable, writing
+from . import options
+from .console import (
+    CommandError,
+    Read,
+    Written,
+    errors_in_one_line,
+    printable,
+    show_source,
+    writing,
+)
 
 if TYPE_CHECKING:
     from ..recipes.config_example import Guess
@@ -14,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["init"]
 
 
+@options.with_reading
 def init(
     config: Annotated[
         str,
@@ -30,6 +40,8 @@ def init(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Write a commented configuration for `equirank train` and `equirank compare`.
 
@@ -43,8 +55,10 @@ def init(
 
         target, *copies = _files(config, data)
         _refuse(target, force)
-        copied = None
+        copied, keys = None, _keys(reading, os.path.dirname(os.path.abspath(target)))
         if data is None:
+            if keys:
+                raise CommandError(f"{next(iter(keys))} must be omitted without --data")
             copied = copies[0]
             guess, raw = hiring_guess(), hiring_path().read_bytes()
             if not _holds(copied, raw):
@@ -53,11 +67,12 @@ def init(
                     file.write(raw)
             path = "hiring.csv"
         else:
-            guess = guess_columns(data)
+            guess = guess_columns(data, reading.format, reading.options())
+            show_source(guess.source)
             folder = os.path.dirname(os.path.abspath(target))
             path = os.path.relpath(data, folder).replace(os.sep, "/")
         with writing(target), replacing(target) as file:
-            file.write(example(path, guess).encode("utf-8"))
+            file.write(example(path, guess, keys).encode("utf-8"))
         _show(target, copied, guess)
 
 
@@ -65,6 +80,15 @@ def _files(config: str, data: str | None) -> list[str]:
     """Return the configuration and, without data, the copy of the bundled data beside it."""
     target = os.path.join(config, "config.toml") if os.path.isdir(config) else config
     return [target] + [os.path.join(os.path.dirname(target), "hiring.csv")] * (data is None)
+
+
+def _keys(reading: options.Reading, folder: str) -> dict[str, Any]:
+    """Return the keys of ``[data]`` that state how the file is read."""
+    plain = options.Reading().arguments()
+    keys = {name: value for name, value in reading.arguments().items() if value != plain[name]}
+    if "labels" in keys:
+        keys["labels"] = os.path.relpath(keys["labels"], folder).replace(os.sep, "/")
+    return {"file_encoding" if name == "encoding" else name: keys[name] for name in keys}
 
 
 def _holds(path: str, raw: bytes) -> bool:

@@ -16,16 +16,18 @@ from .console import (
     errors_in_one_line,
     name_of,
     printable,
+    show_source,
     write_json,
     writing,
 )
 from .options import (
     COLUMN,
     FileArgument,
-    FormatOption,
     FormulasOption,
     ModelArgument,
+    Reading,
     TrainedQueryOption,
+    with_reading,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
+@with_reading
 def predict(
     model: ModelArgument,
     file: FileArgument,
@@ -54,8 +57,9 @@ def predict(
         typer.Option(metavar=COLUMN, help="Copy this column to the output; may be repeated."),
     ] = None,
     keep_formulas: FormulasOption = False,
-    file_format: FormatOption = None,
     json: JsonOption = None,
+    *,
+    reading: Reading,
 ) -> None:
     """Rank the lists in a file with a trained model.
 
@@ -73,12 +77,14 @@ def predict(
         ranker, columns = load_trained(model)
         read = read_new_file(
             file,
-            file_format,
+            reading.format,
             columns,
             sensitive=sees_groups(ranker),
             query=query,
             keep=tuple(dict.fromkeys(keep or ())),
+            options=reading.options(),
         )
+        show_source(read.data.source)
         check_features(read.data, ranker, file)
         score, position = scored(ranker, read.data, model)
         table: dict[str, Any] = {**read.carried, "score": score, "position": position}

@@ -29,6 +29,7 @@ from .console import (
 )
 
 if TYPE_CHECKING:
+    from ..core.data import RankingData
     from ..reports.provenance import Provenance
     from ..rerankers.reranking import Reranking
 
@@ -115,6 +116,7 @@ def _pairs(text: str | None) -> Any:
 
 
 # Long, since every option is a parameter.
+@options.with_reading
 def rerank(
     file: Annotated[
         str | None,
@@ -142,10 +144,7 @@ def rerank(
     query: options.QueryOption = None,
     score: options.ScoreOption = None,
     position: options.PositionOption = None,
-    relevance: Annotated[
-        str | None,
-        typer.Option(metavar=options.COLUMN, help="Column of relevance, for the loss in NDCG."),
-    ] = None,
+    relevance: options.RelevanceOption = None,
     sensitive: options.SensitiveOption = None,
     ids: options.IdOption = None,
     out: Annotated[
@@ -165,10 +164,7 @@ def rerank(
         ),
     ] = None,
     alpha: Annotated[float | None, typer.Option(help="Level of the FA*IR test.")] = None,
-    protected: Annotated[
-        list[str] | None,
-        typer.Option(metavar="GROUP", help="The protected group; may be repeated."),
-    ] = None,
+    protected: options.ProtectedOption = None,
     proportions: Annotated[
         str | None, typer.Option(metavar=PAIRS, help="Target shares of all groups.")
     ] = None,
@@ -204,8 +200,9 @@ def rerank(
     period: options.PeriodOption = None,
     author: options.AuthorOption = None,
     date: options.DateOption = None,
-    file_format: options.FormatOption = None,
     json: JsonOption = None,
+    *,
+    reading: options.Reading,
 ) -> None:
     """Re-rank the lists in a file so that a stated guarantee holds, and report the price.
 
@@ -221,7 +218,6 @@ def rerank(
             return
         if file is None:
             raise CommandError("FILE must be given (or --list)")
-        from ..io.table_file import read_file
         from ..io.write_table import check_ending, write_table
         from ..reports.provenance import Provenance
 
@@ -233,12 +229,11 @@ def rerank(
         columns = {}
         if out is not None:
             check_ending(out)
-            columns = _columns(file, file_format, out)
+            columns = _columns(file, reading, out)
         if report is not None:
             require_report_extra()
-        data = read_file(
+        data = reading.read(
             file,
-            file_format,
             query=query,
             relevance=relevance,
             score=score,
@@ -248,11 +243,12 @@ def rerank(
             missing_sensitive=missing_sensitive,
             missing_relevance="error",
             max_groups=max_groups,
-            ids=ids,
+            id=ids,
         )
         record = Provenance.given(
             title=title, purpose=purpose, period=period, author=author, date=date
         )
+        _name_groups(reranker, data)
         result = reranker(data.ranking())
         if result.n_draws > 1:
             raise CommandError(f"{method} must return one draw, got {result.n_draws}")
@@ -269,6 +265,47 @@ def rerank(
             _show(file, result, out, report, explanations)
 
 
+def _name_groups(reranker: Any, data: "RankingData") -> None:
+    """Set the groups of a re-ranker that are named as in ``sex=female``, and their attribute."""
+    from ..core.named_groups import named_groups
+
+    params = reranker.get_params(deep=False)
+    names = [name for name in ("protected", "p", "proportions") if params.get(name) is not None]
+    attributes: dict[str, None] = {}
+    by, found = params.get("by"), dict[str, Any]()
+    known = data.sensitive
+    if isinstance(by, list) and by:
+        known = {" & ".join(by): data.attribute(by)}
+    elif isinstance(by, str):
+        known = {by: data.attribute(by)}
+    for name in names:
+        value = params[name]
+        if name == "protected":
+            given = value if isinstance(value, list) else [value]
+        elif isinstance(value, dict):
+            given = list(value)
+        else:
+            continue
+        pairs = named_groups(given, known, f"--{name}")
+        attributes |= dict.fromkeys(attribute for attribute, _ in pairs)
+        groups = [group for _, group in pairs]
+        if name == "protected":
+            found[name] = groups if isinstance(value, list) else groups[0]
+        else:
+            found[name] = dict(zip(groups, value.values(), strict=True))
+    if len(attributes) > 1:
+        words = " and ".join(map(repr, attributes))
+        raise CommandError(f"the groups must be of one attribute, got {words}; --by can cross them")
+    for attribute in attributes:
+        if attribute not in known:
+            raise CommandError(
+                f"--protected must name a group of {', '.join(map(repr, known))}, got {attribute!r}"
+            )
+        if by is None and len(data.sensitive) > 1:
+            found["by"] = attribute
+    reranker.set_params(**found)
+
+
 def _item(result: "Reranking", word: str) -> Any:
     """Return the id or row number that a word denotes."""
     from ..core.inputs import natural
@@ -278,15 +315,15 @@ def _item(result: "Reranking", word: str) -> Any:
     return number if number >= 0 and (ids is None or ids.dtype.kind in "iu") else word
 
 
-def _columns(file: str, file_format: str | None, out: str) -> dict[str, Any]:
+def _columns(file: str, reading: options.Reading, out: str) -> dict[str, Any]:
     """Return all columns of a file; raise if one has a name that the output adds."""
     from ..io.table_file import TableFile, format_of, letor_cells
 
-    kind = file_format or format_of(file)
+    kind = reading.format or format_of(file)
     if kind == "letor":
         return letor_cells(file)
     text = not out.lower().endswith((".json", ".json.gz", ".parquet", ".pq"))
-    columns = TableFile(file, kind).cells(text=text)  # type: ignore[arg-type]
+    columns = TableFile(file, kind, reading.options()).cells(text=text)
     for name in POSITIONS:
         if name in columns:
             raise CommandError(

@@ -72,6 +72,7 @@ def train(
         entry = settings.model(model)
         _check_out(out)
         data, columns = settings.read_data()
+        console.show_source(data.source)
         if json != "-":
             _announce(settings, entry, data, columns, model)
         trained = train_model(settings, entry, data, n_boot=n_boot)

@@ -14,6 +14,7 @@ from . import inputs
 from .errors import DataError, OneListWarning, suggest
 from .labels import check_groups, encode, group_rows, query_weights
 from .source import Source
+from .unknown_words import CleanedLabels, warn_of_labels
 
 if TYPE_CHECKING:
     from .ranking import Ranking
@@ -24,6 +25,7 @@ __all__ = [
     "as_given_data",
     "as_ranking_data",
     "as_scored_data",
+    "counted_anew",
     "refuse_beside",
     "warn_of_one_list",
 ]
@@ -368,7 +370,7 @@ class RankingData:
         chosen = self._take(items, offsets, self.qids[kept], weight)
         if chosen.position is None:
             return chosen
-        return replace(chosen, position=_counted_anew(chosen.position, chosen.offsets))
+        return replace(chosen, position=counted_anew(chosen.position, chosen.offsets))
 
     def _take(
         self, rows: np.ndarray, offsets: np.ndarray, qids: np.ndarray, weight: np.ndarray | None
@@ -547,6 +549,8 @@ def as_ranking_data(
     coded = {n: encode(n, v, missing_sensitive, named.get(n)) for n, v in people.items()}
     for name, (codes, seen) in coded.items():
         check_groups(name, seen if (codes >= 0).any() else (), n_rows, max_groups)
+        if not isinstance(sensitive_features, CleanedLabels):
+            warn_of_labels(name, seen)
     return RankingData(
         X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
         y=sort(relevance),
@@ -581,7 +585,7 @@ def _named_groups(
     return groups or {}
 
 
-def _counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+def counted_anew(position: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Renumber the positions of each list without gaps; ties stay tied and 0 stays 0."""
     hidden = position == 0
     key = np.where(hidden, np.iinfo(np.int32).max, position)

@@ -73,7 +73,7 @@ def _ranking_data() -> RankingData:
         position=False,
         sensitive=["sex", "age_group"],
         cost=False,
-        ids="applicant",
+        id="applicant",
         features=_FEATURES,
     )
 

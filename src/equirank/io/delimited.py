@@ -1,12 +1,10 @@
 """`read_csv`: delimited text to RankingData, by the standard library or, faster, by pyarrow."""
 
 import codecs
-import csv
 import io
 import os
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import IO, Any, Literal
 
@@ -14,26 +12,23 @@ import numpy as np
 
 from ..core.data import RankingData
 from ..core.environment import require
-from ..core.errors import DataError, MissingExtraError
-from ..core.inputs import choose
-from .column_roles import MISSING, Gatherer, Name, Names, Roles, assign, codes_of, numbers_of
-from .files import open_bytes, shorten
+from ..core.errors import MissingExtraError
+from .column_roles import Name, Names, Roles, assign
+from .file_options import FileOptions
+from .files import open_bytes, source_of
+from .gatherer import Gatherer, TextChunk, empty_rows, named_cells
+from .label_words import LabelMap
+from .number_cells import MISSING, CommaSurvey, Decimal, DecimalComma, comma_words, numbers_of
+from .text_layout import Records, TextLayout, open_records, text_layout
 
-__all__ = [
-    "PlainBytes",
-    "check_delimiter",
-    "csv_cells",
-    "csv_columns",
-    "csv_records",
-    "gather_csv",
-    "read_csv",
-]
+__all__ = ["PlainBytes", "csv_cells", "gather_csv", "read_csv", "text_chunks"]
 
 
 _ROWS, _CELLS = 8192, 1 << 20  # most rows and cells of a chunk of the standard library
 _COLUMNS = 4096  # pyarrow handles a short chunk of more columns slowly
 _SMALL = 1 << 21  # bytes; importing pyarrow takes longer than reading a smaller file
 _BYTES = 1 << 20  # bytes of a chunk of pyarrow, which reads several ahead
+_MISSING = frozenset(MISSING)
 
 
 def read_csv(
@@ -45,15 +40,22 @@ def read_csv(
     position: Name = None,
     sensitive: Names = None,
     cost: Name = None,
-    ids: Name = None,
+    id: Name = None,
     outcomes: Names = None,
     features: Names = None,
-    delimiter: str = ",",
     missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    columns: Sequence[str] | None = None,
+    repeated: Literal["error", "number"] = "error",
+    unknown: Sequence[str] | None = None,
+    labels: LabelMap | str | os.PathLike[str] | None = None,
+    keep_labels: bool = False,
 ) -> RankingData:
-    r"""Read a CSV file with a header line (UTF-8; gzip or plain).
+    r"""Read a CSV file (gzip or plain), with a header line unless ``columns`` names its columns.
 
     If an argument is None, its column is recognised by name, in any case of letters; two such
     columns are an error. ``False`` means that there is no such column.
@@ -77,23 +79,44 @@ def read_csv(
         Sensitive attributes. They are never recognised by name.
     cost : str, optional
         Item costs > 0. Recognised: cost.
-    ids : str, optional
+    id : str, optional
         The id of each row. Recognised: id, ids, doc_id, docid, item_id.
     outcomes : str or sequence of str, optional
         Columns of recorded decisions, for `audit`. They are never recognised by name.
     features : str or sequence of str, optional
         The columns of X. None: every remaining column with a name and only numbers, in the order
         of the file; a warning names the omitted columns. ``()``: no X.
-    delimiter : str, default=","
-        One character.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
     max_groups : int, optional
         Most groups of a sensitive column, as in `as_ranking_data`.
+    encoding : str, optional
+        The encoding. None: that of the byte-order mark, else UTF-8, else Windows-1252 with a
+        warning.
+    delimiter : str, optional
+        One character, or comma, semicolon, tab, bar or space (white space of any length). None:
+        the one of the first four that occurs equally often in each of the first 50 records.
+    decimal : {"comma", "point"}, optional
+        The decimal sign; the other sign may separate thousands. None: a column in which every
+        value fits digits, comma, digits has decimal commas.
+    columns : sequence of str, optional
+        The names of all columns, if the file has no line of names. Lines above the first row that
+        begin with ``|`` or ``#`` are then comments.
+    repeated : {"error", "number"}
+        A column name that occurs again is an error, or gets a number (``score.2``).
+    unknown : sequence of str, optional
+        Words that mean an unknown group, in any case of letters. None: empty, na, n/a, null, nan,
+        unknown, not given, not specified, prefer not to say, decline to answer, declined, ?, -.
+    labels : mapping or path, optional
+        For each sensitive column the name of each label, ``{"sex": {"weiblich": "female"}}``, or a
+        TOML file with such tables. An empty name means unknown.
+    keep_labels : bool, default=False
+        Whether labels that differ in case stay apart, and unknown words stay groups.
 
     Returns
     -------
     RankingData
+        Its ``source`` states how the file was read, with the reason of every guess.
 
     Raises
     ------
@@ -105,11 +128,14 @@ def read_csv(
     Notes
     -----
     A cell is missing if it is empty or one of NA, N/A, n/a, NaN, nan, null, NULL, <NA>. Missing
-    features become NaN. In columns of numbers, true and false are 1 and 0. Labels (query, ids,
+    features become NaN. In columns of numbers, true and false are 1 and 0. Labels (query, id,
     sensitive) are integers if all of them are written as integers of 64 bits without leading
-    zeros, and text otherwise; a sensitive column of decimal numbers is read as numbers. If pyarrow
-    is installed, it parses large files, with the same result. The file is read in chunks: memory
-    is at most about twice the result.
+    zeros, and text otherwise; a sensitive column of decimal numbers is read as numbers. Sensitive
+    labels are cleaned: Unicode NFC, single spaces, and one spelling, the most frequent, of labels
+    that differ only in case; unknown words count as missing. Names of columns are trimmed, rows
+    without any value left out, and positions with gaps counted anew. If pyarrow is installed, it
+    parses large files, with the same result. The file is read in chunks: memory is at most about
+    twice the result.
 
     Examples
     --------
@@ -121,180 +147,102 @@ def read_csv(
     RankingData(2 rows, 1 query, y, score, sex (2 groups))
     >>> folder.cleanup()
     """
-    name = os.fspath(path)
-    choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
-    choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
-    check_delimiter(delimiter)
-    header = csv_columns(path, delimiter)
+    file = FileOptions(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, columns=columns,
+        repeated=repeated, unknown=unknown, labels=labels, keep_labels=keep_labels,
+    )  # fmt: skip
+    layout = text_layout(path, file)
     roles = assign(
-        name, header, query=query, relevance=relevance, score=score, position=position, cost=cost,
-        ids=ids, sensitive=sensitive, outcomes=outcomes,
+        layout.path, layout.names, query=query, relevance=relevance, score=score,
+        position=position, cost=cost, id=id, sensitive=sensitive, outcomes=outcomes,
         features=features,
     )  # fmt: skip
     rows = gather_csv(
-        path,
+        layout,
         roles,
-        delimiter,
+        file,
         missing_sensitive=missing_sensitive,
         missing_relevance=missing_relevance,
         max_groups=max_groups,
     )
-    return rows.finish(text=True, left_out=[column for column in header if not column])
+    return rows.finish(text=True, left_out=[column for column in layout.names if not column])
 
 
-def check_delimiter(delimiter: Any) -> None:
-    """Raise unless the delimiter is one character that can separate cells."""
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0':
-        raise DataError(f"delimiter must be one character, got {delimiter!r}")
+def csv_cells(layout: TextLayout) -> dict[str, list[str]]:
+    """Return all columns as the text in the file; those without a name and a value are left out."""
+    columns: list[list[str]] = [[] for _ in layout.names]
+    with open_records(layout.path, layout.encoding, layout.delimiter) as records:
+        for cells in records.rows(layout):
+            for column, cell in zip(columns, cells, strict=True):
+                column.append(cell)
+    return named_cells(layout.path, layout.names, columns)
 
 
-def csv_columns(path: str | os.PathLike[str], delimiter: str = ",") -> list[str]:
-    """Return the column names of the first line."""
-    with csv_records(path, delimiter) as records:
-        return records.header()
-
-
-def csv_cells(path: str | os.PathLike[str], delimiter: str = ",") -> dict[str, list[str]]:
-    """Return all columns as the text in the file."""
-    with csv_records(path, delimiter) as records:
-        header = records.header()
-        if len(set(header)) < len(header):
-            twice = next(name for name in header if header.count(name) > 1)
-            raise DataError(
-                f"{os.fspath(path)}: each column name must occur once, got {twice!r} twice"
-            )
-        columns: dict[str, list[str]] = {name: [] for name in header}
-        for chunk in records.chunks(header, Roles({}, (), tuple(header), False)):
-            for name, cells in columns.items():
-                cells += chunk.cells(name)
-        return columns
-
-
-def gather_csv(
-    path: str | os.PathLike[str], roles: Roles, delimiter: str = ",", **options: Any
-) -> Gatherer:
+def gather_csv(layout: TextLayout, roles: Roles, file: FileOptions, **options: Any) -> Gatherer:
     """Read the columns with a role: large files by pyarrow, if it is installed."""
-    with csv_records(path, delimiter) as records:
-        header = records.header()
-        one_line = records.line == 1
-    rows = Gatherer(os.fspath(path), roles, **options)
-    fast = one_line and delimiter.isascii() and os.path.getsize(path) > _SMALL
-    fast = fast and len(header) <= _COLUMNS
-    if not (fast and _gather_fast(path, header, delimiter, rows)):
-        rows = Gatherer(os.fspath(path), roles, **options)
-        with csv_records(path, delimiter) as records:
-            records.header()
-            for chunk in records.chunks(header, roles):
-                rows.add(chunk)
+
+    def gather(decimals: Mapping[str, Decimal] | None) -> Gatherer:
+        return _gather(layout, roles, decimals, rules=file.label_rules, **options)
+
+    if file.decimal_word is not None:
+        rows = gather(dict.fromkeys(roles.needed, file.decimal_word))
+        rows.how["decimal"] = f"{file.decimal_word} (named)"
+        return rows
+    try:
+        return gather(None)
+    except DecimalComma:
+        survey = CommaSurvey(layout.path, roles.numbers)
+        with open_records(layout.path, layout.encoding, layout.delimiter) as records:
+            for chunk in text_chunks(records, layout, roles.numbers, {}):
+                survey.add(chunk.cells)
+        found = survey.finish()
+        rows = gather(dict.fromkeys(found, "comma"))
+        rows.how |= comma_words(found)
+        return rows
+
+
+def _gather(
+    layout: TextLayout, roles: Roles, decimals: Mapping[str, Decimal] | None, **options: Any
+) -> Gatherer:
+    """Read the columns with a role; None for ``decimals`` if commas are still to be decided."""
+    file = source_of(layout.path, layout.how, layout.remarks)
+    rows = Gatherer(layout.path, roles, decimals=decimals, file=file, **options)
+    fast = layout.encoding in ("utf-8", "utf-8-sig") and layout.skipped == bool(layout.heading)
+    fast = fast and layout.delimiter.isascii() and layout.delimiter != " "
+    fast = fast and len(layout.names) <= _COLUMNS and os.path.getsize(layout.path) > _SMALL
+    if fast and _gather_fast(layout, rows):
+        return rows
+    rows = Gatherer(layout.path, roles, decimals=decimals, file=file, **options)
+    with open_records(layout.path, layout.encoding, layout.delimiter) as records:
+        for chunk in text_chunks(records, layout, roles.needed, decimals or {}):
+            rows.add(chunk)
+    if records.empty:
+        rows.remarks.append(empty_rows("line", records.empty))
     return rows
 
 
-def _indices(header: list[str], roles: Roles) -> dict[str, int]:
-    """Return the index of each needed column."""
-    first = {name: at for at, name in reversed(list(enumerate(header)))}
-    return {name: first[name] for name in roles.needed}
+def text_chunks(
+    records: Records, layout: TextLayout, names: Sequence[str], decimals: Mapping[str, Decimal]
+) -> Iterator[TextChunk]:
+    """Yield the rows, some thousands at a time."""
+    first = {name: at for at, name in reversed(list(enumerate(layout.names)))}
+    indices = {name: first[name] for name in names}
+    where = f"{layout.path}, line "
+    most = max(1, min(_ROWS, _CELLS // len(layout.names)))
 
-
-class _TextChunk:
-    """Rows of text cells."""
-
-    def __init__(self, path: str, columns: dict[str, Sequence[str]], lines: list[int]) -> None:
-        self._path, self._columns, self._lines, self.n_rows = path, columns, lines, len(lines)
-
-    def cells(self, name: str) -> Sequence[str]:
-        return self._columns[name]
-
-    def numbers(self, name: str) -> np.ndarray:
-        return numbers_of(self._columns[name])
-
-    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
-        return codes_of(self._columns[name])
-
-    def location(self, row: int) -> str:
-        return f"{self._path}, line {self._lines[row]}"
-
-
-class _Records:
-    """The records of a file, parsed by the standard library, and their first lines."""
-
-    def __init__(self, path: str, file: IO[str], delimiter: str) -> None:
-        self.path, self.line, self.begin, self._delimiter = path, 0, 1, delimiter
-        self._reader = csv.reader(self._lines(file), delimiter=delimiter, strict=True)
-
-    def _lines(self, file: IO[str]) -> Iterator[str]:
-        for self.line, line in enumerate(file, start=1):
-            if "\0" in line:
-                raise DataError(f"{self.path}, line {self.line}: must be text, got a NUL byte")
-            yield line
-
-    def _cells(self) -> Iterator[list[str]]:
-        """Yield the records, without blank lines."""
-        begin = self.line + 1
-        try:
-            for cells in self._reader:
-                if cells:
-                    self.begin = begin
-                    yield cells
-                begin = self.line + 1
-        except csv.Error as error:
-            raise DataError(f"{self.path}, line {self.line}: must be CSV: {error}") from None
-
-    def header(self) -> list[str]:
-        """Read the names of the columns."""
-        for names in self._cells():
-            return names
-        raise DataError(f"{self.path}: must have a line of column names, got an empty file")
-
-    def chunks(self, header: list[str], roles: Roles) -> Iterator[_TextChunk]:
-        """Yield the rows, some thousands at a time."""
-        indices, most = _indices(header, roles), max(1, min(_ROWS, _CELLS // len(header)))
-        rows, lines = list[list[str]](), list[int]()
-        for cells in self._cells():
-            if len(cells) != len(header):
-                got = shorten(self._delimiter.join(cells))
-                raise DataError(
-                    f"{self.path}, line {self.begin}: must have {len(header)} cells, "
-                    f"got {len(cells)} in {got}"
-                )
-            rows.append(cells)
-            lines.append(self.begin)
-            if len(rows) == most:
-                yield self._chunk(indices, rows, lines)
-                rows, lines = [], []
-        if rows:
-            yield self._chunk(indices, rows, lines)
-
-    def _chunk(
-        self, indices: dict[str, int], rows: list[list[str]], lines: list[int]
-    ) -> _TextChunk:
+    def chunk(rows: list[list[str]], lines: list[int]) -> TextChunk:
         columns = list(zip(*rows, strict=True))
-        return _TextChunk(self.path, {name: columns[j] for name, j in indices.items()}, lines)
+        return TextChunk(where, {n: columns[j] for n, j in indices.items()}, lines, decimals)
 
-
-@contextmanager
-def csv_records(path: str | os.PathLike[str], delimiter: str) -> Iterator[_Records]:
-    """Open a file and return its records; bytes that are not UTF-8 raise with their line."""
-    with open_bytes(path) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-        try:
-            yield _Records(os.fspath(path), text, delimiter)
-        except UnicodeDecodeError:
-            raise _not_text(path) from None
-        finally:
-            text.detach()
-
-
-def _not_text(path: str | os.PathLike[str]) -> DataError:
-    """Return an error that names the first line that is not UTF-8."""
-    with open_bytes(path) as stream:
-        for number, raw in enumerate(stream, start=1):
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as error:
-                got = raw[max(0, error.start - 10) : error.start + 10]
-                where = f"{os.fspath(path)}, line {number}"
-                return DataError(f"{where}: must be text in UTF-8, got the bytes {got!r}")
-    return DataError(f"{os.fspath(path)}: must be text in UTF-8")
+    rows, lines = list[list[str]](), list[int]()
+    for cells in records.rows(layout):
+        rows.append(cells)
+        lines.append(records.begin)
+        if len(rows) == most:
+            yield chunk(rows, lines)
+            rows, lines = [], []
+    if rows:
+        yield chunk(rows, lines)
 
 
 class PlainBytes(io.RawIOBase):
@@ -302,13 +250,13 @@ class PlainBytes(io.RawIOBase):
 
     A quote must open at the start of a cell, and close before a delimiter, the end of a line or
     another quote; there is no NUL byte, and no quoted line end is split between two blocks. All
-    bytes are UTF-8, also in columns that pyarrow does not convert. The first violation is stored
-    in ``problem`` (raising from a thread of pyarrow can block it).
+    bytes are UTF-8, also in columns that pyarrow does not convert, unless this is ``known``. The
+    first violation is stored in ``problem`` (raising from a thread of pyarrow can block it).
     """
 
-    def __init__(self, stream: IO[bytes], delimiter: str) -> None:
+    def __init__(self, stream: IO[bytes], delimiter: str, known: bool = False) -> None:
         super().__init__()
-        self._stream, self._open, self.problem = stream, False, ""
+        self._stream, self._open, self.problem, self._known = stream, False, "", known
         self._before = np.frombuffer((delimiter + '\r\n"').encode(), np.uint8)
         self._last = 10  # the byte before the block; initially a line end
         self._decoder = codecs.getincrementaldecoder("utf-8")()
@@ -328,7 +276,8 @@ class PlainBytes(io.RawIOBase):
 
     def _check(self, block: bytes) -> str:
         try:
-            self._decoder.decode(block, final=not block)
+            if not self._known:
+                self._decoder.decode(block, final=not block)
         except UnicodeDecodeError:
             return "bytes that are not UTF-8"
         if not block:
@@ -357,27 +306,43 @@ class PlainBytes(io.RawIOBase):
 class _ArrowChunk:
     """Rows of text cells in columns of pyarrow."""
 
-    def __init__(self, batch: Any, places: dict[str, int]) -> None:
+    def __init__(self, batch: Any, places: dict[str, int], decimals: Mapping[str, Decimal]) -> None:
         self._batch, self._places, self.n_rows = batch, places, batch.num_rows
+        self._decimals = decimals
 
     def _column(self, name: str) -> Any:
         return self._batch.column(self._places[name])
 
     def numbers(self, name: str) -> np.ndarray:
         """Cast a column by pyarrow if all cells are plain numbers, else cell by cell."""
-        column = self._column(name)
-        try:
-            values: np.ndarray = column.cast("float64").to_numpy(zero_copy_only=False)
-            if np.isnan(values).sum() == column.null_count:
-                return values
-        except ValueError:
-            pass
-        return numbers_of([cell or "" for cell in column.to_pylist()])
+        column, decimal = self._column(name), self._decimals.get(name)
+        values = self._cast(column) if decimal is None else None
+        return numbers_of(column.to_pylist(), decimal) if values is None else values
 
-    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
+    @staticmethod
+    def _cast(column: Any) -> np.ndarray | None:
+        """Return a column without missing cells, or with, cast by pyarrow; None if it cannot."""
+        compute = require("pyarrow.compute", "data")
+        for missing in (False, True):
+            try:
+                if missing:
+                    words = require("pyarrow", "data").array(MISSING)
+                    empty = compute.is_in(column, value_set=words)
+                    column = compute.if_else(empty, None, column)
+                values: np.ndarray = column.cast("float64").to_numpy(zero_copy_only=False)
+                if np.isnan(values).sum() == column.null_count:
+                    return values
+            except ValueError:
+                pass
+        return None
+
+    def labels(self, name: str, *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
         coded = self._column(name).dictionary_encode()
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return codes, coded.dictionary.to_pylist()
+        codes, labels = coded.indices.to_numpy(zero_copy_only=False), coded.dictionary.to_pylist()
+        if not raw and not _MISSING.isdisjoint(labels):
+            missing = np.array([label in _MISSING for label in labels])
+            codes = np.where(missing[codes], -1, codes)
+        return codes, labels
 
     def location(self, row: int) -> str:
         return f"record {row}"
@@ -390,44 +355,55 @@ def _arrow() -> ModuleType | None:
         return None
 
 
-def _gather_fast(
-    path: str | os.PathLike[str], header: list[str], delimiter: str, rows: Gatherer
-) -> bool:
+def _gather_fast(layout: TextLayout, rows: Gatherer) -> bool:
     """Read with pyarrow; return False if it is not installed or fails.
 
     The file is then read again by the standard library, which knows the line of an error.
     """
     arrow = _arrow()
-    if arrow is None:
+    if arrow is None or not rows.roles.needed:
         return False
-    indices = _indices(header, rows.roles)
-    if not indices:
-        return False
-    wanted = [str(index) for index in indices.values()]
-    places = {name: place for place, name in enumerate(indices)}
+    first = {name: at for at, name in reversed(list(enumerate(layout.names)))}
+    wanted = [str(first[name]) for name in rows.roles.needed]
+    places = {name: place for place, name in enumerate(rows.roles.needed)}
     string = require("pyarrow", "data").string()
     try:
-        with open_bytes(path) as stream:
-            checked = PlainBytes(stream, delimiter)
+        with open_bytes(layout.path) as stream:
+            checked = PlainBytes(stream, layout.delimiter, layout.checked)
             batches = arrow.open_csv(
                 checked,
                 arrow.ReadOptions(
                     use_threads=False,
                     block_size=_BYTES,
-                    skip_rows=1,
-                    column_names=[str(index) for index in range(len(header))],
+                    skip_rows=layout.skipped,
+                    column_names=[str(index) for index in range(len(layout.names))],
                 ),
-                arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                arrow.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
                 arrow.ConvertOptions(
                     include_columns=wanted,
                     column_types=dict.fromkeys(wanted, string),
-                    null_values=list(MISSING),
-                    strings_can_be_null=True,
-                    quoted_strings_can_be_null=True,
+                    strings_can_be_null=False,
                 ),
             )
+            texts = [layout.heading[int(index)] for index in wanted] if layout.heading else []
             for batch in batches:
-                rows.add(_ArrowChunk(batch, places))
+                if _has_row(batch, [""] * len(wanted)) or (texts and _has_row(batch, texts)):
+                    return False  # a row without values, or the names of the columns again
+                rows.add(_ArrowChunk(batch, places, rows.decimals or {}))
             return not checked.problem
     except ValueError:
         return False
+
+
+def _has_row(batch: Any, cells: Sequence[str]) -> bool:
+    """Return whether a row has these cells, apart from spaces around them."""
+    compute = require("pyarrow.compute", "data")
+    found: Any = None
+    for column, cell in zip(batch.columns, cells, strict=True):
+        same = compute.equal(column, cell)
+        if cell:
+            same = compute.or_(same, compute.match_substring(column, cell))
+        found = same if found is None else compute.and_(found, same)
+        if not compute.any(found).as_py():
+            return False
+    return True

@@ -2,24 +2,26 @@
 
 import glob
 import gzip
+import hashlib
 import io
 import os
 import secrets
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 from ..core.errors import DataError
+from ..core.source import Source
 
 try:
     import fcntl
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["as_text", "open_bytes", "replacing", "shorten", "sweep"]
+__all__ = ["as_text", "open_bytes", "replacing", "shorten", "source_of", "sweep"]
 
 
 #: Seconds without writing after which an unfinished file is removed: if no process has locked it,
@@ -27,7 +29,7 @@ __all__ = ["as_text", "open_bytes", "replacing", "shorten", "sweep"]
 IDLE, OLD = 10.0, 3600.0
 
 
-_BUFFER = 1 << 17
+_BUFFER, _HASHED = 1 << 17, 1 << 20
 #: Gzip may unpack to this many times the size of its file (20 is usual), or to so many bytes.
 _TIMES, _LEAST = 200, 1 << 30
 
@@ -135,3 +137,19 @@ def as_text(raw: bytes) -> str | None:
     except UnicodeDecodeError:
         return None
     return None if "\0" in text else text
+
+
+def source_of(
+    path: str | os.PathLike[str],
+    how: Mapping[str, str],
+    remarks: Sequence[str] = (),
+    parts: Sequence[str | os.PathLike[str]] = (),
+) -> Source:
+    """Return the record of a file before its rows are read; a folder consists of ``parts``."""
+    digest = hashlib.sha256()
+    for one in parts or [path]:
+        with open(one, "rb") as file:
+            while block := file.read(_HASHED):
+                digest.update(block)
+    name = os.path.basename(os.path.abspath(path))
+    return Source(name, digest.hexdigest(), 0, dict(how), remarks=tuple(remarks))

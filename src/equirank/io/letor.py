@@ -1,6 +1,7 @@
 """`read_letor` and `write_letor`: SVMlight files with query ids, as used by LETOR and MSLR."""
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError, logger
 from ..core.inputs import natural
-from .files import as_text, open_bytes, replacing, shorten
+from .files import as_text, open_bytes, replacing, shorten, source_of
 from .growing_arrays import DenseRows, SparseRows
 from .svmlight import (
     SVMlightReader,
@@ -115,13 +116,15 @@ def read_letor(
     labels = reader.labels.finish()
     if len(labels) == 0:
         raise DataError(f"{reader.path}: must contain at least one row, got none")
-    return as_ranking_data(
+    data = as_ranking_data(
         matrix.finish(),
         labels,
         qid=_queries(reader, query_file),
         sensitive_features=sensitive_features,
         ids=None if reader.ids is None else np.array(reader.ids, dtype=object),
     )
+    source = source_of(path, {"format": "LETOR"})
+    return replace(data, source=replace(source, rows=data.n_rows))
 
 
 def _queries(

@@ -9,11 +9,15 @@ import numpy as np
 
 from ..core.environment import require
 from ..core.errors import DataError
-from .column_roles import CellError, Chunk, Roles, existing_column, listed, recognised_columns
-from .delimited import check_delimiter, csv_records
+from .column_roles import existing_column, listed, recognised_columns
+from .delimited import text_chunks
+from .file_options import FileOptions
 from .files import shorten
+from .gatherer import Chunk
 from .growing_arrays import GrowingArray
+from .number_cells import CellError
 from .parquet import BatchChunk, open_parquet, parquet_files, read_batches
+from .text_layout import open_records, text_layout
 
 __all__ = ["Pairs", "read_pairs"]
 
@@ -59,7 +63,8 @@ def read_pairs(
     preference: str | None = None,
     weight: str | None = None,
     ids: Any = None,
-    delimiter: str = ",",
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> Pairs:
     r"""Read comparisons of two items: one per line of a CSV file, or per row of a Parquet file.
 
@@ -69,7 +74,7 @@ def read_pairs(
     Parameters
     ----------
     path : path
-        CSV with a header line (UTF-8; gzip or plain), a Parquet file, or a folder of Parquet
+        CSV with a header line (gzip or plain), a Parquet file, or a folder of Parquet
         files. Parquet is recognised by its first bytes.
     first, second : str, optional
         The columns of the two items. Recognised: first, winner, better, left, a; and second, loser,
@@ -82,8 +87,8 @@ def read_pairs(
     ids : array-like, optional
         The name of each row of X, as in ``data.ids``, if the file contains names. None: it contains
         row numbers from 0.
-    delimiter : str, default=","
-        One character, for CSV.
+    delimiter, encoding : str, optional
+        Of CSV, as in `read_csv`.
 
     Returns
     -------
@@ -107,11 +112,11 @@ def read_pairs(
     ([[1, 0], [0, 2], [0, 1]], [1.0, -1.0, 0.0])
     >>> folder.cleanup()
     """
-    check_delimiter(delimiter)
+    options = FileOptions(delimiter=delimiter, encoding=encoding)
     rows = _rows_by_name(ids)
     given = {"first": first, "second": second, "preference": preference, "weight": weight}
     items, numbers = GrowingArray(np.int64), dict[str, GrowingArray]()
-    for chunk, columns in _chunks(path, given, delimiter):
+    for chunk, columns in _chunks(path, given, options):
         items.append(_items(chunk, columns, rows).ravel())
         for role in columns.keys() & {"preference", "weight"}:
             numbers.setdefault(role, GrowingArray(np.float64)).append(_number(chunk, columns, role))
@@ -133,10 +138,9 @@ def _rows_by_name(ids: Any) -> dict[str, int] | None:
 
 
 def _chunks(
-    path: str | os.PathLike[str], given: Mapping[str, str | None], delimiter: str
+    path: str | os.PathLike[str], given: Mapping[str, str | None], options: FileOptions
 ) -> Iterator[tuple[Chunk, dict[str, str]]]:
     """Yield the needed columns, some thousand rows at a time."""
-    name = os.fspath(path)
     if _is_parquet(path):
         parquet = require("pyarrow.parquet", "data")
         for one in parquet_files(path):
@@ -146,10 +150,10 @@ def _chunks(
                 yield BatchChunk(os.fspath(one), batch, begin), columns
                 begin += batch.num_rows
         return
-    with csv_records(path, delimiter) as records:
-        header = records.header()
-        columns = _columns(name, header, given)
-        for chunk in records.chunks(header, Roles(columns, (), (), False)):
+    layout = text_layout(path, options)
+    columns = _columns(layout.path, layout.names, given)
+    with open_records(layout.path, layout.encoding, layout.delimiter) as records:
+        for chunk in text_chunks(records, layout, list(columns.values()), {}):
             yield chunk, columns
 
 

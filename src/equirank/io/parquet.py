@@ -12,8 +12,12 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError
-from ..core.inputs import choose
-from .column_roles import CellError, Gatherer, Name, Names, Roles, assign
+from .column_roles import Name, Names, Roles, assign
+from .file_options import FileOptions
+from .files import source_of
+from .gatherer import Gatherer
+from .label_words import LabelMap
+from .number_cells import CellError
 
 __all__ = [
     "BatchChunk",
@@ -43,12 +47,15 @@ def read_parquet(
     position: Name = None,
     sensitive: Names = None,
     cost: Name = None,
-    ids: Name = None,
+    id: Name = None,
     outcomes: Names = None,
     features: Names = None,
     missing_sensitive: Literal["error", "unknown", "category"] = "error",
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
+    unknown: Sequence[str] | None = None,
+    labels: LabelMap | str | os.PathLike[str] | None = None,
+    keep_labels: bool = False,
 ) -> RankingData:
     """Read a Parquet file, or a folder of them in the order of their names.
 
@@ -59,13 +66,15 @@ def read_parquet(
     ----------
     path : path
         A file, or a folder whose ``*.parquet`` files have the same columns.
-    query, relevance, score, position, sensitive, cost, ids, outcomes, features : str, optional
+    query, relevance, score, position, sensitive, cost, id, outcomes, features : str, optional
         Names of columns, recognised as in `read_csv`. With ``features=None`` X has every remaining
         column of numbers or booleans; a warning names the omitted columns.
     missing_sensitive, missing_relevance : str
         As in `as_ranking_data`.
     max_groups : int, optional
         Most groups of a sensitive column, as in `as_ranking_data`.
+    unknown, labels, keep_labels : optional
+        How the labels of sensitive columns are cleaned, as in `read_csv`.
 
     Returns
     -------
@@ -91,16 +100,16 @@ def read_parquet(
     RankingData(2 rows, 1 query, score, sex (2 groups))
     """
     require("pyarrow.parquet", "data")
-    choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
-    choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
+    file = FileOptions(unknown=unknown, labels=labels, keep_labels=keep_labels)
     roles = assign(
         os.fspath(path), parquet_columns(path), query=query, relevance=relevance, score=score,
-        position=position, cost=cost, ids=ids, sensitive=sensitive, outcomes=outcomes,
+        position=position, cost=cost, id=id, sensitive=sensitive, outcomes=outcomes,
         features=features,
     )  # fmt: skip
     rows = gather_parquet(
         path,
         roles,
+        file,
         missing_sensitive=missing_sensitive,
         missing_relevance=missing_relevance,
         max_groups=max_groups,
@@ -127,7 +136,9 @@ def parquet_cells(path: str | os.PathLike[str]) -> dict[str, Any]:
     return {name: table.column(name).combine_chunks() for name in table.column_names}
 
 
-def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -> Gatherer:
+def gather_parquet(
+    path: str | os.PathLike[str], roles: Roles, file: FileOptions, **options: Any
+) -> Gatherer:
     """Read the columns with a role, some thousand rows at a time."""
     parquet = require("pyarrow.parquet", "data")
     name, paths = os.fspath(path), parquet_files(path)
@@ -141,18 +152,21 @@ def gather_parquet(path: str | os.PathLike[str], roles: Roles, **options: Any) -
         roles,
         dtype=np.float32 if single else np.float64,
         left_out=left_out,
+        rules=file.label_rules,
+        decimals={},
+        file=source_of(path, {"format": "Parquet"}, parts=paths),
         **options,
     )
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
     size, n_rows = sum(os.path.getsize(one) for one in paths), 0
     for one in paths:
-        file = open_parquet(parquet, one, texts)
-        n_rows += file.metadata.num_rows
+        opened = open_parquet(parquet, one, texts)
+        n_rows += opened.metadata.num_rows
         _check_size(name, size, n_rows, len(wanted))
-        _same_columns(name, one, kinds, file.schema_arrow, wanted)
+        _same_columns(name, one, kinds, opened.schema_arrow, wanted)
         begin = 0
-        for batch in read_batches(file, one, wanted):
+        for batch in read_batches(opened, one, wanted):
             rows.add(BatchChunk(os.fspath(one), batch, begin))
             begin += batch.num_rows
     return rows
@@ -280,7 +294,7 @@ class BatchChunk:
         values: np.ndarray = column.cast(target, safe=False).to_numpy(zero_copy_only=False)
         return values
 
-    def labels(self, name: str) -> tuple[np.ndarray, list[Any]]:
+    def labels(self, name: str, *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
         """Return a column as codes, -1 if missing, and their labels."""
         column = self._columns[name]
         if require("pyarrow.types", "data").is_nested(column.type):

@@ -10,8 +10,9 @@ from typing import IO, Any
 import numpy as np
 
 from ..core.errors import DataError
-from .column_roles import CellError, listed, numbers_of
+from .column_roles import listed
 from .files import open_bytes, shorten
+from .number_cells import CellError, numbers_of
 
 __all__ = ["Sheet"]
 

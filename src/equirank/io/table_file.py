@@ -1,10 +1,10 @@
 """Tables in any supported format, recognised by the ending of the file name."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from hashlib import file_digest
 from itertools import islice
 from typing import Any, Literal
 
@@ -14,93 +14,192 @@ from ..core.data import RankingData, as_ranking_data
 from ..core.errors import DataError
 from ..core.inputs import natural
 from ..core.source import Source
-from .column_roles import MISSING, Gatherer, Roles, assign, expected, out_of_range, typed
-from .delimited import csv_cells, csv_columns, gather_csv, read_csv
+from .column_roles import Name, Names, Roles, assign
+from .delimited import csv_cells, gather_csv
+from .excel import Workbook, excel_cells, gather_excel
+from .file_options import FileOptions
 from .files import open_bytes
+from .gatherer import Gatherer, expected, out_of_range, typed
+from .label_words import LabelMap
 from .letor import read_letor
-from .parquet import gather_parquet, parquet_cells, parquet_columns, read_parquet
+from .number_cells import MISSING
+from .parquet import gather_parquet, parquet_cells, parquet_columns
+from .text_layout import TextLayout, text_layout
 
-__all__ = ["FORMATS", "TableFile", "format_of", "letor_cells", "read_file"]
+__all__ = ["FORMATS", "TEXTS", "TableFile", "format_of", "letor_cells", "read_file"]
 
 
-#: The endings of each format; ``.gz`` may follow.
+#: The endings of each format; ``.gz`` may follow a text.
 FORMATS = {
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
     "parquet": (".parquet", ".pq"),
-    "letor": (".txt", ".letor", ".svm", ".svmlight", ".libsvm"),
+    "letor": (".letor", ".svm", ".svmlight", ".libsvm"),
+    "excel": (".xlsx", ".xlsm", ".xls", ".xlsb", ".ods"),
 }
+#: Endings of texts that are LETOR if their first line is, and delimited text otherwise.
+TEXTS = (".txt", ".data", ".dat", ".test", ".train")
+Kind = Literal["csv", "tsv", "parquet", "letor", "excel"]
+_WORDS = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "letor": "LETOR", "excel": "workbook"}
+_PAIR = re.compile(rb"\s(qid|[0-9]+):\S")
 
 
+# Long, since every column and every option of a file is a parameter.
 def read_file(
-    path: str,
-    file_format: str | None,
+    path: str | os.PathLike[str],
+    format: Kind | None = None,
     *,
-    sensitive: list[str],
-    missing_sensitive: Any,
-    missing_relevance: Any,
+    query: Name = None,
+    relevance: Name = None,
+    score: Name = None,
+    position: Name = None,
+    sensitive: Names = None,
+    cost: Name = None,
+    id: Name = None,
+    outcomes: Names = None,
+    features: Names = (),
+    missing_sensitive: Literal["error", "unknown", "category"] = "error",
+    missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
-    ids: Any = False,
-    outcomes: Sequence[str] = (),
-    **columns: str | None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    columns: Sequence[str] | None = None,
+    repeated: Literal["error", "number"] = "error",
+    sheet: str | None = None,
+    unknown: Sequence[str] | None = None,
+    labels: LabelMap | str | os.PathLike[str] | None = None,
+    keep_labels: bool = False,
 ) -> RankingData:
-    """Read a file in the given format, or else by the ending of its name."""
-    chosen = file_format or format_of(path)
-    if chosen == "letor":
-        if outcomes:
-            raise DataError(f"{path}: recorded decisions need a file with named columns, got LETOR")
-        read = _read_letor(path, sensitive=sensitive, max_groups=max_groups, **columns)
-        return _recorded(read, path, chosen)
-    names: dict[str, Any] = dict(columns)
-    names |= {"sensitive": sensitive, "ids": ids, "outcomes": outcomes, "features": ()}
-    names |= {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
-    names["max_groups"] = max_groups
-    if chosen == "parquet":
-        return _recorded(read_parquet(path, **names), path, chosen)
-    read = read_csv(path, delimiter="\t" if chosen == "tsv" else ",", **names)
-    return _recorded(read, path, chosen)
+    r"""Read a file as the commands do: in the given format, or else by the ending of its name.
 
+    Parameters
+    ----------
+    path : path
+        CSV (.csv), TSV (.tsv, .tab), Parquet (.parquet, .pq), LETOR (.letor, .svm, .svmlight,
+        .libsvm) or a workbook (.xlsx, .xlsm, .xls, .xlsb, .ods). A file ending in .txt, .data,
+        .dat, .test or .train is LETOR if its first line is, and delimited text otherwise. ``.gz``
+        may follow the ending of a text.
+    format : {"csv", "tsv", "parquet", "letor", "excel"}, optional
+        The format, if the ending does not show it.
+    query, relevance, score, position, sensitive, cost, id, outcomes : str, optional
+        Names of columns, recognised as in `read_csv`. In LETOR, sensitive, score, position and
+        cost are numbers of features.
+    features : str or sequence of str, optional
+        The columns of X, by default none. None: every remaining column of numbers.
+    missing_sensitive, missing_relevance : str
+        As in `as_ranking_data`.
+    max_groups : int, optional
+        Most groups of a sensitive column, as in `as_ranking_data`.
+    encoding, delimiter, decimal, columns, repeated : optional
+        How a text is read, as in `read_csv`; an option without effect on the format is an error.
+    sheet : str, optional
+        The sheet of a workbook.
+    unknown, labels, keep_labels : optional
+        How the labels of sensitive columns are cleaned, as in `read_csv`.
 
-def _recorded(data: RankingData, path: str, kind: str) -> RankingData:
-    """Return the data with the record of their file, unless the reader made one."""
-    if data.source is not None:
-        return data
-    with open(path, "rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
-    source = Source(os.path.basename(path), digest, data.n_rows, {"format": kind})
-    return replace(data, source=source)
+    Returns
+    -------
+    RankingData
 
+    Raises
+    ------
+    DataError
+        If the format is unknown or the file is invalid; the message names the file, the line and
+        the option that may help.
 
-def format_of(path: str) -> str:
-    """Return the format that the ending of the name implies."""
-    name = os.path.basename(path).lower().removesuffix(".gz")
-    for word, known in FORMATS.items():
-        if name.endswith(known):
-            return word
-    if not os.path.exists(path):
-        raise FileNotFoundError(2, "", path)
-    endings = ", ".join(ending for each in FORMATS.values() for ending in each)
-    raise DataError(
-        f"{path}: the name must end in one of {endings}, or the format must be given with "
-        f"--format {'|'.join(FORMATS)}"
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "people.csv")
+    >>> _ = path.write_text("sex;score\nFemale;0,25\nfemale ;0,5\nmale;0,125\n?;0,75\n")
+    >>> data = read_file(path, sensitive="sex", missing_sensitive="category")
+    >>> data.score, data.attribute("sex").categories
+    (array([0.25 , 0.5  , 0.125, 0.75 ]), ('Female', 'male', '(missing)'))
+    >>> data.source.labels["sex"][1]
+    ('female ', 1, 'Female')
+    >>> folder.cleanup()
+    """
+    options = FileOptions(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, columns=columns,
+        repeated=repeated, sheet=sheet, unknown=unknown, labels=labels, keep_labels=keep_labels,
+    )  # fmt: skip
+    file = TableFile(path, format or format_of(path), options)
+    single = {"query": query, "relevance": relevance, "score": score, "position": position}
+    single |= {"cost": cost, "id": id}
+    more = {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
+    if file.kind == "letor":
+        return _read_letor(file, single, sensitive, outcomes, max_groups)
+    roles = assign(
+        file.path, file.columns, sensitive=sensitive, outcomes=outcomes, features=features, **single
+    )
+    left_out = [column for column in file.columns if not column]
+    return file.gather(roles, max_groups=max_groups, **more).finish(
+        text=file.kind != "parquet", left_out=left_out
     )
 
 
+def format_of(path: str | os.PathLike[str]) -> Kind:
+    """Return the format that the ending of the name, or else the first line, implies."""
+    name = os.path.basename(os.fspath(path)).lower().removesuffix(".gz")
+    for word, known in FORMATS.items():
+        if name.endswith(known):
+            return word  # type: ignore[return-value]
+    if name.endswith(TEXTS):
+        return "letor" if _is_letor(path) else "csv"
+    if not os.path.exists(path):
+        raise FileNotFoundError(2, "", os.fspath(path))
+    endings = ", ".join(ending for each in (*FORMATS.values(), TEXTS) for ending in each)
+    raise DataError(
+        f"{os.fspath(path)}: format must be one of {', '.join(FORMATS)}, since the name ends in "
+        f"none of {endings}"
+    )
+
+
+def _is_letor(path: str | os.PathLike[str]) -> bool:
+    """Return whether the first line with content has pairs of a number and a value."""
+    with open_bytes(path) as stream:
+        for line in islice(stream, 100):
+            content = line.partition(b"#")[0].strip()
+            if content:
+                return _PAIR.search(content) is not None
+    return False
+
+
+def _format_words(path: str, kind: str) -> str:
+    """Return the format for `Source`, with the reason if it was guessed."""
+    word = _WORDS[kind]
+    name = os.path.basename(path).lower().removesuffix(".gz")
+    if not name.endswith(TEXTS):
+        return word
+    reason = "its first line has" if kind == "letor" else "its first line does not have"
+    return f"{word} (guessed: {reason} pairs of a number and a value)"
+
+
 def _read_letor(
-    path: str, *, sensitive: list[str], max_groups: int | None, **columns: str | None
+    file: "TableFile",
+    columns: dict[str, Any],
+    sensitive: Names,
+    outcomes: Names,
+    max_groups: int | None,
 ) -> RankingData:
     """Read SVMlight with query ids, where columns are feature numbers."""
+    path = file.path
+    if outcomes:
+        raise DataError(f"{path}: recorded decisions need a file with named columns, got LETOR")
     for role in ("query", "relevance"):
-        if columns[role] is not None:
-            raise DataError(f"--{role} must be omitted for LETOR, whose lines begin with it")
+        if columns[role] is not None and columns[role] is not False:
+            raise DataError(f"{role} must be omitted for LETOR, whose lines begin with it")
     data = read_letor(path, sparse=True)  # of which a few columns are used
+    names = [sensitive] if isinstance(sensitive, str) else list(sensitive or ())
 
-    def feature(option: str, number: str | None) -> Any:
-        if number is None:
+    def feature(option: str, number: Any) -> Any:
+        if number is None or number is False:
             return None
         if not 1 <= natural(number) <= data.n_features:
             raise DataError(
-                f"--{option} must be a feature number from 1 to {data.n_features} "
+                f"{option} must be a feature number from 1 to {data.n_features} "
                 f"for LETOR, got {number!r}"
             )
         values = data.to_original(data.X[:, [int(number) - 1]].toarray()[:, 0])
@@ -113,9 +212,9 @@ def _read_letor(
         return values
 
     given = {role: feature(role, columns[role]) for role in ("cost", "score", "position")}
-    given["sensitive_features"] = {name: feature("sensitive", name) for name in sensitive} or None
+    given["sensitive_features"] = {name: feature("sensitive", name) for name in names} or None
     try:
-        return as_ranking_data(
+        found = as_ranking_data(
             y=data.to_original(data.y) if data.y is not None else None,
             qid=data.to_original(data.qids[data.query_of_rows()]),
             max_groups=max_groups,
@@ -123,6 +222,15 @@ def _read_letor(
         )
     except DataError as error:
         raise DataError(f"{path}: {error}") from None
+    named = {role: columns[role] for role in ("cost", "score", "position") if columns[role]}
+    roles = Roles(named, tuple(names), (), False)
+    return replace(found, source=_letor_source(file, roles, data.source))
+
+
+def _letor_source(file: "TableFile", roles: Roles, source: Any) -> Source:
+    """Return the record of a LETOR file."""
+    words = _format_words(file.path, "letor")
+    return replace(source, how={"format": words}, columns=roles.record())
 
 
 def _line_of(path: str, row: int) -> int:
@@ -150,8 +258,10 @@ class TableFile:
     ----------
     path : path
         The file.
-    kind : {"csv", "tsv", "parquet"}
+    kind : {"csv", "tsv", "parquet", "excel", "letor"}
         Its format.
+    options : FileOptions, optional
+        How it is read.
 
     Examples
     --------
@@ -171,16 +281,26 @@ class TableFile:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], kind: Literal["csv", "tsv", "parquet"]
+        self, path: str | os.PathLike[str], kind: str, options: FileOptions | None = None
     ) -> None:
-        self.path, self.kind = os.fspath(path), kind
+        self.path, self.kind, self.options = os.fspath(path), kind, options or FileOptions()
+        self.options.check_kind(kind)
 
     @cached_property
     def columns(self) -> list[str]:
         """The names of the columns."""
         if self.kind == "parquet":
             return parquet_columns(self.path)
-        return csv_columns(self.path, self._delimiter)
+        return self._book.names if self.kind == "excel" else list(self._layout.names)
+
+    @cached_property
+    def _layout(self) -> TextLayout:
+        words = _format_words(self.path, self.kind)
+        return text_layout(self.path, self.options, self.kind, words)
+
+    @cached_property
+    def _book(self) -> Workbook:
+        return Workbook(self.path, self.options)
 
     def __contains__(self, name: object) -> bool:
         """Return whether there is a column with this name."""
@@ -202,50 +322,48 @@ class TableFile:
     ) -> tuple[RankingData, list[str]]:
         """Return the data with its numeric features, and the names of the other features.
 
-        ``single`` names the columns of query, relevance, cost and ids, as in `read_csv`.
+        ``single`` names the columns of query, relevance, cost and id, as in `read_csv`.
         """
         roles = assign(
             self.path, self.columns, sensitive=list(sensitive), features=features, **single
         )
-        rows = self._gather(
+        rows = self.gather(
             replace(roles, others=True),
             missing_sensitive=missing_sensitive,
             missing_relevance=missing_relevance,
             max_groups=max_groups,
         )
-        data = rows.finish(text=self._text, quiet=True)
-        return _recorded(data, self.path, self.kind), rows.left_out
+        return rows.finish(text=self._text, quiet=True), rows.left_out
 
     def cells(self, *, text: bool) -> dict[str, Any]:
         """Return all columns as arrays of NumPy or pyarrow, in the order of the file.
 
-        Cells of CSV and TSV are text as in the file. Without ``text``, columns of numbers become
+        Cells of CSV, TSV and workbooks are text. Without ``text``, columns of numbers become
         numbers, and missing cells None.
         """
         if self.kind == "parquet":
             return parquet_cells(self.path)
-        columns = csv_cells(self.path, self._delimiter)
+        columns = excel_cells(self._book) if self.kind == "excel" else csv_cells(self._layout)
         return {name: _array(cells if text else _values(cells)) for name, cells in columns.items()}
 
     def labels(self, names: list[str]) -> dict[str, np.ndarray]:
-        """Return columns of labels in the order of the file; None if missing."""
+        """Return columns of labels in the order of the file, not cleaned; None if missing."""
         if not names:
             return {}
-        rows = self._gather(Roles({}, tuple(names), (), False), missing_sensitive="category")
+        rows = self.gather(Roles({}, (), (), False, tuple(names)))
         return rows.labels(text=self._text)
-
-    @property
-    def _delimiter(self) -> str:
-        return "\t" if self.kind == "tsv" else ","
 
     @property
     def _text(self) -> bool:
         return self.kind != "parquet"
 
-    def _gather(self, roles: Roles, **options: Any) -> Gatherer:
+    def gather(self, roles: Roles, **options: Any) -> Gatherer:
+        """Read the columns with a role."""
         if self.kind == "parquet":
-            return gather_parquet(self.path, roles, **options)
-        return gather_csv(self.path, roles, self._delimiter, **options)
+            return gather_parquet(self.path, roles, self.options, **options)
+        if self.kind == "excel":
+            return gather_excel(self._book, roles, **options)
+        return gather_csv(self._layout, roles, self.options, **options)
 
 
 def _values(cells: list[str]) -> list[Any]:

@@ -33,6 +33,7 @@ from .config_objects import ConfigTable, Location, shown
 if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.metric import Metric
+    from ..io.file_options import FileOptions
     from .data_columns import DataColumns
 
 __all__ = ["Config", "DataTable", "ModelEntry", "SplitTable", "data_path", "read_config"]
@@ -50,7 +51,18 @@ DATA: tuple[str, ...] = (
 )
 MISSING_SENSITIVE = ("error", "unknown", "category")
 DATA += ("encoding", "missing_sensitive", "missing_relevance", "max_groups")
-FORMATS = ("csv", "tsv", "parquet", "letor")
+#: How the file is read, as in `equirank.io.read_file`; ``encoding`` is that of categories here.
+FILE: tuple[str, ...] = (
+    "file_encoding",
+    "delimiter",
+    "decimal",
+    "columns",
+    "repeated",
+    "sheet",
+    "unknown",
+)
+FILE += ("labels", "keep_labels")
+FORMATS = ("csv", "tsv", "parquet", "letor", "excel")
 
 
 @dataclass(frozen=True)
@@ -69,6 +81,7 @@ class DataTable:
     missing_sensitive: str
     missing_relevance: str
     max_groups: int | None
+    file: "FileOptions"
     location: Location
 
 
@@ -171,7 +184,7 @@ def data_path(config: str, name: str) -> str:
 
 
 def _data(values: dict[str, Any], location: Location) -> DataTable:
-    table = ConfigTable(values, location, DATA)
+    table = ConfigTable(values, location, DATA + FILE)
     path = data_path(location.file, table.need("path", str))
     if not os.path.exists(path):
         location.key("path").fail(f"file {path} not found")
@@ -191,8 +204,31 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         missing_sensitive=table.choice("missing_sensitive", MISSING_SENSITIVE, "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
         max_groups=_max_groups(table),
+        file=_file_options(table),
         location=location,
     )
+
+
+def _file_options(table: ConfigTable) -> "FileOptions":
+    from ..core.errors import DataError
+    from ..io.file_options import FileOptions
+
+    labels = table.get("labels", str)
+    try:
+        return FileOptions(
+            encoding=table.get("file_encoding", str),
+            delimiter=table.get("delimiter", str),
+            decimal=table.get("decimal", str),
+            columns=table.names("columns"),
+            repeated=table.choice("repeated", ("error", "number"), "error"),
+            sheet=table.get("sheet", str),
+            unknown=table.names("unknown"),
+            labels=None if labels is None else data_path(table.location.file, labels),
+            keep_labels=table.get("keep_labels", bool, False),
+        )
+    except DataError as error:
+        name, _, words = str(error).partition(" ")
+        table.location.key("file_encoding" if name == "encoding" else name).fail(words)
 
 
 def _max_groups(table: ConfigTable) -> int | None:

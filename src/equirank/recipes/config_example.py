@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,8 @@ from ..io.table_file import format_of
 from .config_objects import ConfigError
 
 if TYPE_CHECKING:
+    from ..core.source import Source
+    from ..io.file_options import FileOptions
     from ..io.table_file import TableFile
 
 __all__ = ["Guess", "example", "guess_columns", "hiring_guess"]
@@ -54,6 +57,7 @@ class Guess:
     by: str
     format: str | None = None
     missing: bool = False
+    source: "Source | None" = None
 
 
 def hiring_guess() -> Guess:
@@ -70,20 +74,24 @@ def hiring_guess() -> Guess:
     )
 
 
-def guess_columns(path: str) -> Guess:
+def guess_columns(
+    path: str, file_format: str | None = None, options: "FileOptions | None" = None
+) -> Guess:
     """Return roles guessed from names and contents; unclear ones are left to the user.
 
     A query column has any type and 2 to n/2 values: one whose name says so, or else one whose rows
     are grouped. A group has 2 to 20 values and varies inside lists. Columns whose values are unique
     per row or per list are ids.
     """
-    kind = format_of(path)
+    kind = file_format or format_of(path)
+    if options is not None:
+        options.check_kind(kind)
     if kind == "letor":
         return _letor_guess(path)
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
-    file = TableFile(path, kind)  # type: ignore[arg-type]
+    file = TableFile(path, kind, options)
     names = [name for name in file.columns if name]
     if len(set(names)) < len(names):
         raise ConfigError(f"{path}: column names must be unique")
@@ -129,6 +137,7 @@ def guess_columns(path: str) -> Guess:
         left=tuple(name for name in free if name not in features and name != found.get("ids")),
         by="query" if lists.any() else "item",
         missing=any((columns.codes(name) < 0).any() for name in people),
+        source=columns.source,
     )
 
 
@@ -136,9 +145,9 @@ class _Columns:
     """The values of each column as codes, read when they are needed."""
 
     def __init__(self, file: "TableFile", names: list[str]) -> None:
-        data, texts = file.read(names, query=False, relevance=False, cost=False, ids=False)
+        data, texts = file.read(names, query=False, relevance=False, cost=False, id=False)
         known = data.feature_names or ()
-        self.n_rows = data.n_rows
+        self.n_rows, self.source = data.n_rows, data.source
         self.numeric = {name: at for at, name in enumerate(known)}
         self._X, self._file, self._codes = data.X, file, dict[str, np.ndarray]()
         # exact labels, since doubles merge large whole numbers
@@ -148,7 +157,7 @@ class _Columns:
 
     def codes(self, name: str) -> np.ndarray:
         """Return a code per row; -1 if the cell is missing."""
-        from ..io.column_roles import codes_of
+        from ..io.gatherer import codes_of
 
         if name not in self._codes:
             if name in self._labels:
@@ -243,7 +252,9 @@ def _sensitive_name(name: str) -> bool:
 
 
 def _toml(value: Any) -> str:
-    """Return a text or an array of texts in TOML, whose escapes are those of JSON."""
+    """Return a truth, a text or an array of texts in TOML, whose escapes are those of JSON."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     rows = [_toml(each) for each in value]
@@ -256,8 +267,8 @@ def _line(key: str, value: Any, hint: str) -> str:
     return f"{key} = {_toml(value)}" if value else f"# {key} = {hint}"
 
 
-def example(path: str, guess: Guess) -> str:
-    """Return the text of the configuration.
+def example(path: str, guess: Guess, reading: Mapping[str, Any] | None = None) -> str:
+    """Return the text of the configuration; ``reading`` contains keys that state how to read.
 
     Examples
     --------
@@ -292,7 +303,8 @@ def example(path: str, guess: Guess) -> str:
 {rest}"""
     )
     return _TEMPLATE.format(
-        path=_toml(path),
+        path=_toml(path)
+        + "".join(f"\n{key} = {_toml(value)}" for key, value in (reading or {}).items()),
         columns=columns.rstrip("\n"),
         metrics=_toml(metrics),
         by=_toml(guess.by),
@@ -323,7 +335,8 @@ _TEMPLATE = """\
 metrics = {metrics}
 
 [data]
-# The file, relative to the folder of this one: CSV, TSV, Parquet or LETOR; .gz may follow.
+# The file, relative to the folder of this one: CSV, TSV, workbook, Parquet or LETOR; .gz may
+# follow a text.
 path = {path}
 {columns}
 

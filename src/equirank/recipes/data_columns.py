@@ -154,6 +154,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
             f"is missing, and the extension of {table.path} is not known"
         )
     try:
+        table.file.check_kind(kind)
         if kind == "letor":
             return read_letor_training(table)
         return _read_table(table, kind)
@@ -167,7 +168,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
-    file = TableFile(table.path, kind)  # type: ignore[arg-type]
+    file = TableFile(table.path, kind, table.file)
     found, left_over = _roles(table, file)
     given = [name for role in ("score", "position") for name in RECOGNISED[role]]
     wanted = [n for n in left_over if table.features or n.strip().lower() not in given]
@@ -177,7 +178,8 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         missing_sensitive=table.missing_sensitive,
         missing_relevance=table.missing_relevance,
         max_groups=table.max_groups,
-        **{role: found.get(role, False) for role in ("query", "relevance", "cost", "ids")},
+        **{role: found.get(role, False) for role in ("query", "relevance", "cost")},
+        id=found.get("ids", False),
     )
     labels = file.labels(texts) if table.features else {}
     other = set(texts)
@@ -222,7 +224,7 @@ def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple
         file.columns,
         sensitive=list(table.sensitive),
         features=None if table.features is None else list(table.features),
-        ids=table.id,
+        id=table.id,
         **single,
     )
     found = dict(roles.single)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..core.data import RankingData
+    from ..io.file_options import FileOptions
     from ..io.table_file import TableFile
 
 __all__ = [
@@ -66,19 +67,23 @@ def read_new_file(
     sensitive: bool,
     query: str | None = None,
     keep: tuple[str, ...] = (),
+    options: "FileOptions | None" = None,
 ) -> NewFile:
     """Return the columns that the model needs, by name; a missing column is an error.
 
     ``sensitive`` states whether groups are needed, ``query`` names the column of lists if it
-    differs from training, ``keep`` names columns to copy to the output.
+    differs from training, ``keep`` names columns to copy to the output, ``options`` state how the
+    file is read.
     """
     kind = file_format or format_of(path)
+    if options is not None:
+        options.check_kind(kind)
     if kind == "letor" or columns.format == "letor":
         return _read_letor(path, kind, columns, sensitive, query, keep)
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
-    file = TableFile(path, kind)  # type: ignore[arg-type]
+    file = TableFile(path, kind, options)
     lists = query or columns.query
     if lists is not None and lists not in file:
         _missing(file, f"a column {lists!r} of lists", lists, "; --query names another")
@@ -95,7 +100,7 @@ def read_new_file(
         query=lists or False,
         relevance=False,
         cost=False,
-        ids=False,
+        id=False,
     )
     if texts:
         _refuse_text(file, texts[0])
@@ -144,15 +149,19 @@ def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
 
 
 def _missing(file: "TableFile", what: str, name: str, hint: str = "") -> None:
+    from ..io.number_cells import data_like
+
     near = difflib.get_close_matches(name, file.columns, n=1)
     guess = f"; did you mean {near[0]!r}?" if near else ""
+    if data_like(file.columns):
+        guess = "; columns must name the columns of a file without a line of names"
     raise ConfigError(f"{file.path}: must have {what}{hint}{guess}")
 
 
 def _refuse_text(file: "TableFile", name: str) -> None:
     """Raise the error of a feature with text instead of the numbers in training."""
     from ..core.errors import DataError
-    from ..io.column_roles import CellError, numbers_of
+    from ..io.number_cells import CellError, numbers_of
 
     values = [str(value) for value in file.labels([name])[name].tolist() if value is not None]
     for value in values:
@@ -166,25 +175,33 @@ def _refuse_text(file: "TableFile", name: str) -> None:
 
 
 def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "RankingData":
-    """Return the data with the group codes of training; an unseen group is an error."""
+    """Return the data with the group codes of training; an unseen group is an error.
+
+    A group may be written in another case of letters than in training.
+    """
     import numpy as np
 
     from ..core.data import Attribute
     from ..core.errors import suggest
     from ..core.inputs import frozen
+    from ..core.unknown_words import folded
 
     people: dict[str, Attribute] = {}
     for name, attribute in data.sensitive.items():
         seen = columns.groups[name]
         known = [str(group) for group in seen]
+        alike = {folded(word): word for word in known}
+        named = {str(g): alike.get(folded(str(g)), str(g)) for g in attribute.categories}
+        named |= {word: word for word in known}
         for group in attribute.categories:
-            if str(group) not in known:
+            if named[str(group)] not in known:
                 words = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
                 raise ConfigError(
                     f"{path}: {name!r} must be one of the groups the model was trained with "
                     f"({words}), got {group!r}{suggest(str(group), known)}"
                 )
-        codes = np.array([*(known.index(str(g)) for g in attribute.categories), -1], np.int32)
+        order = [known.index(named[str(group)]) for group in attribute.categories]
+        codes = np.array([*order, -1], np.int32)
         people[name] = Attribute(frozen(codes[attribute.codes]), tuple(seen))
     return replace(data, sensitive=people)
 

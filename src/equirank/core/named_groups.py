@@ -1,0 +1,67 @@
+"""Groups by name: ``sex=female``, or ``female`` where one attribute alone has that group."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from .data import Attribute
+from .errors import DataError, suggest
+
+__all__ = ["named_groups"]
+
+
+def named_groups(
+    given: Any, attributes: Mapping[str, Attribute], argument: str = "protected"
+) -> list[tuple[str, Any]]:
+    """Return (attribute, group) pairs from ``{"sex": "f"}``, ``"sex=f"``, ``"f"`` or several.
+
+    The name of the attribute may be omitted if one attribute alone has the group. None returns no
+    pair. Whether a named attribute has the group is for the caller to check.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> attributes = {"sex": Attribute(np.array([0, 1]), ("f", "m"))}
+    >>> named_groups(["sex=f", "m"], attributes)
+    [('sex', 'f'), ('sex', 'm')]
+    """
+    if given is None:
+        return []
+    if isinstance(given, Mapping):
+        return [
+            (str(name), group)
+            for name, groups in given.items()
+            for group in (groups if isinstance(groups, (list, tuple, set)) else [groups])
+        ]
+    several = [given] if isinstance(given, str) or not isinstance(given, Iterable) else given
+    return [_pair(each, attributes, argument) for each in several]
+
+
+def _pair(each: Any, attributes: Mapping[str, Attribute], argument: str) -> tuple[str, Any]:
+    text = str(each)
+    names = [name for name in attributes if text.startswith(f"{name}=")]
+    if names:
+        name = max(names, key=len)
+        return name, text[len(name) + 1 :]
+    owners = [
+        name
+        for name, attribute in attributes.items()
+        if text in [str(group) for group in attribute.categories]
+    ]
+    if len(owners) == 1:
+        return owners[0], each
+    if len(owners) > 1:
+        words = " and ".join(map(repr, owners))
+        raise DataError(
+            f'{argument} must look like "{owners[0]}={text}", since {words} both have the group '
+            f"{text!r}"
+        )
+    name, equals, group = text.partition("=")
+    if equals:
+        return name.strip(), group.strip()
+    if len(attributes) == 1:
+        return next(iter(attributes)), each
+    known = [str(group) for each in attributes.values() for group in each.categories]
+    raise DataError(
+        f'{argument} must look like "sex=female", got {text!r}, which is no group of '
+        f"{', '.join(map(repr, attributes))}{suggest(text, known)}"
+    )
