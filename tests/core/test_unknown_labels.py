@@ -12,6 +12,8 @@ from equirank.core.splits import QueryKFold
 
 UNKNOWN = {"missing_sensitive": "unknown"}
 
+NOT_A_DAY = np.datetime64("NaT", "D")
+
 
 def coded(values, **options):
     return as_ranking_data(sensitive_features={"sex": values}, **UNKNOWN, **options)
@@ -31,7 +33,9 @@ def coded(values, **options):
         [1.0, np.nan, 2.0, 1.0],
         np.array([1, np.float32("nan"), 2, 1], dtype=object),
         np.array(["2020-01-01", "NaT", "2021-01-01", "2020-01-01"], dtype="datetime64[D]"),
-        np.array([date(2020, 1, 1), np.datetime64("NaT"), date(2021, 1, 1), date(2020, 1, 1)], "O"),
+        np.array(
+            [date(2020, 1, 1), np.datetime64("NaT", "D"), date(2021, 1, 1), date(2020, 1, 1)], "O"
+        ),
     ],
 )
 def test_what_is_unknown(values):

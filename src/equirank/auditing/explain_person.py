@@ -1,6 +1,5 @@
 """explain_person: explain to one person its position, what was decided, and what weighed."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -11,6 +10,7 @@ import numpy as np
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.explain_pair import as_dense
+from ..core.outcomes import DecisionRule, cutoff_parts, yes_or_no
 from ..core.ranking import Ranking
 from ..reports.provenance import Provenance
 from .nearest_change import Crossing, Feature, features_of, nearest_changes
@@ -19,12 +19,6 @@ from .person_explanation import PersonExplanation
 __all__ = ["explain_person"]
 
 
-CUTOFF = re.compile(
-    r"\s*(?P<name>\S.*?)\s*(?P<sign>>=|>)\s*(?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*"
-)
-#: Words of a recorded decision, in any case.
-YES, NO = ("yes", "true", "1"), ("no", "false", "0")
-BLANK = ("", "none", "nan")
 #: Ids that are compared with an unknown one, and the similarity that is worth a suggestion.
 MOST_COMPARED, SIMILAR = 50_000, 0.5
 
@@ -266,12 +260,7 @@ def _span(ranked: Ranking, at: int) -> tuple[int, int]:
 
 def _rule(ranked: Ranking, selected: Any, yes: Sequence[str] | None, k: Any, cutoff: Any) -> _Rule:
     """Return what decides; two ways are an error."""
-    ways = {"selected": selected, "k": k, "cutoff": cutoff}
-    given = [name for name, value in ways.items() if value is not None]
-    if len(given) > 1:
-        raise DataError(f"{given[1]} must be omitted, since {given[0]} decides who is selected")
-    if yes is not None and selected is None:
-        raise DataError("yes must be given together with selected")
+    DecisionRule(selected=selected, cutoff=cutoff, yes=yes, k=k)
     if selected is not None:
         return _recorded(ranked, selected, yes)
     if cutoff is not None:
@@ -292,18 +281,18 @@ def _rule(ranked: Ranking, selected: Any, yes: Sequence[str] | None, k: Any, cut
 
 
 def _reached(ranked: Ranking, cutoff: Any) -> _Rule:
-    found = CUTOFF.fullmatch(cutoff) if isinstance(cutoff, str) else None
-    if found is None or found["name"] != "score":
+    name, sign, limit = cutoff_parts(cutoff)
+    if name != "score" or sign not in (">=", ">"):
         raise DataError(f'cutoff must be written as "score>=70" or "score>70", got {cutoff!r}')
     score = ranked.data.score
     if score is None:
         raise DataError("cutoff needs scores, and the data has none")
-    limit, strict = float(found["number"]), found["sign"] == ">"
+    strict = sign == ">"
 
     def reach(values: np.ndarray) -> np.ndarray:
         return values > limit if strict else values >= limit
 
-    words = f"above {found['number']}" if strict else f"of at least {found['number']}"
+    words = f"above {limit:g}" if strict else f"of at least {limit:g}"
     return _Rule(
         f"Everyone with a score {words} is selected.",
         lambda score, above: reach(score),
@@ -314,34 +303,13 @@ def _reached(ranked: Ranking, cutoff: Any) -> _Rule:
 
 def _recorded(ranked: Ranking, name: str, yes: Sequence[str] | None) -> _Rule:
     """Return the rule of a recorded decision, whose words are read row by row."""
-    data = ranked.data
-    if name not in data.outcomes:
-        known = ", ".join(map(repr, data.outcomes)) or "none"
-        raise DataError(f"selected must be a recorded decision of the data ({known}), got {name!r}")
-    positive = [word.strip().casefold() for word in (YES if yes is None else yes)]
-    decided = np.zeros(data.n_rows, dtype=np.int8)
-    for row, value in enumerate(data.outcomes[name].tolist()):
-        word = _word(value)
-        if word in BLANK:
-            decided[row] = -1
-        elif word in positive:
-            decided[row] = 1
-        elif yes is None and word not in NO:
-            raise DataError(
-                f"selected ({name!r}) must be yes or no, true or false, 1 or 0, or blank, got "
-                f"{value!r} in row {data.place(row)[1] + 1}; yes must name other words"
-            )
+    recorded = yes_or_no("selected", ranked.data, name, yes)
+    decided = np.where(np.isnan(recorded), -1, np.nan_to_num(recorded)).astype(np.int8)
     rule = _Rule(f'The decision is recorded under "{name}".', chosen=decided, sure=decided == 1)
     count = int((decided == 1).sum())
     if rule.follows(ranked) and count:
         rule = replace(rule, selects=lambda score, above: above < count)
     return rule
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).strip().casefold()
 
 
 def _compared(ranked: Ranking, rule: _Rule, at: int) -> tuple[int | None, str | None]:

@@ -16,6 +16,7 @@ from .ranking import Ranking
 __all__ = [
     "Decision",
     "DecisionRule",
+    "cutoff_parts",
     "decide_top",
     "decision_words",
     "yes_or_no",
@@ -118,7 +119,7 @@ class DecisionRule:
         if self.yes is not None and not (self.selected or self.stages):
             raise DataError("yes must be given with selected or stages, whose values it explains")
         if self.cutoff:
-            _cutoff_parts(self.cutoff)
+            cutoff_parts(self.cutoff)
 
     @property
     def recorded(self) -> bool:
@@ -129,14 +130,14 @@ class DecisionRule:
         """Return the column of the score: the one given, else that of a cutoff from below."""
         if not self.cutoff or score is not None or position is not None:
             return score
-        name, sign, _ = _cutoff_parts(self.cutoff)
+        name, sign, _ = cutoff_parts(self.cutoff)
         return None if name == "score" or sign not in (">", ">=") else name
 
     def columns(self) -> list[str]:
         """Return the columns that it needs beside the score."""
         found = [*self.stages, *filter(None, (self.selected, self.quota))]
         if self.cutoff:
-            name = _cutoff_parts(self.cutoff)[0]
+            name = cutoff_parts(self.cutoff)[0]
             found += [] if name == "score" else [name]
         return found
 
@@ -243,12 +244,12 @@ def _recorded(data: RankingData, name: str, yes: Any = None) -> Decision:
     return Decision({"column": name}, np.nan_to_num(values), among, undecided)
 
 
-def _cutoff_parts(text: Any) -> tuple[str, str, float]:
+def cutoff_parts(text: Any) -> tuple[str, str, float]:
     """Return column, sign and number of a comparison such as ``"score>=70"``.
 
     Examples
     --------
-    >>> _cutoff_parts("score>=70")
+    >>> cutoff_parts("score>=70")
     ('score', '>=', 70.0)
     """
     match = _CUTOFF.fullmatch(text) if isinstance(text, str) else None
@@ -259,7 +260,7 @@ def _cutoff_parts(text: Any) -> tuple[str, str, float]:
 
 def _by_cutoff(data: RankingData, text: Any) -> Decision:
     """Return who is beyond a cutoff of the score, or of a column of numbers."""
-    name, sign, limit = _cutoff_parts(text)
+    name, sign, limit = cutoff_parts(text)
     if name in data.outcomes:
         values = _numbers("cutoff", data, name)
     elif data.score is not None and name == "score":
