@@ -204,7 +204,7 @@ def test_the_change_is_confirmed_by_predict(ranked, tmp_path):
             ["--id", "p99"],
             "--id must be one of the data's ids, got 'p99'; the nearest ids are 'p9'",
         ),
-        (["--id", "p7", "--k", 1, "--cutoff", "score>1"], "one way decides who is selected, got cutoff and k"),
+        (["--id", "p7", "--k", 1, "--cutoff", "score>1"], "got cutoff and k"),
         (["--id", "p7", "--selected", "home"], "--selected ('home') must be yes or no"),
         (["--id", "p7", "--selected", "nope"], "nope"),
         (["--id", "p7", "--id-column", "nope"], "nope"),
