@@ -41,7 +41,7 @@ def frame(library, columns):
 
 
 def given_as(form):
-    named = {"sensitive": ["sex", "age"]}
+    named = {"sensitive": ["sex", "age"], "relevance": "relevance"}
     if form == "arrays":
         arrays = {"query": COLUMNS["qid"], "score": COLUMNS["score"]}
         return None, arrays | {"relevance": COLUMNS["relevance"], "sensitive": PEOPLE}
@@ -74,7 +74,7 @@ def test_a_ranking_and_its_positions(expected):
     assert audit(ranking, **QUICK) == expected
     given = COLUMNS | {"rank": ranking.position}
     del given["score"]
-    by_place = audit(given, sensitive=["sex", "age"], **QUICK)
+    by_place = audit(given, sensitive=["sex", "age"], relevance="relevance", **QUICK)
     assert by_place.facts["positions_given"]
     assert len(by_place.tables["scores"]) == 0
     for name in ("groups", "selection", "gaps", "pairwise"):
@@ -85,7 +85,7 @@ def test_a_ranking_and_its_positions(expected):
 def test_the_order_of_rows_changes_no_value(expected):
     order = np.random.default_rng(1).permutation(60)
     mixed = {name: values[order] for name, values in COLUMNS.items()}
-    result = audit(mixed, sensitive=["sex", "age"], **QUICK)
+    result = audit(mixed, sensitive=["sex", "age"], relevance="relevance", **QUICK)
     for table, column in [("gaps", "value"), ("groups", "exposure"), ("selection", "rate")]:
         np.testing.assert_allclose(result.tables[table][column], expected.tables[table][column])
 

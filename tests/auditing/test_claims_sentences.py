@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from equirank import AuditResult, Ranking, as_ranking_data, audit
+from equirank import AuditResult, DataError, Ranking, as_ranking_data, audit
 from equirank.reports.claims import MOST_NAMED, Claim, Statement, effect_size, lead_statements
 
 NUMBER = re.compile(
@@ -276,3 +276,23 @@ def test_an_infinite_end_is_written_and_read_back():
     assert again == result
     assert again.claims == result.claims
     assert not again.fails("sex=f selected < 0.8")
+
+
+def test_groups_have_the_names_that_the_caller_gives():
+    sex, race = ["f"] * 20 + ["m"] * 20, ["x", "y"] * 20
+    result = audit(
+        score=range(40), sensitive={"sex": sex, "race": race}, k=10, cross=False, n_boot=50,
+        n_permutations=199, reference="race=y", shown={"sex": {"f": "women"}, "race": {"y": "Ys"}},
+    )  # fmt: skip
+    women = [claim for claim in result.claims if claim.group == "f"]
+    assert all(claim.sentence.startswith(("Women ", "Among")) for claim in women if claim.p < 0.01)
+    (claim,) = [c for c in result.claims if (c.group, c.quantity) == ("x", "selected")]
+    assert "than Ys" in claim.sentence
+    assert 'group "x" (race)' in claim.sentence
+    for shown, said in (
+        ({"sxe": {"f": "women"}}, "did you mean 'sex'"),
+        ({"sex": {"w": "women"}}, "shown of 'sex' must be one of the groups 'f', 'm'"),
+        ({"sex": "women"}, "shown must look like"),
+    ):
+        with pytest.raises(DataError, match=said):
+            audit(score=range(40), sensitive={"sex": sex}, shown=shown, n_boot=0)

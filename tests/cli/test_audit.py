@@ -28,6 +28,7 @@ q2,f,,0.6,1,2
 q2,m,old,0.2,1,3
 """
 SEX = ["--sensitive", "sex", "--n-boot", "20"]
+RELEVANT = ["--relevance", "relevance"]
 PAGE = "<!doctype html><title>page</title>"
 
 
@@ -95,7 +96,7 @@ def test_the_page_and_the_json_are_written(people, tmp_path):
 @pytest.mark.slow
 def test_it_is_the_audit_of_the_library(people):
     options = ["--score", "score", "--k", "1,2", "--protected", "sex=f", "--seed", "3"]
-    result = read(people, *SEX, "--sensitive", "age", *options, "--level", "0.9")
+    result = read(people, *SEX, *RELEVANT, "--sensitive", "age", *options, "--level", "0.9")
     data = read_csv(
         people, score="score", sensitive=["sex", "age"], features=(), missing_sensitive="unknown"
     )
@@ -120,14 +121,16 @@ def test_given_positions_and_no_relevance(people):
 
 @pytest.mark.slow
 def test_formats(people, tmp_path):
-    expected = read(people, *SEX)
+    expected = read(people, *SEX, *RELEVANT)
     packed = tmp_path / "people.csv.gz"
     packed.write_bytes(gzip.compress(TEXT.encode()))
-    assert read(packed, *SEX).tables["gaps"].to_json() == expected.tables["gaps"].to_json()
+    assert (
+        read(packed, *SEX, *RELEVANT).tables["gaps"].to_json() == expected.tables["gaps"].to_json()
+    )
     pandas = require("pandas", "data")
     frame = pandas.read_csv(people)
     frame.to_parquet(tmp_path / "people.parquet")
-    found = read(tmp_path / "people.parquet", *SEX)
+    found = read(tmp_path / "people.parquet", *SEX, *RELEVANT)
     assert found.tables["gaps"].to_json() == expected.tables["gaps"].to_json()
     letor = tmp_path / "people.letor"
     rows = [
@@ -135,7 +138,7 @@ def test_formats(people, tmp_path):
         for row in frame.itertuples()
     ]
     letor.write_text("\n".join(rows) + "\n")
-    by_score = read(people, *SEX, "--score", "score")
+    by_score = read(people, *SEX, *RELEVANT, "--score", "score")
     found = read(letor, "--sensitive", "2", "--score", "1", "--n-boot", "20")
     np.testing.assert_array_equal(found.tables["gaps"]["value"], by_score.tables["gaps"]["value"])
 
@@ -143,7 +146,7 @@ def test_formats(people, tmp_path):
 def test_rules_that_hold_end_with_1_and_the_page_is_still_written(people, tmp_path):
     page = tmp_path / "report.html"
     rules = ["--fail-on", "raw: ExposureGap>0.001", "--fail-on", "NDCG@10>5"]
-    done = run(people, *SEX, "--out", page, *rules)
+    done = run(people, *SEX, *RELEVANT, "--out", page, *rules)
     assert done.exit_code == 1, done.output
     (line,) = without_notes(done.stderr).splitlines()
     assert line.startswith("equirank: --fail-on holds: raw: ExposureGap>0.001: value of sex is 0.")
@@ -157,10 +160,15 @@ def test_rules_that_do_not_hold_end_with_0(people):
     assert (done.exit_code, without_notes(done.stderr)) == (0, "")
 
 
+def test_relevance_counts_only_if_it_is_named(people):
+    assert not read(people, *SEX).facts["has_relevance"]
+    assert read(people, *SEX, *RELEVANT).facts["has_relevance"]
+
+
 def test_a_rule_may_name_any_metric(people):
-    result = read(people, *SEX, "--fail-on", "RKL(step=2)@3>10")
+    result = read(people, *SEX, *RELEVANT, "--fail-on", "RKL(step=2)@3>10")
     assert "RKL(step=2)@3" in result.tables["gaps"]["metric"]
-    assert run(people, *SEX, "--fail-on", "Precision@1<=1").exit_code == 1
+    assert run(people, *SEX, *RELEVANT, "--fail-on", "Precision@1<=1").exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -194,7 +202,7 @@ def with_ids(text, column="id"):
 
 def test_against(tmp_path):
     one, other = tmp_path / "after.csv", tmp_path / "before.csv"
-    words = [one, *SEX, "--score", "score", "--against", other, "--id", "id"]
+    words = [one, *SEX, *RELEVANT, "--score", "score", "--against", other, "--id", "id"]
     one.write_text(with_ids(TEXT))
     other.write_text(with_ids(TEXT.replace("0.9", "0.0")))
     result = read(*words)

@@ -24,7 +24,7 @@ COMMANDS = typer.main.get_command(app).commands
 #: What stands in the help for a value that is no path.
 NO_PATHS = {"COLUMN", "COLUMN=GROUP", "GROUP", "GROUP=NUMBER,...", "ID", "ITEM", "K,K", "LIST"}
 NO_PATHS |= {"METRICS", "NAME", "NAME=VALUE", "NUMBER", "PART", "RULE", "TEXT", "YYYY-MM-DD"}
-NO_PATHS |= {"COLUMN,COLUMN", "WORD,WORD", "COMPARISON"}
+NO_PATHS |= {"COLUMN,COLUMN", "WORD,WORD", "COMPARISON", "COLUMN=GROUP:NAME"}
 NO_PATHS |= {"NAME,NAME,...", "SIGN", "WORD,WORD,...", "comma|point"}
 OUTPUTS = [
     (name, output)
@@ -257,6 +257,7 @@ def test_bad_numbers_are_found_by_file_line_and_column(tmp_path, command, cells,
     path.write_text(GOOD + cells + "\n")
     words = [command, path, "--sensitive", "sex", "--position" if "place" in said else "--score"]
     words.append("place" if "place" in said else "score")
+    words += ["--relevance", "relevance"] if command == "audit" else []
     done = CliRunner().invoke(app, list(map(str, words)))
     assert done.exit_code == 2
     assert done.stderr.startswith(f"equirank: {path}, line 5: {said}")

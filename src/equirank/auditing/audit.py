@@ -106,6 +106,7 @@ def _from_frame(
     sensitive, given = named.pop("sensitive"), named.pop("id")
     ids: Any = False if given is None else given
     named["score"] = rule.score_column(named["score"], named["position"])
+    named["relevance"] = False if named["relevance"] is None else named["relevance"]
     options: dict[str, Any] = {"features": (), "cost": False, "ids": ids}
     options["outcomes"] = rule.columns()
     roles = assign("data", names, sensitive=sensitive, **options, **named)
@@ -159,6 +160,7 @@ def audit(
     stages: Any = None,
     reference: Any = None,
     scored: bool = False,
+    shown: Mapping[str, Mapping[Any, str]] | None = None,
     metrics: Any = None,
     against: Any = None,
     unpaired: Any = None,
@@ -188,14 +190,15 @@ def audit(
     data : RankingData, Ranking, data frame, mapping of columns, or None
         The ranking to audit. None if the columns are given as arrays.
     query, score, relevance, position : str or array-like, optional
-        Column names of a frame (recognised as in `read_csv` if omitted, False for none), or arrays
-        if ``data`` is None. Without ``query`` there is one list. Without ``relevance`` only
-        representation and exposure are measured. A ``position`` (from 1; 0 is not shown) takes
+        Column names of a frame, or arrays if ``data`` is None. Omitted columns of a frame are
+        recognised as in `read_csv` (False for none), except ``relevance``, which counts only if it
+        is named. Without ``query`` there is one list. Without ``relevance`` only representation and
+        exposure are measured. A ``position`` (from 1; 0 is not shown) takes
         precedence over a ``score`` (higher is first). If ``data`` is a `RankingData` with features,
         the ``score`` may be a fitted ranker, or a model that `equirank.rankers.as_ranker` takes.
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
-        Missing values form a separate group.
+        A missing label is unknown: the person is in no group and counted beside the tables.
     id : str or array-like, optional
         The column of people's ids, which match the people of ``against``.
     protected : str, sequence of str or mapping, optional
@@ -221,6 +224,9 @@ def audit(
     scored : bool
         Whether to compare scores, too: the share of people above the median score of everybody,
         and the gap between mean scores in standard deviations.
+    shown : mapping, optional
+        Names of groups in sentences, such as ``{"sex": {"female": "women"}}``; without it they say
+        ``group "female" (sex)``.
     metrics : metric, string, or a list of them, optional
         Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
     against : optional
@@ -319,6 +325,7 @@ def audit(
         rule=rule,
         reference=reference,
         scored=scored,
+        shown=shown,
         metrics=wanted,
         cross=cross,
         n_boot=n_boot,

@@ -1,7 +1,7 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -91,6 +91,7 @@ class Plan:
     seed: int
     ordered: bool = True
     scored: bool = False
+    shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -121,6 +122,7 @@ def make_plan(
     reference: Any = None,
     ordered: bool = True,
     scored: bool = False,
+    shown: Mapping[str, Mapping[Any, str]] | None = None,
 ) -> Plan:
     """Return the plan: attributes, intersections, protected groups, references and decisions."""
     data = ranking.data
@@ -161,7 +163,29 @@ def make_plan(
         seed,
         ordered,
         scored,
+        _shown_names(shown or {}, audited),
     )
+
+
+def _shown_names(
+    given: Mapping[str, Mapping[Any, str]], audited: Iterable[Audited]
+) -> dict[str, dict[str, str]]:
+    """Return the names of groups in sentences, by attribute; unknown groups are an error."""
+    if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
+        raise DataError(f'shown must look like {{"sex": {{"female": "women"}}}}, got {given!r}')
+    known = {each.name: each for each in audited}
+    found: dict[str, dict[str, str]] = {}
+    for name, names in given.items():
+        if name not in known:
+            hint = suggest(str(name), list(known))
+            raise DataError(
+                f"shown must name one of the attributes {', '.join(map(repr, known))}, got "
+                f"{name!r}{hint}"
+            )
+        each = known[name]
+        codes = {each.attribute.code(group, f"shown of {name!r}"): group for group in names}
+        found[name] = {each.groups[code]: str(names[group]) for code, group in codes.items()}
+    return found
 
 
 def _check_references(audited: Iterable[Audited], decisions: Iterable[Decision]) -> None:

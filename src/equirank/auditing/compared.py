@@ -1,6 +1,6 @@
 """All claims of an audit, corrected together, and where each group is found in them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.ranking import Ranking
@@ -71,7 +71,15 @@ def compare_groups(
             blocks.append(block)
         if unpaired is not None:
             blocks += unpaired_blocks(plan, people, unpaired)
-    return Compared([*finish(blocks, plan), *_remarks(change, plan)], people, change)
+    claims = [_with_names(claim, plan) for claim in finish(blocks, plan)]
+    return Compared([*claims, *_remarks(change, plan)], people, change)
+
+
+def _with_names(claim: Claim, plan: Plan) -> Claim:
+    """Return a claim with the names of its groups in sentences."""
+    names = plan.shown.get(claim.attribute, {})
+    shown = names.get(claim.group, ""), names.get(claim.against, "")
+    return replace(claim, shown=shown[0], shown_against=shown[1]) if any(shown) else claim
 
 
 def _remarks(change: dict[str, Any], plan: Plan) -> list[Claim]:

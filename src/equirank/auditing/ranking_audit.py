@@ -69,6 +69,7 @@ def audit_ranking(
     provenance: Provenance,
     reference: Any = None,
     scored: bool = False,
+    shown: Any = None,
     unpaired: Ranking | None = None,
     unpaired_title: str = "",
     lists_differ: bool = False,
@@ -99,6 +100,7 @@ def audit_ranking(
         protected=protected,
         ordered=_has_order(ranking),
         scored=scored or asks_for_scores(rules),
+        shown=shown,
         **settings,
     )
     second = None

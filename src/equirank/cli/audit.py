@@ -89,6 +89,7 @@ def audit(
             help="Compare scores, too: rates above the median score, and gaps between means.",
         ),
     ] = False,
+    shown: options.ShownOption = None,
     position: options.PositionOption = None,
     ids: options.IdOption = None,
     protected: options.ProtectedOption = None,
@@ -185,7 +186,9 @@ def audit(
         rule = DecisionRule(stages=names, k=_cutoffs(k), **way)
         if out is not None:
             require_report_extra()
-        columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
+        # A relevance is a judgement of people: it counts only if it is named.
+        merit = False if relevance is None else relevance
+        columns: dict[str, Any] = {"query": query, "score": score, "relevance": merit}
         columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
         columns |= {"missing_sensitive": "unknown", "missing_relevance": missing_relevance}
         columns |= {"max_groups": max_groups, "id": False if ids is None else ids}
@@ -199,6 +202,7 @@ def audit(
             stages=names or None,
             reference=reference,
             scored=scored,
+            shown=options.shown_names(shown),
             **way,
             metrics=metrics or None,
             against=None if against is None else reading.read(against, **columns),

@@ -53,6 +53,8 @@ class Claim:
         ``"score"``, ``"merit"`` (position, given relevance), a metric, or ``"change of ..."``.
     attribute, group, against : str
         Who is compared, and with whom: ``"rest"`` is everyone else whose label is known.
+    shown, shown_against : str
+        Names of the two in sentences, such as "women"; empty for ``group "f" (sex)``.
     scope : mapping
         What decides (``k``, ``column``, ``cutoff``, ``quota`` or ``stage``) and ``given`` where
         they apply; ``lists`` and ``people`` used; the ``shortest``, ``median`` and ``longest`` of
@@ -125,6 +127,8 @@ class Claim:
     reason: str = ""
     level: float = 0.95
     cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    shown: str = ""
+    shown_against: str = ""
 
     @property
     def sentence(self) -> str:
@@ -219,12 +223,16 @@ def group_words(claim: Claim) -> str:
     --------
     >>> group_words(Claim("c1", "position", "sex", "female"))
     'people in group "female" (sex)'
+    >>> group_words(Claim("c1", "position", "sex", "female", shown="women"))
+    'women'
     """
-    return f'people in group "{claim.group}" ({claim.attribute})'
+    return claim.shown or f'people in group "{claim.group}" ({claim.attribute})'
 
 
 def _others(claim: Claim) -> str:
-    return "everyone else" if claim.against == "rest" else f'group "{claim.against}"'
+    if claim.against == "rest":
+        return "everyone else"
+    return claim.shown_against or f'group "{claim.against}"'
 
 
 def _where(claim: Claim) -> str:
@@ -482,7 +490,8 @@ def _undecided(undecided: Sequence[Claim], findings: bool) -> list[Statement]:
         return []
     counts: dict[str, list[str]] = {}
     for claim in undecided:
-        counts.setdefault(f'"{claim.group}" ({claim.attribute})', []).append(_short(claim))
+        who = claim.shown or f'"{claim.group}" ({claim.attribute})'
+        counts.setdefault(who, []).append(_short(claim))
     named = [f"{who}: {joined(what)}" for who, what in counts.items()]
     more = len(named) - MOST_NAMED
     words = "; ".join(named[:MOST_NAMED]) + (f"; and {more} more groups" if more > 0 else "")
