@@ -2,11 +2,13 @@
 
 Sets: MSLR sample (pages of quality under and over 10), MQ2008 (feature 39 at its median), German
 credit by sex and by age under 35, with people shared between train and test as published and with
-people split. Steps of 5, cutoffs 15 and 50, three strategies, and a random order as reference
-for fairness. Needs EQUIRANK_DATA.
+people split. Steps of 5, cutoffs 15 and 50, three strategies. References that need no groups: a
+random order, plain scores with noise (in standard deviations of the scores of a list), and plain
+rankings of which a share of the lists is in random order. Needs EQUIRANK_DATA.
 
 Run: python benchmarks/fair_lambdamart.py [--sets mslr mq2008 german] [--seeds 5] [--jobs 1]
      python benchmarks/fair_lambdamart.py --sets halves --seeds 30    # many halves of MSLR's sample
+     python benchmarks/fair_lambdamart.py --reference       # plain model and references only
 """
 
 import argparse
@@ -18,12 +20,17 @@ from scipy.stats import t as student
 
 from equirank import evaluate, query_train_test_split
 from equirank.core.data import Attribute
+from equirank.core.ranking import Ranking
 from equirank.datasets import load_mq2008, load_mslr, make_german_lists
+from equirank.kernels.segments import segment_sum
 from equirank.rankers import FairLambdaMART
 
 ALPHAS = (0.9, 0.5, 0.1)
 STRATEGIES = ("swap", "fair_first", "relevance_first")
 CUTOFFS = (15, 50)
+NOISE = (0.25, 0.5, 1.0)
+SHARES = (0.25, 0.5)
+N_DRAWS = 10  # of noise and of random lists
 N_LISTS = 3000  # of German credit, train and test together
 
 
@@ -90,7 +97,36 @@ SETS = {
 }
 
 
-def measure(make, seed, jobs):
+def with_noise(test, score, size, rng):
+    """Return the scores plus noise, in standard deviations of the scores of the list."""
+    n, query = np.diff(test.offsets), test.query_of_rows()
+    mean = (segment_sum(score, test.offsets) / n)[query]
+    spread = np.sqrt(segment_sum((score - mean) ** 2, test.offsets) / n)[query]
+    return score + size * spread * rng.normal(size=len(score))
+
+
+def some_random(test, score, share, rng):
+    """Return the scores with a share of the lists in random order."""
+    chosen = rng.permutation(test.n_queries) < round(share * test.n_queries)
+    return np.where(chosen[test.query_of_rows()], rng.random(len(score)), score)
+
+
+def references(test, score, metrics, rng):
+    """Return the mean metrics of plain scores with noise, and with some lists in random order."""
+    draws = {f"plain, noise {size:g} SD": (with_noise, size) for size in NOISE}
+    draws |= {f"plain, {share:.0%} of lists random": (some_random, share) for share in SHARES}
+    found = {}
+    for name, (change, amount) in draws.items():
+        values = []
+        for _ in range(N_DRAWS):
+            ranking = Ranking.from_scores(test, change(test, score, amount, rng))
+            result = evaluate(ranking, metrics=metrics, n_boot=0)
+            values.append([result[m] for m in metrics])
+        found[name, 0.0] = np.mean(values, axis=0)
+    return found
+
+
+def measure(make, seed, jobs, only_references=False):
     """Return NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers."""
     train, test = make(seed)
     metrics = [m for k in CUTOFFS for m in (f"NDCG@{k}", f"RND(step=5)@{k}")]
@@ -101,11 +137,15 @@ def measure(make, seed, jobs):
     chance = np.random.default_rng(seed).random(test.n_rows)
     result = evaluate(replace(test, score=chance).ranking(), metrics=metrics, n_boot=0)
     found = {("random order", 0.0): np.array([result[m] for m in metrics])}
-    for strategy in STRATEGIES:
+    rng = np.random.default_rng([seed, 1])
+    for strategy in STRATEGIES[:1] if only_references else STRATEGIES:
         alphas = (1.0, *ALPHAS) if strategy == "swap" else ALPHAS
+        alphas = (1.0,) if only_references else alphas
         path = FairLambdaMART(strategy=strategy, **options).tradeoff_path(alphas, train)
+        if strategy == "swap":
+            found |= references(test, path.rankers[0].predict(test), metrics, rng)
         for alpha, ranker in zip(alphas, path.rankers, strict=True):
-            result = evaluate(ranker.rank(test), metrics=metrics)
+            result = evaluate(ranker.rank(test), metrics=metrics, n_boot=0)
             label = "none" if alpha == 1.0 else strategy
             found[label, alpha] = np.array([result[m] for m in metrics])
     return found
@@ -153,12 +193,13 @@ def main():
     parser.add_argument("--sets", nargs="*", default=["mslr", "mq2008", "german"])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--reference", action="store_true", help="plain model and references only")
     args = parser.parse_args()
     for name, make in SETS.items():
         if not any(name.startswith(part) for part in args.sets):
             continue
         begin = time.perf_counter()
-        runs = [measure(make, seed, args.jobs) for seed in range(args.seeds)]
+        runs = [measure(make, seed, args.jobs, args.reference) for seed in range(args.seeds)]
         print(f"\n## {name} ({time.perf_counter() - begin:.0f} s)\n")
         print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 minus plain |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -166,8 +207,10 @@ def main():
             row = 100 * np.mean([run[key] for run in runs], axis=0)
             cells = [f"{v:.2f}" for v in row]
             cells.append(interval([100 * (run[key] - run["none", 1.0])[3] for run in runs]))
-            alpha = "" if key[0] == "random order" else f"{key[1]:g}"
+            alpha = "" if key[1] == 0.0 else f"{key[1]:g}"
             print(f"| {key[0]} | {alpha} | {' | '.join(cells)} |")
+        if args.reference:
+            continue
         print()
         claims = [orderings(name, run) for run in runs]
         for claim in claims[0]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from equirank.core.data import Attribute, RankingData
 from equirank.rankers import FairLambdaMART
-from equirank.rankers.lambdamart.objective import Objective
+from equirank.rankers.lambdamart.objective import FairObjective
 
 TRUNCATION = 30
 
@@ -61,7 +61,7 @@ class Clock:
     """Accumulated time spent in the objective."""
 
     def __init__(self):
-        self.seconds, self.call = 0.0, Objective.__call__
+        self.seconds, self.call = 0.0, FairObjective.__call__
 
     def __enter__(self):
         clock = self
@@ -72,11 +72,11 @@ class Clock:
             clock.seconds += time.perf_counter() - begin
             return result
 
-        Objective.__call__ = call
+        FairObjective.__call__ = call
         return self
 
     def __exit__(self, *_):
-        Objective.__call__ = self.call
+        FairObjective.__call__ = self.call
 
 
 def compare_times(args):

@@ -27,9 +27,11 @@ from .core.data import RankingData as RankingData
 from .core.data import as_ranking_data as as_ranking_data
 from .core.errors import DataError as DataError
 from .core.errors import EquirankWarning as EquirankWarning
+from .core.errors import FairnessOverfitWarning as FairnessOverfitWarning
 from .core.errors import FormatError as FormatError
 from .core.errors import InfeasibleError as InfeasibleError
 from .core.errors import MissingExtraError as MissingExtraError
+from .core.errors import NoHeadroomWarning as NoHeadroomWarning
 from .core.errors import OneListWarning as OneListWarning
 from .core.evaluate import evaluate as evaluate
 from .core.evaluation import Evaluation as Evaluation

@@ -15,7 +15,16 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equirank import DataError, QueryKFold, Ranking, as_ranking_data, compare, evaluate
+from equirank import (
+    DataError,
+    NoHeadroomWarning,
+    QueryKFold,
+    Ranker,
+    Ranking,
+    as_ranking_data,
+    compare,
+    evaluate,
+)
 from equirank.core.random import generator
 from equirank.datasets import make_ranking
 from equirank.metrics import NDCG
@@ -392,3 +401,34 @@ def test_one_list():
     data = as_ranking_data(X, np.maximum(0, X[:, 0]))
     found = compare({"a": Weights()}, data, "NDCG@5", cv=3, by="item")
     assert 0.1 < found.chance["NDCG@5"] < 0.6
+
+
+class TrainedWithGroups(Ranker):
+    """A ranker that needs groups to fit, and not to predict."""
+
+    fit_needs = frozenset({"qid", "sensitive_features"})
+
+    def _fit(self, data):
+        pass
+
+    def _scores(self, data):
+        return data.X[:, 0]
+
+
+def test_fair_training_without_headroom_is_a_warning():
+    """Only rankers that are trained with groups are concerned, and only metrics of unfairness."""
+    rng = np.random.default_rng(0)
+    n = 400
+    blind = as_ranking_data(
+        rng.normal(size=(n, 3)), rng.integers(0, 3, size=n), qid=np.repeat(np.arange(40), 10),
+        sensitive_features=rng.choice(["a", "b"], size=n),
+    )  # fmt: skip
+    clear = make_ranking(n_queries=30, n_items=20, feature_bias=2.0, random_state=0)
+    fair = TrainedWithGroups()
+    methods = {"fair": fair, "plain": Ridge()}
+    with pytest.warns(NoHeadroomWarning, match="of 'plain', which is trained without") as caught:
+        compare(methods, blind, ["NDCG@10", "RND(step=2)"], cv=2)
+    assert [each.filename for each in caught] == [__file__]
+    compare(methods, clear, ["RND(step=2)"], cv=2)
+    compare(methods, blind, ["NDCG@10"], cv=2)
+    compare({"plain": Ridge(), "re-ranked": Reranked(Ridge(), DetGreedy())}, blind, "RND", cv=2)

@@ -18,6 +18,8 @@ from equirank.core.errors import logger
         ("MissingExtraError", ImportError),
         ("EquirankWarning", UserWarning),
         ("OneListWarning", equirank.EquirankWarning),
+        ("FairnessOverfitWarning", equirank.EquirankWarning),
+        ("NoHeadroomWarning", equirank.EquirankWarning),
     ],
 )
 def test_errors_are_public_and_of_the_kind_python_users_catch(name, base):

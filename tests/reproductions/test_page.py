@@ -10,7 +10,9 @@ from .studies import load
 PAGE = Path(__file__).parents[2] / "docs" / "reproductions.md"
 
 
-@pytest.mark.parametrize("name", ["cost_boosting", "fair_lambdamart", "measures", "theory"])
+@pytest.mark.parametrize(
+    "name", ["cost_boosting", "fair_lambdamart", "lambdafair", "measures", "theory"]
+)
 def test_the_page_has_marks(name):
     text = PAGE.read_text(encoding="utf-8")
     assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1

@@ -1,6 +1,7 @@
 """compare: fit and evaluate several methods on the same folds."""
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
@@ -10,9 +11,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from ..core.chance import chance_by_query, exceeds
 from ..core.data import RankingData
 from ..core.environment import progress
-from ..core.errors import DataError
+from ..core.errors import DataError, NoHeadroomWarning
 from ..core.metric import Metric
 from ..core.params import Choice, Flag, Integer, Number, Optional, check_params
 from ..core.random import generator
@@ -139,6 +141,11 @@ def compare(
     [1]_ has folds as units and widens their variance by test over train size. Metrics that are not
     a mean over queries also have folds as units.
 
+    **No headroom.** If a method that is trained with groups is compared, and the first method
+    without them is not two standard errors over lists less fair than random order, a
+    `NoHeadroomWarning` says so: a score of single items can hardly be fairer than random order on
+    new lists.
+
     An empty set of estimators is an error. Ties are handled by the metrics.
 
     References
@@ -193,6 +200,7 @@ def compare(
         cells[at] = cell
         if kept is not None and at in keys:
             kept.write(keys[at][0], cell, keys[at][1])
+    _warn_without_headroom(methods, data, folds, chosen, cells)
     return Comparison(
         estimators=methods,
         metrics=chosen,
@@ -208,6 +216,51 @@ def compare(
             by=by, seeds=list(numbers), n_draws=n_draws, level=level,
         ),
     )  # fmt: skip
+
+
+def _warn_without_headroom(
+    methods: Mapping[str, Any],
+    data: RankingData,
+    folds: Sequence[Fold],
+    metrics: Sequence[Metric],
+    cells: Mapping[tuple[str, int], Cell],
+) -> None:
+    """Warn if the first method without fairness is not clearly less fair than random order.
+
+    Values are those of the test lists of the first seed. Only methods that use groups in training
+    and not in prediction are concerned: a re-ranker can be fairer than random order.
+    """
+    uses = {name: _uses_groups(model) for name, model in methods.items()}
+    plain = next((name for name, used in uses.items() if used == (False, False)), None)
+    unfair = [m for m in metrics if "sensitive" in m.needs and m.direction == "lower"]
+    if plain is None or (True, False) not in uses.values():
+        return
+    numbers = [i for i, fold in enumerate(folds) if fold.seed == folds[0].seed]
+    for metric in (m for m in unfair if "score" not in m.needs):
+        if any(metric.name not in cells[plain, i].values for i in numbers):
+            continue  # the method failed
+        value = np.concatenate([cells[plain, i].values[metric.name] for i in numbers])
+        tests = [data.select_items(folds[i].test) for i in numbers]
+        orders = [chance_by_query(metric, test, folds[0].seed).mean(axis=0) for test in tests]
+        chance = np.concatenate(orders)
+        if len(value) > 1 and not exceeds(value, chance):
+            warnings.warn(
+                f"{metric} of {plain!r}, which is trained without fairness, is "
+                f"{np.nanmean(value):.3g}, not two standard errors above that of random order "
+                f"({np.nanmean(chance):.3g}): fair training cannot show an effect on these lists",
+                NoHeadroomWarning,
+                stacklevel=3,
+            )
+
+
+def _uses_groups(model: Any) -> tuple[bool, bool]:
+    """Return whether an estimator, or the last step of a pipeline, fits and predicts by groups."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    fit, predict = (
+        "sensitive_features" in getattr(last, name, frozenset())
+        for name in ("fit_needs", "predict_needs")
+    )
+    return fit, predict
 
 
 def _run(

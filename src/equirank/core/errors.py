@@ -7,9 +7,11 @@ from collections.abc import Sequence
 __all__ = [
     "DataError",
     "EquirankWarning",
+    "FairnessOverfitWarning",
     "FormatError",
     "InfeasibleError",
     "MissingExtraError",
+    "NoHeadroomWarning",
     "OneListWarning",
     "logger",
     "suggest",
@@ -49,6 +51,14 @@ class EquirankWarning(UserWarning):
 
 class OneListWarning(EquirankWarning):
     """Many rows count as one list since ``qid`` was not given; ``qid=0`` states one list."""
+
+
+class FairnessOverfitWarning(EquirankWarning):
+    """A ranker is fairer than random order in training, and less fair on held-out lists."""
+
+
+class NoHeadroomWarning(EquirankWarning):
+    """A ranker without fairness is as fair as random order: fair training cannot show an effect."""
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -211,6 +211,11 @@ class DaskFairLambdaMART:
                 "pair_cost of DaskFairLambdaMART must depend on the two items alone: "
                 f"{model.pair_cost!r} looks at all rows, which no worker has"
             )
+        if model.n_models > 1:
+            raise DataError(
+                "n_models of DaskFairLambdaMART must be 1: each worker would draw its own rows, "
+                f"got {model.n_models}"
+            )
         if model.base is not None:
             if not hasattr(model.base, "predict"):
                 raise DataError(

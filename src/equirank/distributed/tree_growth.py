@@ -19,7 +19,7 @@ from ..core.errors import DataError
 from ..rankers.early_stopping import held_out
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.lambdamart.lightgbm_params import n_threads, without_output
-from ..rankers.lambdamart.objective import Objective, cost_sums
+from ..rankers.lambdamart.objective import FairObjective, cost_sums
 from .bin_edges import BINNING, Bins
 from .partitions import Lists
 from .survey import Survey, balanced_homes, gathered
@@ -129,7 +129,7 @@ class Ready:
     """The lists of a worker, and the objective that holds their groups and costs."""
 
     data: RankingData
-    objective: Objective
+    objective: FairObjective
     fingerprint: str
 
 

@@ -17,6 +17,7 @@ from .swaps import (
     Fairness,
     any_group_row,
     cut_of,
+    cut_position,
     sort_rows,
     swap_effects,
     target_places,
@@ -74,6 +75,7 @@ class Loss(NamedTuple):
     alpha: float  # share of the NDCG part
     sigma: float
     normalize: bool
+    tied_pairs: bool  # whether tied items have a fairness gradient in a combined loss
 
 
 class GroupSteps(NamedTuple):
@@ -286,7 +288,7 @@ def _load_groups(
     q: int, first: int, rows: np.ndarray, fair: Fairness, steps: GroupSteps, work: _Work
 ) -> None:
     """Compute the effects of swaps between groups at each cut, and adapt the step of the list."""
-    n, n_cuts = len(rows), fair.n_cuts[q]
+    n = len(rows)
     swap_effects(
         q, n, rows, first, fair, work.more, work.fewer, work.drawn, work.value, work.group_grad
     )
@@ -295,7 +297,7 @@ def _load_groups(
         target_places(first, rows, fair, work.counter, work.block)
     if fair.kind == PREFIXES and fair.start.shape[1] == 1:
         for at in range(n):
-            cut = cut_of(at, fair, n_cuts)
+            cut = cut_of(at, q, fair)
             in_group = fair.bucket[first + rows[at]] == 0
             work.counted[at] = 1.0 if in_group else 0.0
             work.uncounted[at] = 0.0 if in_group else 1.0
@@ -310,7 +312,7 @@ def _last_fair_position(q: int, n: int, alpha: float, fair: Fairness) -> int:
         return 0
     if fair.kind != PREFIXES:
         return n
-    return 0 if fair.n_cuts[q] == 0 else fair.first_cut + (fair.n_cuts[q] - 1) * fair.step
+    return 0 if fair.n_cuts[q] == 0 else cut_position(fair.n_cuts[q] - 1, q, fair)
 
 
 @compiled
@@ -335,7 +337,7 @@ def pair_gradients(
     If the gradient between the groups of a list changed sign since the last call, the fairness part
     of its gradient (not of its Hessian) is divided by a growing divisor; otherwise the divisor
     falls, down to 1. In the fairness part of a combined loss without target lists, pairs of tied
-    items have no gradient: their order is that of the rows, so a swap changes nothing.
+    items have no gradient unless ``loss.tied_pairs``: their order is that of the rows.
     """
     # The loop over pairs is not a function of its own: that took 25% longer on lists of 100 items.
     work = _work_space(begin, end, lists.offsets, fair)
@@ -346,9 +348,10 @@ def pair_gradients(
     effect_in, effect_out = work.effect_in, work.effect_out
     sigma, share = loss.sigma, 1.0 - loss.alpha
     one_column = fair.kind == PREFIXES and fair.start.shape[1] == 1
-    skip_ties = loss.alpha > 0.0 and not fair.targeted
+    skip_ties = loss.alpha > 0.0 and not fair.targeted and not loss.tied_pairs
+    same_side = -1.0 if fair.same_block else 0.0
     for q in range(begin, end):
-        first, n_cuts = lists.offsets[q], fair.n_cuts[q]
+        first = lists.offsets[q]
         n = lists.offsets[q + 1] - first
         rows, values = lists.order[first : first + n], score[first : first + n]
         sort_rows(values, rows, work.spare)
@@ -375,7 +378,7 @@ def pair_gradients(
             if i < far:
                 lowest = i + 1
                 if fair.kind == PREFIXES:
-                    lowest = fair.first_cut + cut_of(i, fair, n_cuts) * fair.step
+                    lowest = cut_position(cut_of(i, q, fair), q, fair)
                 if skip_ties:
                     tied = max(tied, i + 1)
                     while tied < n and ranked[tied] == ranked[i]:
@@ -388,7 +391,8 @@ def pair_gradients(
                 if one_column:
                     in_group = counted[i] > 0.0
                     two_group_row(
-                        i, lowest, n, share, fair.targeted, effect_in if in_group else effect_out,
+                        i, lowest, n, share, fair.targeted, same_side,
+                        effect_in if in_group else effect_out,
                         uncounted if in_group else counted, block, delta_fair,
                     )  # fmt: skip
                 else:

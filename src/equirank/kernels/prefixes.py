@@ -27,17 +27,23 @@ __all__ = [
 ]
 
 
-def cut_points(limit: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def cut_points(
+    limit: np.ndarray, step: int, last_cut: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the cut points step, 2 step, ... up to each query's limit (never 1).
 
-    Returns the query of each cut, the cut, and the offsets of the cuts of each query.
+    With ``last_cut`` the limit itself is a cut too, and a query whose limit is at most one step has
+    none, as in the code of LambdaFair. Returns the query of each cut, the cut, and the offsets of
+    the cuts of each query.
     """
     n_cuts = limit // step - (1 if step == 1 else 0)
     n_cuts = np.maximum(n_cuts, 0)
+    if last_cut:
+        n_cuts = np.where(limit > step, n_cuts + (limit % step > 0), 0)
     offsets = np.concatenate([[0], np.cumsum(n_cuts)])
     query = np.repeat(np.arange(len(limit)), n_cuts)
     nth = np.arange(offsets[-1]) - np.repeat(offsets[:-1], n_cuts) + (2 if step == 1 else 1)
-    return query, nth * step, offsets
+    return query, np.minimum(nth * step, limit[query]), offsets
 
 
 def cut_weights(cut: np.ndarray, discount: str) -> np.ndarray:
@@ -147,6 +153,7 @@ def exact_maximum(
     discount: str,
     distance: Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray],
     known: tuple[int, ...] | None = None,
+    last_cut: bool = False,
 ) -> float:
     """Return the largest weighted sum over all lists of n with ``size`` members, two groups.
 
@@ -156,7 +163,7 @@ def exact_maximum(
     Dynamic programming over the count at each cut point: between cuts the count grows by at most
     the distance of the cuts, so each step is a sliding maximum, computed by doubling.
     """
-    _, cuts, _ = cut_points(np.array([limit]), step)
+    _, cuts, _ = cut_points(np.array([limit]), step, last_cut)
     best = np.full(size + 1, -np.inf)
     best[0] = 0.0
     count, at = np.arange(size + 1, dtype=np.float64), 0

@@ -21,6 +21,7 @@ __all__ = [
     "Fairness",
     "any_group_row",
     "cut_of",
+    "cut_position",
     "sort_rows",
     "swap_changes",
     "swap_effects",
@@ -88,6 +89,7 @@ class Fairness(NamedTuple):
     first_cut: int
     step: int
     n_cuts: np.ndarray  # per query
+    last_cut: np.ndarray  # per query: the last cut if it is not a multiple of the step, else 0
     start: np.ndarray  # query x column: begin of its table, -1 if it does not count
     width: np.ndarray  # query x column: number of counts in the table at each cut
     table: np.ndarray
@@ -96,9 +98,31 @@ class Fairness(NamedTuple):
     shift: np.ndarray  # query x column
     weight: np.ndarray  # query x column
     targeted: bool
+    same_block: bool  # whether the lower of two items of one target block should move up
     target_start: np.ndarray  # per row: begin of its class in target_block
     target_class: np.ndarray  # per row: a number within the query
     target_block: np.ndarray  # per rank within a bucket, best first
+
+
+@compiled
+def cut_position(t: int, q: int, fair: Fairness) -> int:
+    """Return the number of items before the cut point t of a query, counted from 0."""
+    if t == fair.n_cuts[q] - 1 and fair.last_cut[q] > 0:
+        return fair.last_cut[q]
+    return fair.first_cut + t * fair.step
+
+
+@compiled
+def cut_of(position: int, q: int, fair: Fairness) -> int:
+    """Return the number of cut points at or before a 0-based position of a query."""
+    n_cuts, last = fair.n_cuts[q], fair.last_cut[q]
+    if last > 0:
+        if position >= last:
+            return n_cuts
+        n_cuts -= 1
+    if position < fair.first_cut:
+        return 0
+    return min(n_cuts, (position - fair.first_cut) // fair.step + 1)
 
 
 @compiled
@@ -138,7 +162,7 @@ def swap_effects(
             begin, width = fair.start[q, c], fair.width[q, c]
             count, at = 0, 0
             for t in range(fair.n_cuts[q]):
-                cut = fair.first_cut + t * fair.step
+                cut = cut_position(t, q, fair)
                 while at < cut:
                     if fair.column[fair.bucket[first + order[at]]] == c:
                         count += 1
@@ -211,14 +235,6 @@ def _change(
 
 
 @compiled
-def cut_of(position: int, fair: Fairness, n_cuts: int) -> int:
-    """Return the number of cut points at or before a 0-based position."""
-    if position < fair.first_cut:
-        return 0
-    return min(n_cuts, (position - fair.first_cut) // fair.step + 1)
-
-
-@compiled
 def target_places(
     first: int, order: np.ndarray, fair: Fairness, counter: np.ndarray, block: np.ndarray
 ) -> None:
@@ -240,17 +256,21 @@ def two_group_row(
     n: int,
     share: float,
     targeted: bool,
+    same_side: float,
     effect: np.ndarray,
     other: np.ndarray,
     block: np.ndarray,
     weight: np.ndarray,
 ) -> None:
-    """Write the fairness weights of the pairs of position i, for one column counted in prefixes."""
+    """Write the fairness weights of the pairs of position i, for one column counted in prefixes.
+
+    ``same_side`` is the sign of a pair of one target block.
+    """
     base = effect[i]
     if targeted:
         own = block[i]
         for j in range(np.uint64(begin), np.uint64(n)):
-            side = 1.0 if block[j] > own else -1.0 if block[j] < own else 0.0
+            side = 1.0 if block[j] > own else -1.0 if block[j] < own else same_side
             weight[j] = share * abs(effect[j] - base) * other[j] * side
     else:
         for j in range(np.uint64(begin), np.uint64(n)):
@@ -275,8 +295,8 @@ def any_group_row(
 ) -> None:
     """Write the fairness weights of the pairs of position i, for any metric and groups."""
     bucket = fair.bucket[first + order[i]]
-    n_cuts = fair.n_cuts[q]
-    cut = cut_of(i, fair, n_cuts)
+    same_side = -1.0 if fair.same_block else 0.0
+    cut = cut_of(i, q, fair)
     for j in range(begin, len(order)):
         other = fair.bucket[first + order[j]]
         if other == bucket:
@@ -288,7 +308,7 @@ def any_group_row(
             fair.column[bucket],
             fair.column[other],
             cut,
-            cut_of(j, fair, n_cuts),
+            cut_of(j, q, fair),
             gained,
             fair,
             more,
@@ -297,7 +317,7 @@ def any_group_row(
             value,
         )
         if fair.targeted:
-            side = 1.0 if block[j] > block[i] else -1.0 if block[j] < block[i] else 0.0
+            side = 1.0 if block[j] > block[i] else -1.0 if block[j] < block[i] else same_side
             weight[j] = share * abs(change) * side
         else:
             weight[j] = share * change
@@ -328,8 +348,8 @@ def swap_changes(
                     q,
                     fair.column[a],
                     fair.column[b],
-                    cut_of(i, fair, n_cuts),
-                    cut_of(j, fair, n_cuts),
+                    cut_of(i, q, fair),
+                    cut_of(j, q, fair),
                     gained,
                     fair,
                     more,

@@ -9,7 +9,7 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["apportioned_counts", "best_counts", "blocks_of_ranks"]
+__all__ = ["apportioned_counts", "best_counts", "blocks_of_ranks", "greedy_blocks"]
 
 
 _SLACK = 1e-12  # smaller differences in unfairness are ignored
@@ -171,6 +171,7 @@ def best_counts(
     first_cut: int,
     step: int,
     n_cuts: np.ndarray,
+    last_cut: np.ndarray,
     start: np.ndarray,
     width: np.ndarray,
     table: np.ndarray,
@@ -202,6 +203,8 @@ def best_counts(
         begin, end, before, within, last = -1, 0, 0, 0, -1
         for t in range(n_cuts[q]):
             k = first_cut + t * step
+            if t == n_cuts[q] - 1 and last_cut[q] > 0:
+                k = last_cut[q]
             cuts[t], gap[t] = k, k - (cuts[t - 1] if t > 0 else 0)
             if k > end or begin < 0:
                 begin, end = _class_ends(k, grade, relevance_first)
@@ -227,6 +230,7 @@ def apportioned_counts(
     first_cut: int,
     step: int,
     n_cuts: np.ndarray,
+    last_cut: np.ndarray,
     cut_offsets: np.ndarray,
     counts: np.ndarray,
 ) -> None:
@@ -248,6 +252,8 @@ def apportioned_counts(
         now[:] = 0
         for t in range(n_cuts[q]):
             k = first_cut + t * step
+            if t == n_cuts[q] - 1 and last_cut[q] > 0:
+                k = last_cut[q]
             begin, end = _class_ends(k, grade, relevance_first)
             before[:] = 0
             within[:] = 0
@@ -295,3 +301,76 @@ def blocks_of_ranks(
                     t += 1
                 block[at] = t
                 at += 1
+
+
+@compiled
+def _greedy_ends(inside: np.ndarray, step: int, ends: np.ndarray) -> None:
+    """Write the number of counted items before the end of each block, as LambdaFair's code does.
+
+    Counted items are added to a block while their share of the prefix comes strictly nearer to
+    their share of the list.
+    """
+    n, size = len(inside), inside.sum()
+    placed = 0
+    for b in range(len(ends)):
+        k = min(n, step * (b + 1))
+        while placed < size and abs((placed + 1) / k - size / n) < abs(placed / k - size / n):
+            placed += 1
+        ends[b] = placed
+
+
+@compiled
+def greedy_blocks(
+    offsets: np.ndarray,
+    grade: np.ndarray,
+    counted: np.ndarray,
+    relevance_first: bool,
+    step: int,
+    block: np.ndarray,
+) -> None:
+    """Write the block of each rank within a group, counted items first, as LambdaFair's code does.
+
+    Rows are sorted by relevance within each query, best first, and counted items first among equal
+    ones. Blocks of ``step`` items cover the whole list. Without ``relevance_first`` (rND+) each
+    group fills its share of the blocks in order of relevance. With it (NDCG+) rows keep their
+    order, except that a row whose group has filled its share up to this block is exchanged with the
+    next row of the other group and of equal relevance.
+    """
+    for q in range(len(offsets) - 1):
+        first, n = offsets[q], offsets[q + 1] - offsets[q]
+        inside = counted[first : first + n].copy()
+        size = inside.sum()
+        n_blocks = (n + step - 1) // step
+        ends = np.empty(n_blocks, dtype=np.int64)
+        _greedy_ends(inside, step, ends)
+        if not relevance_first:
+            at, other = 0, size
+            for b in range(n_blocks):
+                k = min(n, step * (b + 1))
+                while at < ends[b]:
+                    block[first + at] = b
+                    at += 1
+                while other < size + k - ends[b]:
+                    block[first + other] = b
+                    other += 1
+            continue
+        in_rank, out_rank, following = 0, 0, 1
+        for i in range(n):
+            b = i // step
+            k = min(n, step * (b + 1))
+            takes = inside[i]
+            is_full = in_rank >= ends[b] if takes else out_rank >= k - ends[b]
+            if is_full:
+                following = max(i + 1, following)
+                while following < n and grade[first + following] == grade[first + i]:
+                    following += 1
+                    if inside[following - 1] != takes:
+                        inside[following - 1] = takes
+                        takes = not takes
+                        break
+            if takes:
+                block[first + in_rank] = b
+                in_rank += 1
+            else:
+                block[first + size + out_rank] = b
+                out_rank += 1

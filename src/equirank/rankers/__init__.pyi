@@ -1,5 +1,6 @@
 """Public names of this package."""
 
+from .blend import Blend as Blend
 from .boosting.cost_sensitive_ada_boost import CostSensitiveAdaBoost as CostSensitiveAdaBoost
 from .boosting.fair_reduction import FairReduction as FairReduction
 from .boosting.preferred_rank_boost import PreferredRankBoost as PreferredRankBoost
@@ -7,9 +8,13 @@ from .boosting.rank_boost import BipartiteRankBoost as BipartiteRankBoost
 from .boosting.rank_boost import RankBoost as RankBoost
 from .boosting.rank_boost_plus import RankBoostPlus as RankBoostPlus
 from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
+from .lambdamart.fair_objective import fair_metric as fair_metric
+from .lambdamart.fair_objective import fair_objective as fair_objective
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART
 from .lambdamart.mart import McRank as McRank
+from .lambdamart.newton_boost import fair_boost as fair_boost
+from .lambdamart.objective import FairObjective as FairObjective
 from .linear.ada_rank import AdaRank as AdaRank
 from .linear.pointwise import ClassifierRanker as ClassifierRanker
 from .linear.pointwise import RegressionRanker as RegressionRanker

@@ -181,6 +181,7 @@ def make_card(
         if config.split.folds is None
         else "The model in this folder was then fitted on all rows.",
         "seed": config.split.seed,
+        "unfairness": _unfairness_words(_innermost(model)),
         "fingerprint": getattr(model, "data_fingerprint_", fitted.fingerprint()),
         "n_features": len(columns.feature_names),
         "feature_names": list(columns.feature_names),
@@ -228,6 +229,22 @@ def _innermost(model: Any) -> Any:
     while hasattr(model, "reranker"):
         model = model.estimator_
     return model
+
+
+def _unfairness_words(model: Any) -> str:
+    """Return the unfairness in training beside that of random order; empty if none is known."""
+    if not hasattr(model, "unfairness_"):
+        return ""
+    words = (
+        f"In training the unfairness was {model.unfairness_:.3f}; random orders of the same lists "
+        f"have {model.chance_unfairness_:.3f}"
+    )
+    held = getattr(model, "validation_unfairness_", None)
+    words += "" if held is None else f", and the validation lists of the training {held:.3f}"
+    return (
+        f"{words}. A model that does not use the groups can hardly be fairer on new lists than "
+        "random order, so a lower value in training says nothing about them."
+    )
 
 
 def _needs_words(columns: "DataColumns", model: Any) -> str:

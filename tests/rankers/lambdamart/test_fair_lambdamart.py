@@ -203,6 +203,7 @@ def test_early_stopping_on_any_metric(data, other):
     assert scores[ranker.best_iteration_ - 1] == pytest.approx(unfairness(ranker, other))
 
 
+@pytest.mark.filterwarnings("ignore::equirank.FairnessOverfitWarning")
 def test_early_stopping_on_the_tradeoff_itself(data):
     ranker = FairLambdaMART(
         0.4, step=5, **SMALL | {"n_estimators": 60, "learning_rate": 0.5},

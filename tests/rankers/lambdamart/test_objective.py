@@ -13,7 +13,7 @@ from equirank.core.pair_cost import PairCost
 from equirank.kernels.swaps import swap_changes
 from equirank.metrics import disparate_treatment, exposure_gap, rkl, rnd, rrd
 from equirank.rankers.lambdamart.fairness_terms import fairness_part, no_fairness
-from equirank.rankers.lambdamart.objective import Objective, performance_part
+from equirank.rankers.lambdamart.objective import FairObjective, performance_part
 
 
 def lists(seed, n_groups=2, n_queries=3, longest=12, **more):
@@ -200,7 +200,7 @@ def test_the_gradient_is_that_of_the_definition(strategy, n_groups, normalize, c
         data, score = lists(seed, n_groups)
         part = fairness_part(data, strategy=strategy, step=2, cutoff=cutoff)
         for alpha in (0.0, 0.4, 1.0):
-            objective = Objective(
+            objective = FairObjective(
                 data, performance_part(data, truncation=4), part,
                 alpha=alpha, sigma=1.3, normalize=normalize,
             )  # fmt: skip
@@ -218,7 +218,7 @@ def test_the_gradient_of_the_other_metrics(fairness):
     for seed in range(3):
         data, score = lists(seed)
         part = fairness_part(data, fairness=fairness, step=2, protected="0")
-        objective = Objective(data, performance_part(data), part, alpha=0.5)
+        objective = FairObjective(data, performance_part(data), part, alpha=0.5)
         wanted = slow_gradient(data, score, 0.5, part, truncation=30, sigma=1.0, normalize=True)
         for got, right in zip(objective(score, dtype=np.float64), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
@@ -230,7 +230,7 @@ def test_gradient_and_hessian_are_the_derivatives_of_the_pair_cost(seed, alpha):
     """With the weights of the pairs held fixed: sum of Delta log(1 + exp(-sigma (s_hi - s_lo)))."""
     data, score = lists(seed, n_queries=1)
     part = fairness_part(data, step=2)
-    objective = Objective(
+    objective = FairObjective(
         data, performance_part(data, truncation=5), part, alpha=alpha, sigma=1.7, normalize=False
     )
     pairs = list(slow_pairs(data, score, alpha, part, 5, 0, lambda a, b: 1.0, None))
@@ -252,7 +252,7 @@ def test_distant_scores_neither_overflow_nor_lose_close_pairs():
     for scale in (1.0, 300.0, 1e5, 1e9):
         far = np.round(score, 1) * scale
         part = fairness_part(data, step=2)
-        objective = Objective(data, performance_part(data), part, alpha=0.5, normalize=False)
+        objective = FairObjective(data, performance_part(data), part, alpha=0.5, normalize=False)
         wanted = slow_gradient(data, far, 0.5, part, truncation=30, sigma=1.0, normalize=False)
         for got, right in zip(objective(far, dtype=np.float64), wanted, strict=True):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
@@ -265,7 +265,7 @@ def test_equal_scores_keep_the_order_of_the_rows(strategy, alpha, n_groups):
     """Under target lists tied items have gradients: the list decides which should be above."""
     data, score = lists(5, n_groups)
     part = fairness_part(data, strategy=strategy, step=2)
-    objective = Objective(data, performance_part(data), part, alpha=alpha, steady=False)
+    objective = FairObjective(data, performance_part(data), part, alpha=alpha, steady=False)
     objective(score)  # leaves another order behind
     for tied in (np.zeros(data.n_rows), np.round(score)):
         targets = None if strategy == "swap" else slow_targets(data, tied, part)
@@ -282,11 +282,11 @@ def test_tied_scores_have_no_fairness_gradient_beside_relevance(fairness):
     data, _ = lists(7, n_queries=20)
     part = fairness_part(data, fairness=fairness, step=2)
     tied = np.zeros(data.n_rows)
-    both = Objective(data, performance_part(data), part, alpha=0.2, normalize=False)(tied)
-    plain = Objective(data, performance_part(data), part, alpha=1.0, normalize=False)(tied)
+    both = FairObjective(data, performance_part(data), part, alpha=0.2, normalize=False)(tied)
+    plain = FairObjective(data, performance_part(data), part, alpha=1.0, normalize=False)(tied)
     for got, right in zip(both, plain, strict=True):
         np.testing.assert_allclose(got, 0.2 * right, rtol=1e-5, atol=1e-9)
-    alone = Objective(data, performance_part(data), part, alpha=0.0)(tied)[0]
+    alone = FairObjective(data, performance_part(data), part, alpha=0.0)(tied)[0]
     assert np.abs(alone).max() > 0.0  # without relevance something must begin
 
 
@@ -294,7 +294,7 @@ def test_the_number_of_threads_changes_no_bit():
     data, score = lists(6, n_queries=200, longest=40)
     part = fairness_part(data, step=3)
     results = [
-        Objective(data, performance_part(data), part, alpha=0.5, n_threads=n)(score)
+        FairObjective(data, performance_part(data), part, alpha=0.5, n_threads=n)(score)
         for n in (1, 2, 3)
     ]
     for other in results[1:]:
@@ -310,7 +310,7 @@ def test_a_list_whose_group_gradient_changes_sign_takes_smaller_steps():
     first, second = np.linspace(1, 0, 12), np.linspace(0, 1, 12)
 
     def call(*lists, part=part, **options):
-        objective = Objective(
+        objective = FairObjective(
             data, performance_part(data), part, alpha=0.0, normalize=False, **options
         )
         return [objective(score, dtype=np.float64) for score in lists][-1]
@@ -334,7 +334,7 @@ def test_the_group_gradient_has_the_sign_of_the_group_that_should_rise(fairness)
     group = np.repeat(["a", "b"], 6)
     data = as_ranking_data(None, np.ones(12), qid=np.zeros(12), sensitive_features=group)
     part = fairness_part(data, fairness=fairness, step=3, protected="a")
-    objective = Objective(data, performance_part(data), part, alpha=0.0)
+    objective = FairObjective(data, performance_part(data), part, alpha=0.0)
     objective(np.linspace(1, 0, 12))
     assert objective.steps.last_grad[0, 0] < 0
     objective(np.linspace(0, 1, 12))
@@ -345,7 +345,7 @@ def test_the_group_gradient_has_the_sign_of_the_group_that_should_rise(fairness)
 def test_a_long_list_is_sorted_right():
     rng = np.random.default_rng(0)
     data = as_ranking_data(None, rng.integers(0, 2, 500), qid=np.zeros(500))
-    objective = Objective(
+    objective = FairObjective(
         data, performance_part(data), no_fairness(500, 1), alpha=1.0, normalize=False
     )
     for _ in range(3):
@@ -360,10 +360,12 @@ def test_a_long_list_is_sorted_right():
 def test_query_weights_multiply_the_gradient():
     data, score = lists(1)
     part = fairness_part(data, step=2)
-    plain = Objective(data, performance_part(data), part, alpha=0.5)(score, dtype=np.float64)[0]
+    plain = FairObjective(data, performance_part(data), part, alpha=0.5)(score, dtype=np.float64)[0]
     weight = np.array([1.0, 2.0, 0.5])
     heavy = weighted(data, weight)
-    found = Objective(heavy, performance_part(heavy), part, alpha=0.5)(score, dtype=np.float64)[0]
+    found = FairObjective(heavy, performance_part(heavy), part, alpha=0.5)(score, dtype=np.float64)[
+        0
+    ]
     np.testing.assert_allclose(found, plain * weight[data.query_of_rows()], rtol=1e-12)
 
 
@@ -393,7 +395,7 @@ def test_item_costs_weigh_the_pairs_by_their_share_of_the_mean(combination):
         if query[a] == query[b] and y[a] > y[b]
     ]
     part = no_fairness(data.n_rows, data.n_queries)
-    objective = Objective(
+    objective = FairObjective(
         data, performance_part(data, cost_combination=combination), part, alpha=1.0
     )
     wanted = slow_gradient(
@@ -424,7 +426,7 @@ def test_pair_costs_weigh_the_pairs(kind):
     y, query = np.asarray(data.y), data.query_of_rows()
     first, second = np.nonzero((query[:, None] == query) & (y[:, None] > y))
     mean = rule.pairs(data, first, second).mean()
-    objective = Objective(
+    objective = FairObjective(
         data, performance_part(data, pair_cost=rule),
         no_fairness(data.n_rows, data.n_queries), alpha=1.0,
     )  # fmt: skip
@@ -447,7 +449,7 @@ def test_a_distance_of_ones_own_is_the_same_as_the_built_in_one():
     compiled = fairness_part(
         data, fairness=njit(lambda c, k, n, s: abs(c / k - s / n)), step=2, protected="0"
     )
-    wanted = Objective(data, performance_part(data), built_in, alpha=0.3)(score, dtype=float)
+    wanted = FairObjective(data, performance_part(data), built_in, alpha=0.3)(score, dtype=float)
     for part in (of_arrays, compiled):
-        found = Objective(data, performance_part(data), part, alpha=0.3)(score, dtype=float)
+        found = FairObjective(data, performance_part(data), part, alpha=0.3)(score, dtype=float)
         np.testing.assert_allclose(found[0], wanted[0], rtol=1e-9, atol=1e-13)

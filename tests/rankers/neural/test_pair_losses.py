@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from equirank import as_ranking_data
 from equirank.rankers.lambdamart.fairness_terms import no_fairness
-from equirank.rankers.lambdamart.objective import Objective, performance_part
+from equirank.rankers.lambdamart.objective import FairObjective, performance_part
 from equirank.rankers.neural import losses as module
 from equirank.rankers.neural.losses import (
     lambda_grads,
@@ -105,7 +105,7 @@ def test_lambdas_are_those_of_lambdamart(memory, monkeypatch):
     offsets, (scores, labels) = rows_of(real, score, label)
     qid = np.repeat(np.arange(4), np.diff(offsets))
     data = as_ranking_data(np.zeros((len(qid), 1)), labels, qid=qid)
-    boosted = Objective(
+    boosted = FairObjective(
         data, performance_part(data), no_fairness(len(qid), 4), alpha=1.0, normalize=False
     )
     gradient, _ = boosted(scores, dtype=np.float64)

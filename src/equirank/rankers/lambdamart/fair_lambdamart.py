@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -24,24 +24,22 @@ from ...core.params import (
     Vector,
     check_params,
 )
-from ...core.random import generator
+from ...core.random import as_seed
 from ...metrics.fairness.exposure import ExposureGap
 from ...metrics.fairness.merit import DisparateTreatment
 from ...metrics.fairness.prefix_divergence import RKL, RND, RRD
 from ...metrics.relevance.gain import NDCG
 from ..early_stopping import metric_value, one_metric
 from ..tradeoff_path import TradeoffPath
+from .fairness_record import ChanceReference, LastScores, as_gap
 from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
 from .lambdamart import LambdaTreeRanker
 from .lightgbm_params import DISTANCE, metric_name
-from .objective import Objective
-from .tree_ranker import Value
+from .objective import FairObjective
+from .tree_ranker import Binned, Value
 
 __all__ = ["FairLambdaMART"]
 
-
-#: Number of random orders whose mean is the random baseline of a trade-off path.
-N_RANDOM_ORDERS = 10
 
 #: Initial divisor of the fairness gradient in "swap": at first scores are close to each other.
 _INITIAL_DIVISOR = 20.0
@@ -84,6 +82,23 @@ class FairLambdaMART(LambdaTreeRanker):
         In strategy ``"swap"``, begin with small steps towards fairness, and shrink the step of a
         list if its gradient between groups changed sign with the last tree. Without it a whole
         group can jump above the other and back, tree by tree.
+    normalize : {"mixed", "parts"} or bool
+        Damp pairs with distant scores and normalise the gradients of each list, as LightGBM does:
+        on the sum of both parts (``"mixed"``, also True), or on each apart, which can end far from
+        fair without damping (``steady``). False does neither.
+    discount : {"paper", "code"}
+        Weight of a prefix of k items: ``1/log2(k)``, or ``1/log2(k + 1)``.
+    last_cut : bool
+        Whether the cutoff, or the end of the list, is a prefix too if it is not a multiple of the
+        step; lists of at most one step then have no fairness part. The metric that is recorded has
+        no such prefix.
+    rules : {"equirank", "lambdafair"}
+        Which pairs and target lists count. ``"lambdafair"`` follows the code of LambdaFair:
+        positions after the truncation have no discount, tied items have a fairness gradient, and
+        the target lists (of two groups) are found greedily.
+    same_block : bool
+        Whether, of two items in the same block of the target list, the lower one should move up, as
+        in the code of LambdaFair.
     metric : str or Metric
         Metric of the validation lists; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha)
         unfairness.
@@ -92,11 +107,22 @@ class FairLambdaMART(LambdaTreeRanker):
     ----------
     booster_, best_iteration_, validation_scores_, feature_importances_
         As in `LambdaMART`.
+    unfairness_ : float
+        The unfairness of the training lists, by the metric that ``fairness`` names; not if it is a
+        function. A ratio r counts as ``1 - min(r, 1 / r)``.
+    chance_unfairness_ : float
+        That of random order: the mean over 20 random orders of the training lists. A score of
+        single items can hardly be fairer on new lists.
+    validation_unfairness_ : float
+        The unfairness of the validation lists, if there are any. If training is fairer than random
+        order and the validation lists are clearly less fair, `fit` warns
+        (`FairnessOverfitWarning`).
 
     References
     ----------
     Burges, From RankNet to LambdaRank to LambdaMART: an overview, MSR-TR-2010-82.
     Yang and Stoyanovich, Measuring fairness in ranked outputs, SSDBM 2017.
+    Marcuzzi, Lucchese and Orlando, LambdaFair for fair and effective ranking, ECIR 2025.
 
     Examples
     --------
@@ -113,7 +139,10 @@ class FairLambdaMART(LambdaTreeRanker):
     """
 
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
-    only_with: ClassVar[OnlyWith] = {"steady": ("strategy", ("swap",))}
+    only_with: ClassVar[OnlyWith] = {
+        "steady": ("strategy", ("swap",)),
+        "same_block": ("strategy", ("fair_first", "relevance_first")),
+    }
     positional: ClassVar[tuple[str, ...]] = ("alpha", "strategy", "fairness")
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "step": 3, "n_jobs": 1}
 
@@ -128,12 +157,46 @@ class FairLambdaMART(LambdaTreeRanker):
     by: Annotated[str | list[str] | None, Optional(Label(many=True))] = None
     over_groups: Annotated[Literal["mean", "worst"], Choice("mean", "worst")] = "mean"
     steady: Annotated[bool, Flag()] = True
+    normalize: Annotated[bool | str, AnyOf(Choice("mixed", "parts"), Flag())] = "mixed"
+    discount: Annotated[Literal["paper", "code"], Choice("paper", "code")] = "paper"
+    last_cut: Annotated[bool, Flag()] = False
+    rules: Annotated[Literal["equirank", "lambdafair"], Choice("equirank", "lambdafair")] = (
+        "equirank"
+    )
+    same_block: Annotated[bool, Flag()] = False
     metric: Annotated[Any, metric_name("tradeoff")] = "NDCG@10"
 
-    def objective(self, data: RankingData, cost_mean: float | None = None) -> Objective:
+    @classmethod
+    def lambdafair(cls, alpha: float = 0.5, strategy: str = "swap", **params: Any) -> Self:
+        """Return a ranker with the objective and the settings of LambdaFair's code.
+
+        ``"swap"`` is its "Delta rND", ``"fair_first"`` "rND+", ``"relevance_first"`` "NDCG+". The
+        cutoff is the truncation. Of its rules only one is left out: that of two items in one block
+        of the target list the lower one should move up (``same_block=True``).
+
+        Parameters
+        ----------
+        alpha, strategy
+            As in the class.
+        **params
+            Other parameters of the class and of LightGBM; by default 2,000 trees at rate 0.01,
+            ``step=5`` and ``truncation=20``.
+        """
+        settings = {
+            "n_estimators": 2000, "learning_rate": 0.01, "step": 5, "truncation": 20,
+            "normalize": "parts", "discount": "code", "last_cut": True, "rules": "lambdafair",
+            "steady": strategy != "swap",
+        }  # fmt: skip
+        settings |= params
+        return cls(alpha, strategy, **{"cutoff": settings["truncation"], **settings})
+
+    def objective(
+        self, data: RankingData, cost_mean: float | None = None, **given: Any
+    ) -> FairObjective:
         """Return the gradient and Hessian of the lists as a function of the scores.
 
-        ``cost_mean`` is the mean cost of the whole data if these lists are a part of it.
+        ``cost_mean`` is the mean cost of the whole data if these lists are a part of it; ``given``
+        are further options of `FairObjective`.
         """
         fairness = fairness_part(
             data,
@@ -144,15 +207,61 @@ class FairLambdaMART(LambdaTreeRanker):
             by=self.by,
             protected=self.protected,
             over_groups=self.over_groups,
+            discount=self.discount,
+            last_cut=self.last_cut,
+            rules=self.rules,
+            same_block=self.same_block,
         )
         return self._lambda_objective(
             data,
             fairness,
             self.alpha,
             cost_mean=cost_mean,
+            rules=self.rules,
             steady=self.steady,
             initial_divisor=_INITIAL_DIVISOR,
+            **given,
         )
+
+    def _fit(self, data: RankingData) -> None:
+        binned = self._split_and_bin(data)
+        reference = None
+        if isinstance(self.fairness, str):
+            reference = self._reference(self._unfairness_metric(), binned)
+        self._grow_measured(binned, self.objective(binned.train), reference, stacklevel=5)
+
+    def _reference(self, metric: Metric, binned: Binned) -> ChanceReference:
+        """Return the unfairness of random orders of the lists."""
+        seed = 0 if self.random_state is None else as_seed(self.random_state)
+        return ChanceReference(metric, binned.train, binned.valid, seed)
+
+    def _grow_measured(
+        self,
+        binned: Binned,
+        objective: FairObjective,
+        reference: ChanceReference | None,
+        stacklevel: int | None = None,
+        watched: Binned | None = None,
+    ) -> None:
+        """Grow the trees, and record the unfairness of the result.
+
+        ``watched`` are the same lists without those for validation if no metric is watched on them.
+        """
+        last = LastScores()
+        callbacks = [] if reference is None else [last]
+        self.grow(binned if watched is None else watched, objective, callbacks=callbacks)
+        if reference is None:
+            return
+        train = last.mean(self.n_models)
+        if train is None or self.early_stopping is not None:
+            train = self._started_scores(binned.train)
+        valid = None if binned.valid is None else self._started_scores(binned.valid)
+        reference.record(self, train, valid, stacklevel)
+
+    def _started_scores(self, data: RankingData) -> np.ndarray:
+        """Return the scores of lists whose score is what the trees are added to."""
+        raw = self._raw(data)
+        return raw if data.score is None else raw + data.score
 
     def tradeoff_path(
         self,
@@ -170,7 +279,8 @@ class FairLambdaMART(LambdaTreeRanker):
         """Fit one ranker per alpha on the same binned features and compare them.
 
         Each ranker equals the result of `fit` with that alpha. The comparison uses the validation
-        lists: ``validation``, or a quarter of the queries if it is None.
+        lists: ``validation``, or a quarter of the queries if it is None. If alpha 1 is on the path
+        and is not clearly less fair there than random order, a `NoHeadroomWarning` says so.
 
         Parameters
         ----------
@@ -204,32 +314,45 @@ class FairLambdaMART(LambdaTreeRanker):
         relevance_metric = NDCG(k=k, gain=self.gain)
         metric = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
         binned = model._split_and_bin(data)
-        objective = model.objective(binned.train)
         if binned.valid is None:
             raise DataError("validation of FairLambdaMART must leave lists to compare on, got none")
-        valid = replace(binned.valid, score=None, position=None)
-        rng = generator(0 if self.random_state is None else self.random_state, valid.n_rows)
-        orders = [rng.random(valid.n_rows) for _ in range(N_RANDOM_ORDERS)]
+        return model._path(values, binned, relevance_metric, metric, self.validation)
 
-        def evaluate(score: np.ndarray) -> tuple[float, float]:
-            gap = _gap(metric, metric_value(metric, valid, score))
-            return metric_value(relevance_metric, valid, score), gap
-
-        rankers, values_on_valid = [], []
+    def _path(
+        self,
+        values: Sequence[float],
+        binned: Binned,
+        relevance_metric: Metric,
+        metric: Metric,
+        validation: Any,
+    ) -> TradeoffPath:
+        """Grow one ranker per alpha, and measure each on the validation lists."""
+        objective = self.objective(binned.train)
+        watched = binned if self.early_stopping is not None else replace(binned, valid=None)
+        reference = self._reference(metric, binned)
+        own = None
+        if isinstance(self.fairness, str):
+            named = self._unfairness_metric()
+            own = reference if named == metric else self._reference(named, binned)
+        valid: Any = reference.valid
+        rankers, found = [], []
         for alpha in progress(values, "alphas"):
-            ranker = copy(model)
+            ranker = copy(self)
             ranker.alpha = objective.alpha = alpha
-            ranker.validation = self.validation
-            watched = binned if self.early_stopping is not None else replace(binned, valid=None)
+            ranker.validation = validation
             objective.reset()
-            ranker.grow(watched, objective)
+            ranker._grow_measured(binned, objective, own, watched=watched)
             ranker.is_fitted_ = True
             rankers.append(ranker)
-            values_on_valid.append(evaluate(ranker._scores(valid)))
-        relevance, gaps = np.array(values_on_valid).T
-        chance = np.mean([evaluate(order) for order in orders], axis=0)
+            score = ranker._scores(valid)
+            gap = as_gap(metric, metric_value(metric, valid, score))
+            found.append((metric_value(relevance_metric, valid, score), float(gap)))
+            if alpha == 1.0:
+                reference.warn_without_headroom(score, "the path at alpha 1", stacklevel=4)
+        relevance, gaps = np.array(found).T
         names = (str(relevance_metric), str(metric))
-        return TradeoffPath(rankers, values, relevance, gaps, names, tuple(chance.tolist()))
+        chance = reference.with_relevance(relevance_metric)
+        return TradeoffPath(rankers, values, relevance, gaps, names, chance)
 
     def _unfairness_metric(self) -> Metric:
         """Return the metric that corresponds to the fairness part."""
@@ -245,7 +368,7 @@ class FairLambdaMART(LambdaTreeRanker):
         if self.fairness == "treatment":
             return DisparateTreatment(**options)
         kind = {"rnd": RND, "rkl": RKL, "rrd": RRD}[self.fairness]
-        return kind(step=self.step, **options)
+        return kind(step=self.step, discount=self.discount, **options)
 
     def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
         if self.metric != "tradeoff":
@@ -256,14 +379,7 @@ class FairLambdaMART(LambdaTreeRanker):
             metric.check(valid)
 
         def value(data: RankingData, score: np.ndarray) -> float:
-            gap = _gap(unfairness, metric_value(unfairness, data, score))
+            gap = float(as_gap(unfairness, metric_value(unfairness, data, score)))
             return self.alpha * metric_value(ndcg, data, score) - (1.0 - self.alpha) * gap
 
         return value, "tradeoff", True
-
-
-def _gap(metric: Metric, value: float) -> float:
-    """Return the value of a metric as a gap; a ratio r becomes ``1 - min(r, 1 / r)``."""
-    if metric.direction == "lower":
-        return value
-    return 1.0 - value if value <= 1.0 else 1.0 - 1.0 / value

@@ -23,7 +23,7 @@ from ...kernels.prefixes import (
     two_group_divergence,
 )
 from ...kernels.swaps import EXPOSURE, LARGEST, NO_FAIRNESS, PREFIXES, SUMMED, TREATMENT, Fairness
-from ...kernels.target_lists import apportioned_counts, best_counts, blocks_of_ranks
+from ...kernels.target_lists import apportioned_counts, best_counts, blocks_of_ranks, greedy_blocks
 
 __all__ = ["FAIRNESS", "STRATEGIES", "fairness_part", "no_fairness"]
 
@@ -54,6 +54,7 @@ def no_fairness(n_rows: int, n_queries: int) -> Fairness:
         first_cut=1,
         step=1,
         n_cuts=np.zeros(n_queries, dtype=np.int64),
+        last_cut=np.zeros(n_queries, dtype=np.int64),
         start=np.full((n_queries, 1), -1, dtype=np.int64),
         width=np.zeros((n_queries, 1), dtype=np.int64),
         table=no_values,
@@ -62,6 +63,7 @@ def no_fairness(n_rows: int, n_queries: int) -> Fairness:
         shift=np.zeros((n_queries, 1)),
         weight=np.zeros((n_queries, 1)),
         targeted=False,
+        same_block=False,
         target_start=no_numbers,
         target_class=no_numbers,
         target_block=np.zeros(0, dtype=np.int32),
@@ -79,6 +81,9 @@ def fairness_part(
     protected: Any = None,
     over_groups: str = "mean",
     discount: str = "paper",
+    last_cut: bool = False,
+    rules: str = "equirank",
+    same_block: bool = False,
 ) -> Fairness:
     """Return the groups, tables and target lists that the objective reads.
 
@@ -96,6 +101,11 @@ def fairness_part(
                 f"strategy must be 'swap' for fairness={fairness!r}: target lists exist for "
                 f"metrics of prefixes only, got {strategy!r}"
             )
+        if discount != "paper" or last_cut:
+            name = "last_cut" if last_cut else "discount"
+            raise DataError(
+                f"{name} must have its default for fairness={fairness!r}, which has no prefixes"
+            )
         columns = 1 if protected is not None or n_groups == 2 else n_groups
         return _exposure_part(data, codes, sizes, str(fairness), cutoff, over_groups, columns)
     part = _prefix_part(
@@ -107,9 +117,13 @@ def fairness_part(
         cutoff,
         over_groups,
         discount,
+        last_cut,
         only_first=protected is not None,
     )
-    return part if strategy == "swap" else _with_targets(data, part, sizes, strategy)
+    if strategy == "swap":
+        return part
+    targets = _greedy_targets if rules == "lambdafair" else _best_targets
+    return _with_targets(data, part, targets(data, part, sizes, strategy), same_block)
 
 
 def _sizes(codes: np.ndarray, data: RankingData, n_groups: int) -> np.ndarray:
@@ -179,12 +193,13 @@ def _prefix_part(
     cutoff: int | None,
     over_groups: str,
     discount: str,
+    last_cut: bool,
     *,
     only_first: bool,
 ) -> Fairness:
     n = np.diff(data.offsets)
     limit = n if cutoff is None else np.minimum(n, cutoff)
-    n_cuts = np.maximum(limit // step - (1 if step == 1 else 0), 0)
+    n_cuts = np.diff(cut_points(limit, step, last_cut)[2])
     distance = _DISTANCES[fairness] if isinstance(fairness, str) else _elementwise(fairness)
     exact = fairness not in ("rnd", "rkl")
     n_groups = sizes.shape[1]
@@ -193,7 +208,7 @@ def _prefix_part(
     both = n_groups == 2 and exact and columns == 1 and not only_first
     size = sizes[:, :columns]
     valid = (size > 0) & (size < n[:, None]) & (n_cuts > 0)[:, None]
-    tables = _Tables(step, discount, distance, exact, both)
+    tables = _Tables(step, discount, last_cut, distance, exact, both)
     joint = fairness == "rkl" and columns > 2 and over_groups == "mean"
     if joint and columns <= MAX_GROUPS:
         start, width = tables.joint(limit, sizes)
@@ -208,6 +223,7 @@ def _prefix_part(
         first_cut=2 if step == 1 else step,
         step=step,
         n_cuts=n_cuts.astype(np.int64),
+        last_cut=np.where(last_cut & (n_cuts > 0) & (limit % step > 0), limit, 0).astype(np.int64),
         start=start,
         width=width,
         table=np.concatenate([np.zeros(0), *tables.parts]),
@@ -236,11 +252,13 @@ class _Tables:
         self,
         step: int,
         discount: str,
+        last_cut: bool,
         distance: Callable[..., np.ndarray],
         exact: bool,
         both: bool,
     ) -> None:
         self.step, self.discount, self.distance = step, discount, distance
+        self.last_cut = last_cut
         self.exact, self.both = exact, both
         self.parts: list[np.ndarray] = []
         self.used = 0
@@ -259,7 +277,7 @@ class _Tables:
 
     def cuts(self, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the cut points and their weights."""
-        cut = cut_points(np.array([limit]), self.step)[1]
+        cut = cut_points(np.array([limit]), self.step, self.last_cut)[1]
         return cut, cut_weights(cut, self.discount)
 
     def grid(self, n: int, size: int, cut: np.ndarray, width: int) -> np.ndarray:
@@ -276,7 +294,9 @@ class _Tables:
         table = weight[:, None] * self.grid(n, size, cut, min(int(cut[-1]), size) + 1)
         row = np.arange(len(cut))
         if self.exact:
-            worst = exact_maximum(n, size, limit, self.step, self.discount, self.distance)
+            worst = exact_maximum(
+                n, size, limit, self.step, self.discount, self.distance, last_cut=self.last_cut
+            )
         else:
             last = np.maximum(0, cut - (n - size))
             worst = max(table[row, last].sum(), table[row, np.minimum(cut, size)].sum())
@@ -356,8 +376,10 @@ class _Tables:
         )
 
 
-def _with_targets(data: RankingData, part: Fairness, sizes: np.ndarray, strategy: str) -> Fairness:
-    """Return the part with the target lists of "fair_first" or "relevance_first"."""
+def _best_targets(
+    data: RankingData, part: Fairness, sizes: np.ndarray, strategy: str
+) -> np.ndarray:
+    """Return the block of each rank within a group in the lists that are best for the strategy."""
     y, query = np.asarray(data.y, dtype=np.float64), data.query_of_rows()
     relevance_first = strategy == "relevance_first"
     by_relevance = np.lexsort((-y, query))
@@ -365,7 +387,7 @@ def _with_targets(data: RankingData, part: Fairness, sizes: np.ndarray, strategy
     bucket = part.bucket[by_relevance]
     cut_offsets = np.concatenate([[0], np.cumsum(part.n_cuts)])
     counts = np.zeros((cut_offsets[-1], sizes.shape[1]), dtype=np.int64)
-    common = (relevance_first, part.first_cut, part.step, part.n_cuts)
+    common = (relevance_first, part.first_cut, part.step, part.n_cuts, part.last_cut)
     if sizes.shape[1] == 2 and part.start.shape[1] == 1:
         weights = np.ascontiguousarray(discounts(int(np.diff(data.offsets).max()), "log2"))
         first = counts[:, 0].copy()
@@ -373,12 +395,42 @@ def _with_targets(data: RankingData, part: Fairness, sizes: np.ndarray, strategy
             data.offsets, gain, bucket == 0, weights, *common, part.start[:, 0].copy(),
             part.width[:, 0].copy(), part.table, cut_offsets, first,
         )  # fmt: skip
-        cut = cut_points(part.n_cuts * part.step + (1 if part.step == 1 else 0), part.step)[1]
+        nth = np.arange(cut_offsets[-1]) - np.repeat(cut_offsets[:-1], part.n_cuts)
+        cut = part.first_cut + nth * part.step
+        irregular = part.last_cut > 0
+        cut[cut_offsets[1:][irregular] - 1] = part.last_cut[irregular]
         counts = np.stack([first, cut - first], axis=1)
     else:
         apportioned_counts(data.offsets, gain, bucket, sizes.shape[1], *common, cut_offsets, counts)
     block = np.zeros(data.n_rows, dtype=np.int32)
     blocks_of_ranks(data.offsets, sizes, part.n_cuts, cut_offsets, counts, block)
+    return block
+
+
+def _greedy_targets(
+    data: RankingData, part: Fairness, sizes: np.ndarray, strategy: str
+) -> np.ndarray:
+    """Return the block of each rank within a group in the target lists of LambdaFair's code."""
+    if sizes.shape[1] != 2:
+        raise DataError(
+            f"rules must be 'equirank' for {sizes.shape[1]} groups: the target lists of LambdaFair "
+            "are for two; name the group to compare with everyone else (protected)"
+        )
+    y, query = np.asarray(data.y, dtype=np.float64), data.query_of_rows()
+    order = np.lexsort((part.bucket, -y, query))
+    block = np.zeros(data.n_rows, dtype=np.int32)
+    greedy_blocks(
+        data.offsets, y[order], part.bucket[order] == 0, strategy == "relevance_first", part.step,
+        block,
+    )  # fmt: skip
+    return block
+
+
+def _with_targets(
+    data: RankingData, part: Fairness, block: np.ndarray, same_block: bool
+) -> Fairness:
+    """Return the part with target lists, given as the block of each rank within a group."""
+    y, query = np.asarray(data.y, dtype=np.float64), data.query_of_rows()
     order = np.lexsort((-y, part.bucket, query))
     keys = np.stack([query[order], part.bucket[order], -y[order]])
     new = np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0))
@@ -388,5 +440,9 @@ def _with_targets(data: RankingData, part: Fairness, sizes: np.ndarray, strategy
     target_start[order] = begins[kind]
     target_class[order] = kind - kind[data.offsets[:-1]][query[order]]
     return part._replace(
-        targeted=True, target_start=target_start, target_class=target_class, target_block=block
+        targeted=True,
+        same_block=same_block,
+        target_start=target_start,
+        target_class=target_class,
+        target_block=block,
     )

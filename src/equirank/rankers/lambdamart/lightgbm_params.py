@@ -29,6 +29,7 @@ __all__ = [
     "as_matrix",
     "check_names",
     "check_trees",
+    "defaults_beside",
     "encode_frame",
     "find_categories",
     "lightgbm_params",
@@ -113,6 +114,16 @@ def lightgbm_params(
     if random_state is not None:
         params["seed"] = as_seed(random_state) % (2**31 - 1)
     return params | options
+
+
+def defaults_beside(options: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """Return the defaults that the options of the user do not state under any name."""
+    aliases = getattr(require("lightgbm", "lightgbm").basic, "_ConfigAliases", None)
+    return {
+        name: value
+        for name, value in defaults.items()
+        if not (aliases.get(name) if aliases is not None else {name}) & options.keys()
+    }
 
 
 def try_options(owner: str, params: dict[str, Any], n_features: int) -> None:

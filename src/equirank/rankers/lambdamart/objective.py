@@ -1,4 +1,4 @@
-"""Objective of LambdaMART for LightGBM: from scores to gradient and Hessian, with pair costs."""
+"""Objective of LambdaMART: from scores to gradient and Hessian, with pair costs."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ...core.data import RankingData
+from ...core.environment import require
 from ...core.errors import DataError
 from ...core.pair_cost import PairCost
+from ...kernels.cuda_lambdas import DeviceLists, DeviceSteps
 from ...kernels.discounts import discounts, gains
 from ...kernels.lambdas import (
     CELL_COST,
@@ -24,17 +26,19 @@ from ...kernels.lambdas import (
     pair_gradients,
 )
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
-from ...kernels.swaps import Fairness
+from ...kernels.swaps import PREFIXES, Fairness
+from .fairness_terms import no_fairness
 
-__all__ = ["Objective", "cost_sums", "performance_part"]
+__all__ = ["FairObjective", "cost_sums", "performance_part"]
 
 
-class Objective:
-    """Function from the current scores of the stored rows to gradient and Hessian.
+class FairObjective:
+    """Function from the scores of rows to the gradient and Hessian of relevance and fairness.
 
-    It holds arrays only and is independent of LightGBM, so a Dask worker can make one for its own
-    lists. Threads process blocks of queries of about equal work; each writes its own rows, so the
-    number of threads does not change the result.
+    `fair_objective` makes it, for any trainer that takes a custom objective; `LambdaMART` and
+    `FairLambdaMART` use it too. It holds arrays only and is independent of LightGBM, so a Dask
+    worker can make one for its own lists. Threads process blocks of queries of about equal work;
+    each writes its own rows, so the number of threads does not change the result.
 
     Parameters
     ----------
@@ -46,8 +50,11 @@ class Objective:
         Share of the NDCG part.
     sigma : float
         Steepness of the sigmoid.
-    normalize : bool
-        Damp by score distance and normalise the size per query, as LightGBM does.
+    normalize : bool or {"mixed", "parts"}
+        Damp by score distance and normalise the size per query, as LightGBM does: of both parts
+        together (True, ``"mixed"``), or of each apart.
+    tied_pairs : bool
+        Whether tied items have a fairness gradient in a combined loss.
     steady : bool
         Shrink the fairness step of lists whose gradient between groups changed sign since the last
         call. Lists with a target do not need it and are exempt.
@@ -55,6 +62,23 @@ class Objective:
         Divisor of the fairness gradient in the first call.
     n_threads : int
         Number of threads.
+    input_order : bool
+        Whether scores and results are in the caller's row order instead of that of the stored rows.
+    device : {"cpu", "cuda"}
+        Where gradients are computed. On a CUDA device for two groups, metrics of prefixes and no
+        costs other than those of items; other data is a `DataError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equirank import as_ranking_data
+    >>> from equirank.rankers import fair_objective
+    >>> sex = ["f", "m", "f", "m"]
+    >>> data = as_ranking_data(None, [1, 0, 1, 0], qid=[1, 1, 2, 2], sensitive_features=sex)
+    >>> objective = fair_objective(data, alpha=1.0, n_jobs=1)
+    >>> grad, hess = objective(np.zeros(4))
+    >>> grad.round(2), objective.n_rows
+    (array([-0.23,  0.23, -0.23,  0.23]), 4)
     """
 
     def __init__(
@@ -65,23 +89,39 @@ class Objective:
         *,
         alpha: float,
         sigma: float = 1.0,
-        normalize: bool = True,
+        normalize: bool | str = True,
+        tied_pairs: bool = False,
         steady: bool = True,
         initial_divisor: float = 1.0,
         n_threads: int = 1,
+        input_order: bool = False,
+        device: str = "cpu",
     ) -> None:
         offsets = np.array(data.offsets)
         self.performance, self.fairness = _writable(performance), _writable(fairness)
-        self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), bool(normalize)
+        self.alpha, self.sigma, self.normalize = float(alpha), float(sigma), normalize
+        self.tied_pairs = bool(tied_pairs)
         weight = np.ones(data.n_queries)
         if data.query_weight is not None:
             weight = np.array(data.query_weight, dtype=np.float64)
         self.n_threads, self.steady, self.initial_divisor = n_threads, steady, initial_divisor
+        #: Input row of each stored row; None if both orders are the same.
+        self.rows = data.caller_rank if input_order and data.rows is not None else None
         sizes = np.diff(offsets)
         order = (np.arange(data.n_rows) - np.repeat(offsets[:-1], sizes)).astype(np.int32)
         self.lists = Lists(offsets, order, weight)
         self.blocks = self._blocks(sizes, 1 if n_threads == 1 else 8 * n_threads)
+        self.on_device: DeviceLists | None = None
+        if device == "cuda":
+            _check_device_data(self.performance, self.fairness)
+            cupy = require("cupy", "gpu")
+            self.on_device = DeviceLists(cupy, self.lists, self.performance, self.fairness)
         self.reset()
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.lists.offsets[-1])
 
     def reset(self) -> None:
         """Reset the step control to its state before the first call."""
@@ -90,6 +130,8 @@ class Objective:
         columns = self.fairness.start.shape[1] if adaptive else 0
         divisor = np.full(n_queries, self.initial_divisor if adaptive else 1.0)
         self.steps = GroupSteps(divisor, np.zeros((n_queries, columns)))
+        if self.on_device is not None:
+            self.device_steps = DeviceSteps(self.on_device.cupy, self.steps)
 
     @staticmethod
     def _blocks(sizes: np.ndarray, n_blocks: int) -> list[tuple[int, int]]:
@@ -100,18 +142,108 @@ class Objective:
         return [(int(a), int(b)) for a, b in pairwise(edges)]
 
     def __call__(
-        self, score: np.ndarray, dataset: Any = None, *, dtype: Any = np.float32
+        self, score: np.ndarray, dataset: Any = None, *, dtype: Any = np.float64
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and Hessian of each stored row at these scores."""
+        """Return gradient and Hessian of each row at these scores.
+
+        Parameters
+        ----------
+        score : ndarray
+            One score per row. On a CUDA device also an array of CuPy, which makes the results such
+            arrays.
+        dataset : object, optional
+            What a trainer passes besides. If it is XGBoost's, which accepts arrays of the device,
+            results on a CUDA device are not copied back.
+        dtype : dtype
+            Type of the results.
+
+        Raises
+        ------
+        DataError
+            If the scores have another length or are not finite.
+        """
+        if self.on_device is not None:
+            return self._from_device(score, dataset, dtype)
+        score = self._checked(score)
+        if self.rows is not None:
+            score = score[self.rows]
         grad, hess = np.empty(len(score), dtype), np.empty(len(score), dtype)
-        score = np.ascontiguousarray(score, dtype=np.float64)
-        loss = Loss(self.alpha, self.sigma, self.normalize)
+        self._write(score, grad, hess)
+        if self.rows is None:
+            return grad, hess
+        given = np.empty_like(grad), np.empty_like(hess)
+        given[0][self.rows], given[1][self.rows] = grad, hess
+        return given
+
+    def _from_device(self, score: Any, dataset: Any, dtype: Any) -> tuple[Any, Any]:
+        """Return gradient and Hessian of each row, computed on the device."""
+        lists: Any = self.on_device
+        cupy = lists.cupy
+        stays = isinstance(score, cupy.ndarray)
+        stays |= type(dataset).__module__.split(".")[0] == "xgboost"
+        values = self._checked(score, cupy)
+        if self.rows is not None:
+            values = values[cupy.asarray(self.rows)]
+        parts = ("ndcg", "fair") if self.normalize == "parts" else ("both",)
+        grad, hess = 0.0, 0.0
+        for part in parts:
+            found = lists.gradients(values, self._loss(), self.device_steps, part)
+            grad, hess = grad + found[0], hess + found[1]
+        results = []
+        for stored in (grad, hess):
+            result = cupy.empty(self.n_rows, dtype=dtype)
+            result[slice(None) if self.rows is None else cupy.asarray(self.rows)] = stored
+            results.append(result if stays else cupy.asnumpy(result))
+        return results[0], results[1]
+
+    def _loss(self) -> Loss:
+        return Loss(self.alpha, self.sigma, bool(self.normalize), self.tied_pairs)
+
+    def _checked(self, score: Any, numpy: Any = np) -> Any:
+        """Return the scores as one contiguous column; ``numpy`` may be CuPy."""
+        values = numpy.ascontiguousarray(numpy.asarray(score, dtype=np.float64)).reshape(-1)
+        if len(values) != self.n_rows:
+            raise DataError(
+                f"score of FairObjective must have one number per row ({self.n_rows}), got "
+                f"{len(values)}"
+            )
+        if not numpy.isfinite(values).all():
+            at = int(numpy.flatnonzero(~numpy.isfinite(values))[0])
+            raise DataError(f"score of FairObjective must be finite, got {values[at]} in row {at}")
+        return values
+
+    def _write(self, score: np.ndarray, grad: np.ndarray, hess: np.ndarray) -> None:
+        """Write gradient and Hessian of the stored rows, block by block."""
+        loss = self._loss()
+        parts = [(self.performance, self.fairness)]
+        if self.normalize == "parts":
+            no_ndcg = np.zeros_like(self.performance.inverse_ideal)
+            parts = [
+                (self.performance, no_fairness(self.n_rows, len(no_ndcg))),
+                (self.performance._replace(inverse_ideal=no_ndcg), self.fairness),
+            ]
+        self._write_part(score, loss, *parts[0], grad, hess)
+        for part in parts[1:]:
+            more = np.empty_like(grad), np.empty_like(hess)
+            self._write_part(score, loss, *part, *more)
+            grad += more[0]
+            hess += more[1]
+
+    def _write_part(
+        self,
+        score: np.ndarray,
+        loss: Loss,
+        performance: Performance,
+        fairness: Fairness,
+        grad: np.ndarray,
+        hess: np.ndarray,
+    ) -> None:
+        """Write the derivatives of one sum of pairs, normalised by itself."""
 
         def work(block: tuple[int, int]) -> None:
             pair_gradients(
-                *block, score, self.lists, loss, self.performance, self.fairness, self.steps,
-                grad, hess,
-            )  # fmt: skip
+                *block, score, self.lists, loss, performance, fairness, self.steps, grad, hess
+            )
 
         if len(self.blocks) == 1:
             work(self.blocks[0])
@@ -119,7 +251,17 @@ class Objective:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 for _ in pool.map(work, self.blocks):
                     pass
-        return grad, hess
+
+
+def _check_device_data(performance: Performance, fairness: Fairness) -> None:
+    """Raise if the kernel of the device cannot compute these terms."""
+    if fairness.kind != PREFIXES or fairness.start.shape[1] != 1:
+        raise DataError(
+            'device must be "cpu" unless fairness is a metric of prefixes ("rnd", "rkl", "rrd") of '
+            "two groups, or of one group (protected) and everyone else"
+        )
+    if performance.cost_kind not in (NO_COST, PRODUCT_COST, SUM_COST):
+        raise DataError('device must be "cpu" with pair_cost; costs of items are possible')
 
 
 def _writable(part: Any) -> Any:
@@ -143,12 +285,14 @@ def performance_part(
     cost_combination: str = "product",
     pair_cost: PairCost | None = None,
     cost_mean: float | None = None,
+    rules: str = "equirank",
 ) -> Performance:
     """Return the gains, discounts and pair costs that the objective reads.
 
     Costs are divided by their mean over the pairs of unequal relevance, so that equal costs have no
     effect and ``alpha`` keeps its meaning. ``cost_mean`` is that mean if the data is a part of a
-    larger data set (see `cost_sums`).
+    larger data set (see `cost_sums`). With the rules of LambdaFair, positions after the truncation
+    have no discount.
     """
     y = np.asarray(data.y, dtype=np.float64)
     gain_of_row = gains(y, gain)
@@ -159,6 +303,8 @@ def performance_part(
         rank < truncation, discount[rank], 0.0
     )
     ideal = segment_sum(discounted, data.offsets)
+    if rules == "lambdafair":
+        discount = np.where(np.arange(longest) < truncation, discount, 0.0)
     part = Performance(
         gain=gain_of_row,
         discount=discount,

@@ -35,7 +35,7 @@ from .lightgbm_params import (
     try_options,
 )
 
-__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker"]
+__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker", "evaluator"]
 
 #: A value of scores on lists, as in early stopping.
 Value = Callable[[RankingData, np.ndarray], float]
@@ -256,7 +256,9 @@ class TreeRanker(Ranker):
     def _weight(self, data: RankingData) -> np.ndarray | None:
         return None
 
-    def grow(self, binned: Binned, objective: Any, **params: Any) -> None:
+    def grow(
+        self, binned: Binned, objective: Any, *, callbacks: Sequence[Any] = (), **params: Any
+    ) -> None:
         """Grow the trees, and record the metric of the validation lists after each round.
 
         Parameters
@@ -265,6 +267,8 @@ class TreeRanker(Ranker):
             The result of `bin_features`.
         objective : str or callable
             The result of `objective` for the training lists.
+        callbacks : sequence of callables
+            Callbacks of LightGBM.
         **params
             Further parameters of LightGBM, such as those of a network.
         """
@@ -277,11 +281,13 @@ class TreeRanker(Ranker):
         if self.options and callable(objective) and "num_machines" not in params:
             try_options(type(self).__name__, params, binned.train.n_features)
         if binned.valid is None:
-            self.booster_ = lightgbm.train(params, binned.train_set, self.n_estimators)
+            self.booster_ = lightgbm.train(
+                params, binned.train_set, self.n_estimators, callbacks=list(callbacks)
+            )
             self.best_iteration_ = self.booster_.current_iteration()
             return
         record: dict[str, Any] = {}
-        callbacks = [lightgbm.record_evaluation(record)]
+        callbacks = [lightgbm.record_evaluation(record), *callbacks]
         if self.early_stopping is not None:
             callbacks.append(lightgbm.early_stopping(self.early_stopping, verbose=False))
         value, name, higher = self._watched(binned.valid)
@@ -291,7 +297,7 @@ class TreeRanker(Ranker):
             self.n_estimators,
             valid_sets=[binned.valid_set],
             valid_names=["validation"],
-            feval=_evaluator(binned.valid, self._from_raw(value), name, higher),
+            feval=evaluator(binned.valid, self._from_raw(value), name, higher),
             callbacks=callbacks,
         )
         scores = np.array(record["validation"][name])
@@ -450,7 +456,7 @@ def _has_bins(dataset: Any, n_features: int) -> bool:
     return any(dataset.feature_num_bin(at) > 0 for at in range(n_features))
 
 
-def _evaluator(
+def evaluator(
     data: RankingData, value: Value, name: str, higher: bool
 ) -> Callable[[np.ndarray, Any], tuple[str, float, bool]]:
     """Return the function that LightGBM calls after each round with the validation scores."""
