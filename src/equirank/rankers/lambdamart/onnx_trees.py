@@ -75,8 +75,10 @@ class _Ensemble:
     """Attributes of a TreeEnsembleRegressor, filled tree by tree."""
 
     def __init__(self) -> None:
-        names = ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids")
-        names += ("falsenodeids", "missing_value_tracks_true")
+        names = [
+            *("treeids", "nodeids", "featureids", "modes", "values", "truenodeids"),
+            *("falsenodeids", "missing_value_tracks_true"),
+        ]
         self.nodes: dict[str, list[Any]] = {name: [] for name in names}
         self.leaves: dict[str, list[Any]] = {
             name: [] for name in ("treeids", "nodeids", "ids", "weights")
