@@ -74,6 +74,10 @@ def test_early_stopping_uses_the_first_metric_of_the_first_set(data, other):
     assert len(wanted.validation_scores_) == wanted.best_iteration_ + 3
     assert found.best_iteration_ == wanted.best_iteration_
     np.testing.assert_array_equal(found.validation_scores_, wanted.validation_scores_)
+    improving = LambdaMART(metric="NDCG@10", **options)
+    improving.fit(data, eval_set={"old": data, "new": other})
+    wanted_length = len(LambdaMART(validation=data, **options).fit(data).validation_scores_)
+    assert len(improving.validation_scores_) == wanted_length > len(wanted.validation_scores_)
     both = LambdaMART(validation=other, metric=metrics, **options).fit(data, eval_set={"a": data})
     assert list(both.history_) == ["validation", "a"]
     assert both.best_iteration_ == wanted.best_iteration_
@@ -169,6 +173,11 @@ def test_callbacks_of_lightgbm_are_called_as_they_are(data, other):
     stopped.fit(data, eval_set={"new": other}, callbacks=[stop])
     assert stopped.best_iteration_ == int(np.argmin(stopped.validation_scores_)) + 1
     assert len(stopped.validation_scores_) == stopped.best_iteration_ + 2
+    fair = FairLambdaMART(0.2, step=5, metric="NDCG@10", **options)
+    fair.fit(data, eval_set={"new": other}, callbacks=[lightgbm.early_stopping(39, verbose=False)])
+    assert fair.best_iteration_ < len(fair.validation_scores_) == 40
+    found = evaluate(fair.rank(data), metrics="RND(step=5)")["RND(step=5)"]
+    assert fair.unfairness_ == pytest.approx(found, abs=1e-12)
     with pytest.raises(DataError, match=r"callbacks of LambdaMART.fit must be a list of callables"):
         LambdaMART(**SMALL).fit(data, callbacks=[3])
 

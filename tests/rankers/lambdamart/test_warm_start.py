@@ -84,6 +84,10 @@ def test_early_stopping_continues_from_the_best_round(data, other):
     model = in_two_parts(LambdaMART(**options), data, whole.best_iteration_ - 2, 60)
     assert model.best_iteration_ == whole.best_iteration_
     np.testing.assert_allclose(model.predict(other), whole.predict(other), rtol=0, atol=9e-16)
+    # further trees that do not improve the metric are not used
+    more = in_two_parts(LambdaMART(**options), data, 50, 60)
+    assert more.best_iteration_ == whole.best_iteration_
+    np.testing.assert_array_equal(more.predict(other), whole.predict(other))
 
 
 def test_other_lists_can_be_added(data, other):
@@ -103,12 +107,11 @@ def test_other_lists_can_be_added(data, other):
 
 
 def test_random_draws_differ_from_the_earlier_ones(data):
-    options = {"bagging_fraction": 0.3, "bagging_freq": 1, "feature_fraction": 0.3}
-    constant = FairLambdaMART(0.5, step=5, **SMALL, **options)
-    model = in_two_parts(constant, data, 3, 6)
+    one_feature = FairLambdaMART(0.5, step=5, feature_fraction=0.1, min_child_samples=1, **SMALL)
+    model = in_two_parts(one_feature, data, 5, 10)
     trees = model.booster_.dump_model()["tree_info"]
-    roots = [each["tree_structure"]["split_feature"] for each in trees]
-    assert roots[:3] != roots[3:]
+    features = [each["tree_structure"]["split_feature"] for each in trees]
+    assert features[:5] != features[5:]
 
 
 def test_columns_and_categories_must_be_the_same(data, other):

@@ -261,7 +261,7 @@ class FairLambdaMART(LambdaTreeRanker):
         if reference is None:
             return
         train = last.mean(self.n_models)
-        if train is None or self.early_stopping is not None:
+        if train is None or self.early_stopping is not None or given.callbacks:
             train = self._started_scores(binned.train, binned.n_before)
         valid = None
         if binned.valid is not None:
