@@ -345,6 +345,7 @@ IDLE = {
     "device": "a device, of which the machine of the tests has one",
     "checkpoint": "a folder for the state of a run, which continues with the same result",
     "PreferenceRanker.batch_size": "pairs per call of the classifier: a bound on memory",
+    "warm_start": "continues an earlier fit; the first fit is the same",
     "time_limit": "the longest search for a list; short lists need none",
     "PreferredRankBoost.random_state": "draws rows for quantiles, of more rows than here",
     "LearnedFairRepresentation.protected": "the columns of groups, if groups are not given to fit",

@@ -20,6 +20,7 @@ EXTRAS = {
     "lightgbm": {"lightgbm"},
     "xgboost": {"xgboost"},
     "catboost": {"catboost"},
+    "onnx": {"onnx"},
     "neural": {"onnx", "safetensors", "torch"},
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
@@ -28,7 +29,7 @@ EXTRAS = {
     "save": {"skops"},
 }
 #: Extras that are asked for by name, and not part of all.
-BY_NAME = {"gpu": {"cupy-cuda12x"}, "trec": {"ir-measures", "ranx"}}
+BY_NAME = {"gpu": {"cupy-cuda12x"}, "mlflow": {"mlflow-skinny"}, "trec": {"ir-measures", "ranx"}}
 DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
     *(

@@ -46,4 +46,5 @@ from .core.slots import Slots as Slots
 from .core.splits import QueryKFold as QueryKFold
 from .core.splits import query_train_test_split as query_train_test_split
 from .core.table import Table as Table
+from .recipes.mlflow_run import log_mlflow as log_mlflow
 from .reports.claims import Claim as Claim

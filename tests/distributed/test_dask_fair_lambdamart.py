@@ -263,6 +263,8 @@ def test_bad_parameters_and_columns_are_refused(client):
         fit({"base": np.zeros(3)})
     with pytest.raises(DataError, match="must be fitted already"):
         fit({"base": LambdaMART()})
+    with pytest.raises(DataError, match="warm_start of DaskFairLambdaMART must be False"):
+        fit({"warm_start": True})
     with pytest.raises(DataError, match="looks at all rows"):
         fit({"pair_cost": ClassPairCost("centroid")})
     with pytest.raises(DataError, match="sensitive must be given"):

@@ -404,3 +404,16 @@ def test_the_list_of_expected_failures_is_exact(name):
 def test_estimators_without_groups_have_no_expected_failures():
     assert expected_failed_checks(RidgeRanker()) == {}
     assert expected_failed_checks(preprocess.LearnedFairRepresentation(protected=[0])) == {}
+
+
+def test_a_weight_is_no_copy_of_an_item():
+    pytest.importorskip("lightgbm")
+    wanted = {
+        f"check_sample_weight_equivalence_on_{kind}_data": (
+            "weight 2 is not an item twice: pairs are multiplied by sqrt(w_i w_j)"
+        )
+        for kind in ("dense", "sparse")
+    }
+    assert expected_failed_checks(rankers.LambdaMART()) == wanted
+    assert expected_failed_checks(rankers.MART()).keys() == wanted.keys()
+    assert wanted.items() <= expected_failed_checks(rankers.FairLambdaMART()).items()

@@ -216,6 +216,10 @@ class DaskFairLambdaMART:
                 "n_models of DaskFairLambdaMART must be 1: each worker would draw its own rows, "
                 f"got {model.n_models}"
             )
+        if model.warm_start:
+            raise DataError(
+                "warm_start of DaskFairLambdaMART must be False: give the earlier ranker as base"
+            )
         if model.base is not None:
             if not hasattr(model.base, "predict"):
                 raise DataError(

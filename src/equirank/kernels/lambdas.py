@@ -67,6 +67,7 @@ class Lists(NamedTuple):
     offsets: np.ndarray
     order: np.ndarray  # rows of each query, counted from its first, as ranked by the last call
     weight: np.ndarray  # per query
+    root: np.ndarray  # per row: square root of its weight; empty if all weights are 1
 
 
 class Loss(NamedTuple):
@@ -99,6 +100,7 @@ class _Work(NamedTuple):
     exp_score: np.ndarray
     gain: np.ndarray
     cost: np.ndarray
+    root: np.ndarray
     delta_ndcg: np.ndarray  # weight of pair (i, j) in the NDCG part
     delta_fair: np.ndarray  # weight of pair (i, j) in the fairness part
     keep: np.ndarray
@@ -129,6 +131,7 @@ def _work_space(begin: int, end: int, offsets: np.ndarray, fair: Fairness) -> _W
         np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
         np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
         np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
+        np.zeros(longest),
     )  # fmt: skip
 
 
@@ -167,6 +170,23 @@ def _cost_row(
                 delta_ndcg[j] *= perf.cell_cost[perf.cell[first + high], perf.cell[first + low]]
             else:
                 delta_ndcg[j] *= perf.pair_cost[perf.pair_start[q] + high * n + low]
+
+
+@compiled(reordered=True)
+def _weight_row(
+    i: int,
+    begin: int,
+    n: int,
+    root: np.ndarray,
+    delta_ndcg: np.ndarray,
+    delta_fair: np.ndarray,
+) -> None:
+    """Multiply both weights of position i's pairs by ``sqrt(w_i w_j)``."""
+    root_i = root[i]
+    for j in range(np.uint64(begin), np.uint64(n)):
+        factor = root_i * root[j]
+        delta_ndcg[j] *= factor
+        delta_fair[j] *= factor
 
 
 @compiled(reordered=True)
@@ -262,12 +282,13 @@ def _load_list(
     first: int,
     rows: np.ndarray,
     values: np.ndarray,
+    root: np.ndarray,
     sigma: float,
     wide: bool,
     perf: Performance,
     work: _Work,
 ) -> None:
-    """Write scores, exponentials, gains and costs by position, and reset the sums."""
+    """Write scores, exponentials, gains, weights and costs by position, and reset the sums."""
     n = len(rows)
     middle = 0.5 * (values[rows[0]] + values[rows[n - 1]])
     for at in range(n):
@@ -281,6 +302,9 @@ def _load_list(
     if perf.cost_kind == PRODUCT_COST or perf.cost_kind == SUM_COST:
         for at in range(n):
             work.cost[at] = perf.cost[first + rows[at]]
+    if len(root) > 0:
+        for at in range(n):
+            work.root[at] = root[first + rows[at]]
 
 
 @compiled
@@ -337,7 +361,8 @@ def pair_gradients(
     If the gradient between the groups of a list changed sign since the last call, the fairness part
     of its gradient (not of its Hessian) is divided by a growing divisor; otherwise the divisor
     falls, down to 1. In the fairness part of a combined loss without target lists, pairs of tied
-    items have no gradient unless ``loss.tied_pairs``: their order is that of the rows.
+    items have no gradient unless ``loss.tied_pairs``: their order is that of the rows. Weights of
+    items multiply both parts of a pair by the square root of their product.
     """
     # The loop over pairs is not a function of its own: that took 25% longer on lists of 100 items.
     work = _work_space(begin, end, lists.offsets, fair)
@@ -357,7 +382,7 @@ def pair_gradients(
         sort_rows(values, rows, work.spare)
         spread = values[rows[0]] - values[rows[n - 1]]
         wide = sigma * spread > _WIDEST
-        _load_list(first, rows, values, sigma, wide, perf, work)
+        _load_list(first, rows, values, lists.root, sigma, wide, perf, work)
         if share > 0.0 and fair.kind != NO_FAIRNESS:
             _load_groups(q, first, rows, fair, steps, work)
         near = perf.truncation if loss.alpha > 0.0 and perf.inverse_ideal[q] > 0.0 else 0
@@ -402,6 +427,8 @@ def pair_gradients(
                     )  # fmt: skip
             elif i == far:
                 delta_fair[:n] = 0.0
+            if len(lists.root) > 0:
+                _weight_row(i, start, n, work.root, delta_ndcg, delta_fair)
             exp_i = exp_score[i]
             if wide:
                 exp_i = 1.0

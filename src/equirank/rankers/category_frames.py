@@ -24,9 +24,13 @@ class CategoryFrames(Ranker):
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
         if not isinstance(X, RankingData):
-            self.categories_ = find_categories(X)
+            self.categories_ = self._categories_of(X)
             X = encode_frame(X, self.categories_)
         return super()._training_data(X, y, qid, sensitive_features, cost, query_weight)
+
+    def _categories_of(self, X: Any) -> dict[str, list[str]]:
+        """Return the categories of the columns of text."""
+        return find_categories(X)
 
     def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
         check_is_fitted(self)

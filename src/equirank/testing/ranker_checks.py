@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import has_fit_parameter
 
 from ..core.data import Attribute, RankingData, as_ranking_data
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
@@ -43,13 +44,27 @@ FITTING_SPARSE = (
     "check_estimator_sparse_tag",
 )
 
+#: Those that only fit, for estimators that accept weights.
+FITTING_WEIGHTS = (
+    *("check_sample_weights_list", "check_sample_weights_not_an_array"),
+    *("check_sample_weights_not_overwritten", "check_sample_weights_pandas_series"),
+    *("check_all_zero_sample_weights_error", "check_sample_weights_shape"),
+)
+#: Those that compare a row twice with a weight of 2, and no row with a weight of 0.
+WEIGHT_AS_COPIES = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+
 
 def expected_failed_checks(estimator: Any) -> dict[str, str]:
-    """Return the checks of scikit-learn that an estimator fails because it needs groups.
+    """Return the checks of scikit-learn that an estimator fails for a stated reason.
 
-    These checks call ``fit(X, y)`` and ``predict(X)``, and an estimator that needs
-    ``sensitive_features`` raises `DataError`. The result is for the parameter of the same name of
-    ``check_estimator`` and ``parametrize_with_checks``. `with_groups` runs these checks too.
+    Checks that call ``fit(X, y)`` and ``predict(X)`` fail for an estimator that needs
+    ``sensitive_features``, which raises `DataError`; `with_groups` runs these checks too. For tree
+    rankers a weight of 2 is not the same as the row twice, and a weight of 0 is an error, so the
+    checks of that fail. The result is for the parameter of the same name of ``check_estimator`` and
+    ``parametrize_with_checks``.
 
     Parameters
     ----------
@@ -59,7 +74,7 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     Returns
     -------
     dict
-        The reason for each check; empty for an estimator that needs no groups.
+        The reason for each check; empty if all checks pass.
 
     Examples
     --------
@@ -75,19 +90,25 @@ def expected_failed_checks(estimator: Any) -> dict[str, str]:
     >>> expected_failed_checks(IFair())
     {}
     """
+    reasons = {}
+    meaning = getattr(estimator, "weight_is_no_copy", None)
+    if meaning is not None and has_fit_parameter(estimator, "sample_weight"):
+        reasons = dict.fromkeys(WEIGHT_AS_COPIES, f"weight 2 is not an item twice: {meaning}")
     is_ranker = isinstance(estimator, Ranker)
     needs = estimator.current_needs() if is_ranker else getattr(estimator, "fit_needs", ())
     method, names = "fit", [*PREDICTING, *FITTING]
     if "sensitive_features" not in needs:
         if "sensitive_features" not in getattr(estimator, "predict_needs", ()):
-            return {}
+            return reasons
         method, names = "predict", [*PREDICTING]
     else:
         names.append("check_fit2d_1sample" if is_ranker else "check_transformer_n_iter")
         if get_tags(estimator).input_tags.sparse:
             names.extend(FITTING_SPARSE)
+        if reasons:
+            names.extend(FITTING_WEIGHTS)
     reason = f"{type(estimator).__name__}.{method} needs sensitive_features"
-    return dict.fromkeys(names, f"{reason}, and the check passes none")
+    return reasons | dict.fromkeys(names, f"{reason}, and the check passes none")
 
 
 def with_groups(estimator: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Mean of several boosters of LightGBM as one booster: the trees of all, with scaled outputs."""
+"""Several boosters of LightGBM as one: the trees of all, summed or averaged."""
 
 import re
 from collections.abc import Sequence
 
-__all__ = ["averaged_text"]
+__all__ = ["averaged_text", "joined_text"]
 
 
 #: Lines of a tree whose numbers are outputs, which scale with the tree.
@@ -13,11 +13,15 @@ _SCALED = re.compile(
 
 
 def averaged_text(texts: Sequence[str]) -> str:
-    """Return the text of a booster whose output is the mean of those of these boosters.
+    """Return the text of a booster whose output is the mean of those of these boosters."""
+    return joined_text(texts, 1.0 / len(texts))
+
+
+def joined_text(texts: Sequence[str], share: float = 1.0) -> str:
+    """Return the text of a booster whose output is ``share`` times the sum of these boosters.
 
     Head and end are those of the first text: the boosters were grown on the same features.
     """
-    share = 1.0 / len(texts)
     blocks = [block for text in texts for block in _trees(text.encode("utf-8"))]
     scaled = [_scaled(block, number, share) for number, block in enumerate(blocks)]
     first = texts[0].encode("utf-8")
@@ -44,4 +48,5 @@ def _scaled(block: bytes, number: int, share: float) -> bytes:
         values = (repr(float(value) * share).encode() for value in line[2].split(b" ") if value)
         return line[1] + b"=" + b" ".join(values)
 
-    return _SCALED.sub(scale, re.sub(rb"^Tree=\d+", b"Tree=%d" % number, block))
+    block = re.sub(rb"^Tree=\d+", b"Tree=%d" % number, block)
+    return block if share == 1.0 else _SCALED.sub(scale, block)

@@ -33,10 +33,11 @@ from ..early_stopping import metric_value, one_metric
 from ..tradeoff_path import TradeoffPath
 from .fairness_record import ChanceReference, LastScores, as_gap
 from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
+from .fit_inputs import FitInputs
 from .lambdamart import LambdaTreeRanker
 from .lightgbm_params import DISTANCE, metric_name
 from .objective import FairObjective
-from .tree_ranker import Binned, Value
+from .tree_ranker import NO_INPUTS, Binned, Value
 
 __all__ = ["FairLambdaMART"]
 
@@ -99,14 +100,18 @@ class FairLambdaMART(LambdaTreeRanker):
     same_block : bool
         Whether, of two items in the same block of the target list, the lower one should move up, as
         in the code of LambdaFair.
-    metric : str or Metric
-        Metric of the validation lists; ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha)
-        unfairness.
+    metric : str or Metric, or a list of them
+        Metrics of the validation lists and evaluation sets; early stopping uses the first.
+        ``"tradeoff"`` is alpha NDCG@truncation - (1 - alpha) unfairness.
 
     Attributes
     ----------
-    booster_, best_iteration_, validation_scores_, feature_importances_
+    booster_, best_iteration_, validation_scores_, history_, feature_importances_
         As in `LambdaMART`.
+    positions_, position_bias_ : ndarray
+        As in `LambdaMART`.
+    state_ : ndarray
+        The damping of each training list after the last round, with which ``warm_start`` continues.
     unfairness_ : float
         The unfairness of the training lists, by the metric that ``fairness`` names; not if it is a
         function. A ratio r counts as ``1 - min(r, 1 / r)``.
@@ -223,12 +228,13 @@ class FairLambdaMART(LambdaTreeRanker):
             **given,
         )
 
-    def _fit(self, data: RankingData) -> None:
-        binned = self._split_and_bin(data)
+    def _fit(self, data: RankingData, given: FitInputs = NO_INPUTS) -> None:
+        binned, given = self._split_and_bin(data, given)
         reference = None
         if isinstance(self.fairness, str):
             reference = self._reference(self._unfairness_metric(), binned)
-        self._grow_measured(binned, self.objective(binned.train), reference, stacklevel=5)
+        objective = self._objective_of(binned.train, given)
+        self._grow_measured(binned, objective, reference, stacklevel=5, given=given)
 
     def _reference(self, metric: Metric, binned: Binned) -> ChanceReference:
         """Return the unfairness of random orders of the lists."""
@@ -242,25 +248,29 @@ class FairLambdaMART(LambdaTreeRanker):
         reference: ChanceReference | None,
         stacklevel: int | None = None,
         watched: Binned | None = None,
+        given: FitInputs = NO_INPUTS,
     ) -> None:
         """Grow the trees, and record the unfairness of the result.
 
         ``watched`` are the same lists without those for validation if no metric is watched on them.
         """
         last = LastScores()
-        callbacks = [] if reference is None else [last]
-        self.grow(binned if watched is None else watched, objective, callbacks=callbacks)
+        callbacks = [*given.callbacks, *([] if reference is None else [last])]
+        lists = binned if watched is None else watched
+        self.grow(lists, objective, callbacks=callbacks, verbose=given.verbose)
         if reference is None:
             return
         train = last.mean(self.n_models)
-        if train is None or self.early_stopping is not None:
-            train = self._started_scores(binned.train)
-        valid = None if binned.valid is None else self._started_scores(binned.valid)
+        if train is None or self.early_stopping is not None or given.callbacks:
+            train = self._started_scores(binned.train, binned.n_before)
+        valid = None
+        if binned.valid is not None:
+            valid = self._started_scores(binned.valid, binned.n_before)
         reference.record(self, train, valid, stacklevel)
 
-    def _started_scores(self, data: RankingData) -> np.ndarray:
-        """Return the scores of lists whose score is what the trees are added to."""
-        raw = self._raw(data)
+    def _started_scores(self, data: RankingData, n_before: int) -> np.ndarray:
+        """Return the scores of lists whose score is what the trees after the first are added to."""
+        raw = self._raw(data, start_iteration=n_before)
         return raw if data.score is None else raw + data.score
 
     def tradeoff_path(
@@ -313,7 +323,7 @@ class FairLambdaMART(LambdaTreeRanker):
         model.data_fingerprint_ = data.fingerprint()
         relevance_metric = NDCG(k=k, gain=self.gain)
         metric = self._unfairness_metric() if unfairness is None else one_metric(unfairness)
-        binned = model._split_and_bin(data)
+        binned, _ = model._split_and_bin(data)
         if binned.valid is None:
             raise DataError("validation of FairLambdaMART must leave lists to compare on, got none")
         return model._path(values, binned, relevance_metric, metric, self.validation)
@@ -370,13 +380,13 @@ class FairLambdaMART(LambdaTreeRanker):
         kind = {"rnd": RND, "rkl": RKL, "rrd": RRD}[self.fairness]
         return kind(step=self.step, discount=self.discount, **options)
 
-    def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
-        if self.metric != "tradeoff":
-            return super()._watched(valid)
+    def _watch(self, given: Any, data: RankingData) -> tuple[Value, str, bool]:
+        if given != "tradeoff":
+            return super()._watch(given, data)
         ndcg = NDCG(k=self.truncation, gain=self.gain)
         unfairness = self._unfairness_metric()
         for metric in (ndcg, unfairness):
-            metric.check(valid)
+            metric.check(data)
 
         def value(data: RankingData, score: np.ndarray) -> float:
             gap = float(as_gap(unfairness, metric_value(unfairness, data, score)))

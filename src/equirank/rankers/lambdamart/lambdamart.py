@@ -1,21 +1,25 @@
 """LambdaMART: boosted trees on RankNet gradients weighted by the change in NDCG."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import progress, require
 from ...core.pair_cost import PairCost
-from ...core.params import Choice, Flag, Integer, Number, Optional
+from ...core.params import Choice, Flag, Integer, Number, Optional, check_params
 from ...core.random import as_seed, generator
 from ...kernels.swaps import Fairness
+from .additive_tree_ranker import AdditiveTreeRanker
 from .averaged_trees import averaged_text
 from .fairness_terms import no_fairness
+from .fit_inputs import FitInputs, item_positions
 from .lightgbm_params import PAIR_COST, defaults_beside, n_threads
 from .objective import FairObjective, performance_part
-from .tree_ranker import AdditiveTreeRanker, Binned
+from .position_bias import PositionBias
+from .tree_ranker import Binned
 
 __all__ = ["LambdaMART", "LambdaTreeRanker"]
 
@@ -47,7 +51,24 @@ class LambdaTreeRanker(AdditiveTreeRanker):
         ``(random_state, i)``, ``feature_fraction=0.3``, ``bagging_fraction=0.5`` and
         ``bagging_freq=1`` unless these are given, and ``booster_`` contains the trees of all with
         outputs divided by their number. Features are binned once.
+
+    Attributes
+    ----------
+    booster_ : lightgbm.Booster
+        The trees.
+    best_iteration_ : int
+        Number of trees in use.
+    validation_scores_ : ndarray
+        The first metric after each round, on the validation lists or the first evaluation set.
+    history_ : dict
+        Every metric of every set after each round: ``history_["validation"]["NDCG@10"]``.
+    feature_importances_ : ndarray
+        Share of each feature in the gain of all splits.
+    positions_, position_bias_ : ndarray
+        The positions given to `fit`, and the bias of each after the last round.
     """
+
+    weight_is_no_copy: ClassVar[str] = "pairs are multiplied by sqrt(w_i w_j)"
 
     truncation: Annotated[int, Integer(1)] = 30
     sigma: Annotated[float, Number(0, open_low=True)] = 1.0
@@ -59,33 +80,148 @@ class LambdaTreeRanker(AdditiveTreeRanker):
     pair_cost: Annotated[PairCost | None, Optional(PAIR_COST)] = None
     n_models: Annotated[int, Integer(1)] = 1
 
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Any] = (),
+        verbose: int | bool = 0,
+        position: Any = None,
+        position_bias: str = "additive",
+    ) -> Self:
+        """Fit the ranker.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; a `RankingData` contains lists, relevance, groups and costs.
+        y : array-like
+            Relevance, >= 0.
+        qid, sensitive_features, cost, query_weight : array-like, optional
+            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
+            if there are more than 1,000; ``qid=0`` states one list.
+        sample_weight : array-like, optional
+            Weight > 0 of each row; every pair is multiplied by ``sqrt(w_i w_j)``, in the NDCG part
+            and the fairness part. Weight 2 is not the same as the row twice.
+        eval_set : list or dict, optional
+            Sets on which the metric is computed after each round: a list of ``(X, y, qid)`` or
+            ``(X, y, qid, groups)``, named ``valid_0``, ``valid_1``, ..., or a dictionary of names
+            and `RankingData`. Values are stored in ``history_``. Early stopping uses the
+            validation lists, or else the first of these sets.
+        callbacks : sequence of callables
+            Callbacks of LightGBM, called as they are.
+        verbose : int or bool
+            Log the metrics every ``verbose`` rounds to the logger ``equirank`` (level INFO).
+        position : array-like, optional
+            The position >= 1 at which each row was shown when its relevance, such as a click, was
+            recorded. The bias of each position is learned with the trees, stored in
+            ``position_bias_``, and not used in prediction.
+        position_bias : {"additive"}
+            The model of the bias: the gradient is computed at ``score + bias[position]``, as in
+            LightGBM's ``lambdarank``; its option ``lambdarank_position_bias_regularization``
+            shrinks the biases.
+        """
+        check_params(
+            f"{type(self).__name__}.fit",
+            {"position_bias": position_bias},
+            {"position_bias": Choice("additive")},
+        )
+        earlier = getattr(self, "data_fingerprint_", None)
+        data = self._begin(X, y, qid, sensitive_features, cost, query_weight)
+        same_data = earlier == self.data_fingerprint_
+        given = self._inputs(data, sample_weight, eval_set, callbacks, verbose)
+        shown = item_positions(position, data)
+        self._fit(data, replace(given, same_data=same_data, position=shown))
+        self.is_fitted_ = True
+        return self
+
+    def objective(self, data: RankingData, **given: Any) -> FairObjective:
+        """Return gradient and Hessian of the lists; ``given`` are options of `FairObjective`."""
+        raise TypeError(
+            f"{type(self).__name__} must define objective; LambdaTreeRanker is abstract"
+        )
+
+    def _objective_of(self, train: RankingData, given: FitInputs) -> Any:
+        bias = None
+        if given.position is not None:
+            option = "lambdarank_position_bias_regularization"
+            bias = PositionBias(given.position, self.learning_rate, self.options.get(option, 0.0))
+        objective = self.objective(train, sample_weight=given.sample_weight, position_bias=bias)
+        if self._continues():
+            self._restore_state(objective, given.same_data)
+        return objective
+
+    def _restore_state(self, objective: FairObjective, same_data: bool) -> None:
+        """Continue with the step control of the same lists, and with known biases of positions."""
+        state, earlier = objective.state, getattr(self, "state_", None)
+        if same_data and state is not None and earlier is not None and state.shape == earlier.shape:
+            objective.restore(earlier)
+        bias = objective.position_bias
+        if bias is not None and hasattr(self, "positions_"):
+            known = dict(zip(self.positions_.tolist(), self.position_bias_, strict=True))
+            bias.values = np.array([known.get(each, 0.0) for each in bias.positions.tolist()])
+
     def grow(
-        self, binned: Binned, objective: Any, *, callbacks: Sequence[Any] = (), **params: Any
+        self,
+        binned: Binned,
+        objective: Any,
+        *,
+        callbacks: Sequence[Any] = (),
+        verbose: int = 0,
+        **params: Any,
     ) -> None:
         """Grow the trees of each model, and store the mean of the models.
 
-        `validation_scores_` of several models has one row per model, with NaN after its last round.
+        `validation_scores_` of several models has one row per model, with NaN after its last round,
+        and `history_` one list per model.
         """
         if self.n_models == 1:
-            super().grow(binned, objective, callbacks=callbacks, **params)
+            super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **params)
+            self._store_state(objective)
             return
         seed = 0 if self.random_state is None else as_seed(self.random_state)
         given = defaults_beside(self.options, RANDOM_TREES)
-        texts, scores = [], []
+        texts, scores, records, biases = [], [], [], []
         for at in progress(range(self.n_models), "models"):
             objective.reset()
             own = {"seed": int(generator(seed, at).integers(2**31 - 1))}
-            super().grow(binned, objective, callbacks=callbacks, **given, **own, **params)
+            options = {**given, **own, **params}
+            super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **options)
             texts.append(self.booster_.model_to_string(num_iteration=self.best_iteration_))
             scores.append(getattr(self, "validation_scores_", np.zeros(0)))
+            records.append(getattr(self, "history_", {}))
+            self._store_state(objective)
+            biases.append(getattr(self, "position_bias_", np.zeros(0)))
         lightgbm = require("lightgbm", "lightgbm")
         self.booster_ = lightgbm.Booster(model_str=averaged_text(texts))
         self.best_iteration_ = self.booster_.current_iteration()
-        if binned.valid is not None:
+        self.__dict__.pop("state_", None)
+        if hasattr(self, "position_bias_"):
+            self.position_bias_ = np.mean(biases, axis=0)
+        if binned.watched:
+            self.history_ = {
+                name: {metric: [record[name][metric] for record in records] for metric in metrics}
+                for name, metrics in records[0].items()
+            }
             longest = max(map(len, scores))
             self.validation_scores_ = np.full((self.n_models, longest), np.nan)
             for row, values in zip(self.validation_scores_, scores, strict=True):
                 row[: len(values)] = values
+
+    def _store_state(self, objective: FairObjective) -> None:
+        """Store the step control and the biases of positions after the last round."""
+        if objective.state is not None:
+            self.state_ = objective.state
+        bias = objective.position_bias
+        if bias is not None:
+            self.positions_, self.position_bias_ = bias.positions, bias.values
 
     def _lambda_objective(
         self,
@@ -147,6 +283,6 @@ class LambdaMART(LambdaTreeRanker):
 
     test_params: ClassVar[dict[str, Any]] = {"n_estimators": 10, "n_jobs": 1}
 
-    def objective(self, data: RankingData) -> FairObjective:
-        """Return the gradient and Hessian of the lists as a function of the scores."""
-        return self._lambda_objective(data, no_fairness(data.n_rows, data.n_queries), 1.0)
+    def objective(self, data: RankingData, **given: Any) -> FairObjective:
+        """Return gradient and Hessian of the lists; ``given`` are options of `FairObjective`."""
+        return self._lambda_objective(data, no_fairness(data.n_rows, data.n_queries), 1.0, **given)

@@ -290,9 +290,9 @@ COLUMNS = Check(_are_columns, "a list of columns of X, by name or number")
 
 
 def metric_name(*words: str) -> Check:
-    """Return the constraint of a metric or its name; a class may accept further words."""
+    """Return the constraint of metrics or their names; a class may accept further words."""
 
-    def accepts(value: Any) -> bool:
+    def accepts_one(value: Any) -> bool:
         if isinstance(value, str) and value in words:
             return True
         try:
@@ -300,8 +300,13 @@ def metric_name(*words: str) -> Check:
         except DataError:
             return False
 
+    def accepts(value: Any) -> bool:
+        if not isinstance(value, (list, tuple)):
+            return accepts_one(value)
+        return len(value) > 0 and all(map(accepts_one, value))
+
     others = "".join(f", or {word!r}" for word in words)
-    return Check(accepts, f"a metric or its name, such as 'NDCG@10'{others}")
+    return Check(accepts, f"a metric or its name, such as 'NDCG@10'{others}, or a list of them")
 
 
 #: Lists of a stored tree with one value per leaf, and with one per inner node.

@@ -8,8 +8,10 @@ import numpy as np
 from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.params import Choice
+from .additive_tree_ranker import AdditiveTreeRanker
+from .fit_inputs import FitInputs
 from .lightgbm_params import as_matrix, n_threads
-from .tree_ranker import AdditiveTreeRanker, Binned, TreeRanker, Value
+from .tree_ranker import NO_INPUTS, Binned, TreeRanker, Value
 
 __all__ = ["MART", "McRank"]
 
@@ -19,6 +21,11 @@ class ItemTrees(TreeRanker):
 
     fit_needs: ClassVar[frozenset[str]] = frozenset()
     fit_takes: ClassVar[frozenset[str]] = frozenset({"qid", "cost", "query_weight"})
+
+    def _weight(
+        self, data: RankingData, sample_weight: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        return row_weights(data, sample_weight)
 
     def current_needs(self) -> frozenset[str]:
         """Add the lists if a metric is computed on some of them."""
@@ -51,15 +58,14 @@ class MART(ItemTrees, AdditiveTreeRanker):
         """Return LightGBM's name of the squared error."""
         return "regression"
 
-    def _weight(self, data: RankingData) -> np.ndarray | None:
-        return row_weights(data)
 
-
-def row_weights(data: RankingData) -> np.ndarray | None:
-    """Return query weight times cost per row, with mean 1; None if neither is given."""
-    if data.query_weight is None and data.cost is None:
+def row_weights(data: RankingData, sample_weight: np.ndarray | None = None) -> np.ndarray | None:
+    """Return sample weight times query weight times cost per row, with mean 1; None if none is."""
+    if data.query_weight is None and data.cost is None and sample_weight is None:
         return None
-    weight = np.ones(data.n_rows) if data.cost is None else np.asarray(data.cost, dtype=float)
+    weight = np.ones(data.n_rows) if sample_weight is None else sample_weight
+    if data.cost is not None:
+        weight = weight * np.asarray(data.cost, dtype=float)
     if data.query_weight is not None:
         weight = weight * np.asarray(data.query_weight)[data.query_of_rows()]
     return weight / weight.mean() if weight.mean() > 0 else weight
@@ -112,29 +118,31 @@ class McRank(ItemTrees):
         "multiclass"
     )
 
-    def _fit(self, data: RankingData) -> None:
+    def _fit(self, data: RankingData, given: FitInputs = NO_INPUTS) -> None:
         self.grades_ = np.unique(np.asarray(data.y, dtype=np.float64))
         if len(self.grades_) > MAX_GRADES:
             raise DataError(
                 f"y must have at most {MAX_GRADES} different values for McRank, got "
                 f"{len(self.grades_)}; use MART or LambdaMART, or bin it"
             )
-        super()._fit(data)
+        super()._fit(data, given)
 
     def _label(self, data: RankingData) -> np.ndarray:
         """Return the number of each grade; an unseen validation grade counts as the next higher."""
         codes = np.searchsorted(self.grades_, np.asarray(data.y))
         return np.minimum(codes, len(self.grades_) - 1).astype(np.float64)
 
-    def _weight(self, data: RankingData) -> np.ndarray | None:
-        return row_weights(data)
+    def _objective_of(self, train: RankingData, given: FitInputs) -> Any:
+        return self.objective(train, given.sample_weight)
 
-    def objective(self, data: RankingData) -> str | Callable[..., Any]:
+    def objective(
+        self, data: RankingData, sample_weight: np.ndarray | None = None
+    ) -> str | Callable[..., Any]:
         """Return LightGBM's name of the cross-entropy, or the cumulative logistic loss."""
         if self.method == "multiclass":
             return "multiclass"
         above = self._label(data)[:, None] > np.arange(len(self.grades_) - 1)
-        weight = row_weights(data)
+        weight = row_weights(data, sample_weight)
         share = np.clip(above.mean(axis=0), 1e-9, 1.0 - 1e-9)
         self.start_ = np.log(share / (1.0 - share))
 

@@ -26,8 +26,9 @@ from ...kernels.lambdas import (
     pair_gradients,
 )
 from ...kernels.segments import segment_index, segment_sum, sort_values_within
-from ...kernels.swaps import PREFIXES, Fairness
+from ...kernels.swaps import NO_FAIRNESS, PREFIXES, Fairness
 from .fairness_terms import no_fairness
+from .position_bias import PositionBias
 
 __all__ = ["FairObjective", "cost_sums", "performance_part"]
 
@@ -64,6 +65,10 @@ class FairObjective:
         Number of threads.
     input_order : bool
         Whether scores and results are in the caller's row order instead of that of the stored rows.
+    sample_weight : ndarray, optional
+        Weight of each stored row: both parts of a pair are multiplied by ``sqrt(w_i w_j)``.
+    position_bias : PositionBias, optional
+        Biases of the positions of the stored rows, which every call adds to the scores and changes.
     device : {"cpu", "cuda"}
         Where gradients are computed. On a CUDA device for two groups, metrics of prefixes and no
         costs other than those of items; other data is a `DataError`.
@@ -95,6 +100,8 @@ class FairObjective:
         initial_divisor: float = 1.0,
         n_threads: int = 1,
         input_order: bool = False,
+        sample_weight: np.ndarray | None = None,
+        position_bias: PositionBias | None = None,
         device: str = "cpu",
     ) -> None:
         offsets = np.array(data.offsets)
@@ -109,11 +116,15 @@ class FairObjective:
         self.rows = data.caller_rank if input_order and data.rows is not None else None
         sizes = np.diff(offsets)
         order = (np.arange(data.n_rows) - np.repeat(offsets[:-1], sizes)).astype(np.int32)
-        self.lists = Lists(offsets, order, weight)
+        root = np.zeros(0) if sample_weight is None else np.sqrt(sample_weight)
+        self.lists = Lists(offsets, order, weight, root)
+        self.position_bias = position_bias
         self.blocks = self._blocks(sizes, 1 if n_threads == 1 else 8 * n_threads)
         self.on_device: DeviceLists | None = None
         if device == "cuda":
             _check_device_data(self.performance, self.fairness)
+            if sample_weight is not None or position_bias is not None:
+                raise DataError('device must be "cpu" with weights or positions of items')
             cupy = require("cupy", "gpu")
             self.on_device = DeviceLists(cupy, self.lists, self.performance, self.fairness)
         self.reset()
@@ -130,8 +141,24 @@ class FairObjective:
         columns = self.fairness.start.shape[1] if adaptive else 0
         divisor = np.full(n_queries, self.initial_divisor if adaptive else 1.0)
         self.steps = GroupSteps(divisor, np.zeros((n_queries, columns)))
+        if self.position_bias is not None:
+            self.position_bias.reset()
         if self.on_device is not None:
             self.device_steps = DeviceSteps(self.on_device.cupy, self.steps)
+
+    @property
+    def state(self) -> np.ndarray | None:
+        """The step control: per query the divisor and the last gradients between groups.
+
+        None if the objective has no step control.
+        """
+        if self.steps.last_grad.shape[1] == 0 or self.fairness.kind == NO_FAIRNESS:
+            return None
+        return np.column_stack([self.steps.divisor, self.steps.last_grad])
+
+    def restore(self, state: np.ndarray) -> None:
+        """Continue with an earlier `state` of the same lists."""
+        self.steps.divisor[:], self.steps.last_grad[:] = state[:, 0], state[:, 1:]
 
     @staticmethod
     def _blocks(sizes: np.ndarray, n_blocks: int) -> list[tuple[int, int]]:
@@ -168,7 +195,11 @@ class FairObjective:
         if self.rows is not None:
             score = score[self.rows]
         grad, hess = np.empty(len(score), dtype), np.empty(len(score), dtype)
-        self._write(score, grad, hess)
+        if self.position_bias is None:
+            self._write(score, grad, hess)
+        else:
+            self._write(score + self.position_bias.of_rows(), grad, hess)
+            self.position_bias.update(grad, hess)
         if self.rows is None:
             return grad, hess
         given = np.empty_like(grad), np.empty_like(hess)

@@ -1,28 +1,32 @@
 """TreeRanker: base classes of the rankers that grow trees with LightGBM."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
-from ...core.declared import GIVEN, OnlyWith, complete_docstring
+from ...core.declared import complete_docstring
 from ...core.environment import require
-from ...core.errors import DataError, FormatError
-from ...core.explain_pair import Parts
+from ...core.errors import DataError, EquirankWarning, FormatError
 from ...core.params import AnyOf, Integer, Number, Optional
-from ...core.persistence import SavedFiles, save
-from ...core.ranker import Ranker
+from ...core.persistence import SavedFiles
 from ..category_frames import CategoryFrames
 from ..early_stopping import held_out, metric_value, one_metric
+from .fit_inputs import (
+    FitInputs,
+    LogRounds,
+    WatchOne,
+    check_callbacks,
+    item_weights,
+    named_sets,
+)
 from .lightgbm_params import (
-    BASE,
     COLUMNS,
     RANKING_DATA,
     as_matrix,
@@ -34,7 +38,13 @@ from .lightgbm_params import (
     try_options,
 )
 
-__all__ = ["AdditiveTreeRanker", "Binned", "TreeRanker", "evaluator"]
+__all__ = ["Binned", "TreeRanker", "evaluator"]
+
+#: Name under which the index of each row travels through the split.
+ROW = "(row)"
+#: Attributes of the training, which a fit from the beginning forgets.
+RECORDED = ("history_", "validation_scores_", "state_", "positions_", "position_bias_", "base_")
+NO_INPUTS = FitInputs()
 
 #: A value of scores on lists, as in early stopping.
 Value = Callable[[RankingData, np.ndarray], float]
@@ -42,12 +52,33 @@ Value = Callable[[RankingData, np.ndarray], float]
 
 @dataclass(frozen=True, eq=False)
 class Binned:
-    """Training and validation lists with their binned features, for any number of fits."""
+    """Training and validation lists with their binned features, for any number of fits.
+
+    Attributes
+    ----------
+    train, valid : RankingData
+        The lists, with the scores that the trees are added to as their score.
+    train_set, valid_set : lightgbm.Dataset
+        Their binned features.
+    eval_sets : mapping of str to (RankingData, lightgbm.Dataset)
+        Further evaluation sets by name.
+    n_before : int
+        Number of trees of an earlier fit that the scores contain.
+    """
 
     train: RankingData
     valid: RankingData | None
     train_set: Any
     valid_set: Any
+    eval_sets: Mapping[str, tuple[RankingData, Any]] = field(default_factory=dict)
+    n_before: int = 0
+
+    @property
+    def watched(self) -> dict[str, tuple[RankingData, Any]]:
+        """The sets on which metrics are computed; the first one decides early stopping."""
+        if self.valid is None:
+            return dict(self.eval_sets)
+        return {"validation": (self.valid, self.valid_set), **self.eval_sets}
 
 
 class TreeRanker(CategoryFrames):
@@ -70,8 +101,8 @@ class TreeRanker(CategoryFrames):
         Stop after this number of rounds without a better value on the validation lists.
     validation : float or RankingData, optional
         Share of the queries to hold out for validation, or the validation lists.
-    metric : str or Metric
-        Metric of the validation lists.
+    metric : str or Metric, or a list of them
+        Metrics of the validation lists and evaluation sets; early stopping uses the first.
     categorical : list of str or int, optional
         Columns of X that contain categories as integers >= 0. Columns of a data frame that contain
         text or categories are found and encoded automatically.
@@ -85,8 +116,8 @@ class TreeRanker(CategoryFrames):
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
     file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
-    only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
-
+    #: Why a weight of 2 differs from a row twice, for `testing.expected_failed_checks`.
+    weight_is_no_copy: ClassVar[str] = "a leaf has a minimum number of rows, not of weights"
     n_estimators: Annotated[int, Integer(1)] = 100
     learning_rate: Annotated[float, Number(0, open_low=True)] = 0.1
     num_leaves: Annotated[int, Integer(2)] = 31
@@ -105,6 +136,7 @@ class TreeRanker(CategoryFrames):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Extend the constructor made from the fields by options of LightGBM."""
         super().__init_subclass__(**kwargs)
+        cls.__metadata_request__fit = {"sample_weight": True}
         cls.__init__ = _constructor_with_options(cls)  # type: ignore[method-assign]
         cls.__doc__ = complete_docstring(cls)
 
@@ -144,26 +176,125 @@ class TreeRanker(CategoryFrames):
         """Parameters that are saved as files, or not at all, instead of as JSON."""
         return ("validation",) if isinstance(self.validation, RankingData) else ()
 
+    # fit
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        cost: Any = None,
+        query_weight: Any = None,
+        sample_weight: Any = None,
+        eval_set: Any = None,
+        callbacks: Sequence[Any] = (),
+        verbose: int | bool = 0,
+    ) -> Self:
+        """Fit the ranker.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features; a `RankingData` contains lists, relevance, groups and costs.
+        y : array-like
+            Relevance, >= 0.
+        qid, sensitive_features, cost, query_weight : array-like, optional
+            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
+            if there are more than 1,000; ``qid=0`` states one list.
+        sample_weight : array-like, optional
+            Weight > 0 of each row. Rankers that learn from pairs multiply every pair by
+            ``sqrt(w_i w_j)``, others the error of the row.
+        eval_set : list or dict, optional
+            Sets on which the metric is computed after each round: a list of ``(X, y, qid)`` or
+            ``(X, y, qid, groups)``, named ``valid_0``, ``valid_1``, ..., or a dictionary of names
+            and `RankingData`. Values are stored in ``history_``. Early stopping uses the
+            validation lists, or else the first of these sets.
+        callbacks : sequence of callables
+            Callbacks of LightGBM, called as they are.
+        verbose : int or bool
+            Log the metrics every ``verbose`` rounds to the logger ``equirank`` (level INFO).
+        """
+        earlier = getattr(self, "data_fingerprint_", None)
+        data = self._begin(X, y, qid, sensitive_features, cost, query_weight)
+        same_data = earlier == self.data_fingerprint_
+        given = self._inputs(data, sample_weight, eval_set, callbacks, verbose)
+        self._fit(data, replace(given, same_data=same_data))
+        self.is_fitted_ = True
+        return self
+
+    def _inputs(
+        self, data: RankingData, sample_weight: Any, eval_set: Any, callbacks: Any, verbose: Any
+    ) -> FitInputs:
+        """Return the inputs of `fit` beyond the lists, after checking them."""
+        name = type(self).__name__
+        sets = named_sets(eval_set, self._prediction_data)
+        functions, every = check_callbacks(f"{name}.fit", callbacks, verbose)
+        if self.validation is None and not sets:
+            for unused, is_set in {
+                f"metric of {name}": self.metric != self.__fields__["metric"].default,
+                f"verbose of {name}.fit": every > 0,
+            }.items():
+                if is_set:
+                    warnings.warn(
+                        f"{unused} has no effect: validation or eval_set must be given",
+                        EquirankWarning,
+                        stacklevel=3,
+                    )
+        return FitInputs(
+            sample_weight=item_weights(sample_weight, data),
+            eval_sets=sets,
+            callbacks=functions,
+            verbose=every,
+        )
+
     # the steps of fit
 
-    def _fit(self, data: RankingData) -> None:
-        binned = self._split_and_bin(data)
-        self.grow(binned, self.objective(binned.train))
+    def _fit(self, data: RankingData, given: FitInputs = NO_INPUTS) -> None:
+        binned, given = self._split_and_bin(data, given)
+        objective = self._objective_of(binned.train, given)
+        self.grow(binned, objective, callbacks=given.callbacks, verbose=given.verbose)
 
-    def _split_and_bin(self, data: RankingData) -> Binned:
-        """Split off the validation lists, add the scores to start from, and bin the features."""
+    def _objective_of(self, train: RankingData, given: FitInputs) -> Any:
+        """Return the objective of the training lists with the weights of their items."""
+        return self.objective(train)
+
+    def _split_and_bin(
+        self, data: RankingData, given: FitInputs = NO_INPUTS
+    ) -> tuple[Binned, FitInputs]:
+        """Split off the validation lists, add the scores to start from, and bin the features.
+
+        Returns the lists and the inputs of the training rows.
+        """
         name = type(self).__name__
-        if self.early_stopping is not None and self.validation is None:
+        if self.early_stopping is not None and self.validation is None and not given.eval_sets:
             raise DataError(
                 f"validation of {name} must be given with early_stopping: a share of the "
-                "queries, or a RankingData"
+                "queries, or a RankingData; or give eval_set to fit"
             )
         self.lightgbm_params()  # raises before a base model is fitted
+        n_before = self._n_before(given)
         data = self._with_start(data)
+        if given.sample_weight is not None or given.position is not None:
+            data = replace(data, outcomes={ROW: np.arange(data.n_rows)})
         train, valid = held_out(data, self.validation, self.random_state, name)
+        if ROW in train.outcomes:
+            given = given.of_rows(train.outcomes[ROW])
         if isinstance(self.validation, RankingData):
             valid = self._validation_with_start(replace(self.validation, position=None))
-        return self.bin_features(train, valid)
+        binned = self.bin_features(train, valid, sample_weight=given.sample_weight)
+        sets = {}
+        for key, each in given.eval_sets.items():
+            started = self._validation_with_start(each, f"set {key} of eval_set")
+            sets[key] = (started, self._valid_set(binned.train_set, started))
+        return replace(binned, eval_sets=sets, n_before=n_before), given
+
+    def _n_before(self, given: FitInputs) -> int:
+        """Return the number of trees of an earlier fit to continue from, and forget the others."""
+        for attribute in RECORDED:
+            self.__dict__.pop(attribute, None)
+        return 0
 
     def prepare(self, data: RankingData) -> RankingData:
         """Return the data with the scores to start from as its score; refuse infinite features."""
@@ -174,7 +305,8 @@ class TreeRanker(CategoryFrames):
         """Return the training data with the scores to start from as its score, if any."""
         return data
 
-    def _validation_with_start(self, valid: RankingData) -> RankingData:
+    def _validation_with_start(self, valid: RankingData, name: str = "") -> RankingData:
+        """Return evaluation lists with the scores to start from; messages call them ``name``."""
         return replace(valid, score=None)
 
     def bin_features(
@@ -182,6 +314,7 @@ class TreeRanker(CategoryFrames):
         train: RankingData,
         valid: RankingData | None = None,
         *,
+        sample_weight: np.ndarray | None = None,
         reference: str | Path | None = None,
     ) -> Binned:
         """Bin the features of training and validation lists.
@@ -190,6 +323,8 @@ class TreeRanker(CategoryFrames):
         ----------
         train, valid : RankingData
             The lists, with the scores to start from as their score.
+        sample_weight : ndarray, optional
+            Weight of each training row, for rankers that learn from single items.
         reference : path, optional
             A binary data set of LightGBM, whose bins are used instead of new ones.
         """
@@ -203,24 +338,36 @@ class TreeRanker(CategoryFrames):
             return Binned(train, valid, train_set, valid_set)
         if self.options:
             try_options(type(self).__name__, params, train.n_features)
-        train_set = self._dataset(train, params)
+        train_set = self._dataset(train, params, sample_weight=sample_weight)
         if not _has_bins(train_set, train.n_features):
             # LightGBM would drop all features
-            train_set = self._dataset(train, params | {"feature_pre_filter": False})
-        valid_set = None
-        if valid is not None:
-            valid_set = train_set.create_valid(
-                as_matrix(valid.X), self._label(valid), init_score=valid.score, params=params
-            )
+            params |= {"feature_pre_filter": False}
+            train_set = self._dataset(train, params, sample_weight=sample_weight)
+        valid_set = None if valid is None else self._valid_set(train_set, valid)
         return Binned(train, valid, train_set, valid_set)
 
-    def _dataset(self, data: RankingData, params: dict[str, Any], reference: Any = None) -> Any:
+    def _valid_set(self, train_set: Any, valid: RankingData) -> Any:
+        """Return evaluation lists with the bins of the training lists."""
+        return train_set.create_valid(
+            as_matrix(valid.X),
+            self._label(valid),
+            init_score=valid.score,
+            params=self.lightgbm_params(),
+        )
+
+    def _dataset(
+        self,
+        data: RankingData,
+        params: dict[str, Any],
+        reference: Any = None,
+        sample_weight: np.ndarray | None = None,
+    ) -> Any:
         return (
             require("lightgbm", "lightgbm")
             .Dataset(
                 as_matrix(data.X),
                 self._label(data),
-                weight=self._weight(data),
+                weight=self._weight(data, sample_weight),
                 init_score=data.score,
                 categorical_feature=self.categorical_columns(data) or "auto",
                 reference=reference,
@@ -236,13 +383,22 @@ class TreeRanker(CategoryFrames):
     def _label(self, data: RankingData) -> np.ndarray:
         return np.asarray(data.y)
 
-    def _weight(self, data: RankingData) -> np.ndarray | None:
+    def _weight(
+        self, data: RankingData, sample_weight: np.ndarray | None = None
+    ) -> np.ndarray | None:
+        """Return the weight of each row in LightGBM; None if the gradient contains it."""
         return None
 
     def grow(
-        self, binned: Binned, objective: Any, *, callbacks: Sequence[Any] = (), **params: Any
+        self,
+        binned: Binned,
+        objective: Any,
+        *,
+        callbacks: Sequence[Any] = (),
+        verbose: int = 0,
+        **params: Any,
     ) -> None:
-        """Grow the trees, and record the metric of the validation lists after each round.
+        """Grow the trees, and record the metrics of the watched sets after each round.
 
         Parameters
         ----------
@@ -252,42 +408,66 @@ class TreeRanker(CategoryFrames):
             The result of `objective` for the training lists.
         callbacks : sequence of callables
             Callbacks of LightGBM.
+        verbose : int
+            Log the metrics every so many rounds.
         **params
             Further parameters of LightGBM, such as those of a network.
         """
         lightgbm = require("lightgbm", "lightgbm")
-        params = self.lightgbm_params() | {"objective": objective, "metric": "none"} | params
+        function = _as_function(objective) if callable(objective) else objective
+        params = self.lightgbm_params() | {"objective": function, "metric": "none"} | params
         params = binned.train_set.params | params
         params.pop("forcedbins_filename", None)  # LightGBM refuses it for binned data
         if callable(objective) and not _has_bins(binned.train_set, binned.train.n_features):
             raise DataError("X must have at least one column that is not 0 in every row")
         if self.options and callable(objective) and "num_machines" not in params:
             try_options(type(self).__name__, params, binned.train.n_features)
-        if binned.valid is None:
+        n_rounds, sets = self.n_estimators - binned.n_before, binned.watched
+        if not sets:
             self.booster_ = lightgbm.train(
-                params, binned.train_set, self.n_estimators, callbacks=list(callbacks)
+                params, binned.train_set, n_rounds, callbacks=list(callbacks)
             )
             self.best_iteration_ = self.booster_.current_iteration()
             return
+        watched = {name: self._watched(data) for name, (data, _) in sets.items()}
+        first = next(iter(sets))
+        _, metric, higher = watched[first][0]
         record: dict[str, Any] = {}
-        callbacks = [lightgbm.record_evaluation(record), *callbacks]
+        every = [lightgbm.record_evaluation(record), *callbacks]
         if self.early_stopping is not None:
-            callbacks.append(lightgbm.early_stopping(self.early_stopping, verbose=False))
-        value, name, higher = self._watched(binned.valid)
+            stop = lightgbm.early_stopping(self.early_stopping, verbose=False)
+            every.append(WatchOne(stop, first, metric))
+        if verbose:
+            every.append(LogRounds(verbose, binned.n_before))
         self.booster_ = lightgbm.train(
             params,
             binned.train_set,
-            self.n_estimators,
-            valid_sets=[binned.valid_set],
-            valid_names=["validation"],
-            feval=evaluator(binned.valid, self._from_raw(value), name, higher),
-            callbacks=callbacks,
+            n_rounds,
+            valid_sets=[dataset for _, dataset in sets.values()],
+            valid_names=list(sets),
+            feval=self._evaluators(sets, watched),
+            callbacks=every,
         )
-        scores = np.array(record["validation"][name])
+        self.history_ = {name: {k: list(v) for k, v in of.items()} for name, of in record.items()}
+        scores = np.array(record[first][metric])
         self.validation_scores_ = scores
         self.best_iteration_ = len(scores)
         if self.early_stopping is not None:
             self.best_iteration_ = int(np.argmax(scores if higher else -scores)) + 1
+        elif self.booster_.best_iteration > 0:  # a callback stopped the training
+            self.best_iteration_ = self.booster_.best_iteration
+
+    def _evaluators(
+        self,
+        sets: Mapping[str, tuple[RankingData, Any]],
+        watched: Mapping[str, list[tuple[Value, str, bool]]],
+    ) -> Callable[[np.ndarray, Any], list[tuple[str, float, bool]]]:
+        """Return the function that computes all metrics of the set that LightGBM passes."""
+        functions = {
+            id(dataset): [evaluator(data, self._from_raw(v), n, up) for v, n, up in watched[name]]
+            for name, (data, dataset) in sets.items()
+        }
+        return lambda score, dataset: [each(score, dataset) for each in functions[id(dataset)]]
 
     def finish(
         self,
@@ -324,10 +504,14 @@ class TreeRanker(CategoryFrames):
         """Return ``value`` as a function of the raw output of the booster."""
         return value
 
-    def _watched(self, valid: RankingData) -> tuple[Value, str, bool]:
-        """Return the value to watch, its name, and whether higher is better."""
-        metric = one_metric(self.metric)
-        metric.check(valid)
+    def _watched(self, data: RankingData) -> list[tuple[Value, str, bool]]:
+        """Return the values to watch, their names, and whether higher is better."""
+        several = isinstance(self.metric, (list, tuple))
+        return [self._watch(each, data) for each in (self.metric if several else [self.metric])]
+
+    def _watch(self, given: Any, data: RankingData) -> tuple[Value, str, bool]:
+        metric = one_metric(given)
+        metric.check(data)
 
         def value(data: RankingData, score: np.ndarray) -> float:
             return metric_value(metric, data, score)
@@ -359,12 +543,16 @@ class TreeRanker(CategoryFrames):
     def _scores(self, data: RankingData) -> np.ndarray:
         return self._raw(data)
 
-    def _raw(self, data: RankingData, **options: Any) -> np.ndarray:
+    def _raw(self, data: RankingData, *, start_iteration: int = 0, **options: Any) -> np.ndarray:
+        n_trees = self.best_iteration_ - start_iteration
+        if n_trees == 0:
+            return np.zeros(data.n_rows)
         return np.asarray(
             self.booster_.predict(
                 as_matrix(data.X),
                 raw_score=True,
-                num_iteration=self.best_iteration_,
+                start_iteration=start_iteration,
+                num_iteration=n_trees,
                 num_threads=n_threads(self.n_jobs),
                 **options,
             )
@@ -420,6 +608,11 @@ def _constructor_with_options(cls: type[TreeRanker]) -> Any:
     return __init__
 
 
+def _as_function(objective: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that calls the objective: LightGBM copies any other object."""
+    return lambda score, dataset: objective(score, dataset)
+
+
 def _has_bins(dataset: Any, n_features: int) -> bool:
     """Return whether LightGBM keeps any feature of the data set."""
     return any(dataset.feature_num_bin(at) > 0 for at in range(n_features))
@@ -438,117 +631,3 @@ def evaluator(
         return name, found, higher
 
     return evaluate
-
-
-class AdditiveTreeRanker(TreeRanker):
-    """Base of the tree rankers whose score is a sum of trees, which SHAP values decompose.
-
-    Parameters
-    ----------
-    base : model or array-like, optional
-        A model to start from, whose scores are added in prediction; one that is not fitted yet is
-        fitted first. Or one score per training row; `predict` then returns what is to be added to
-        such scores.
-    """
-
-    file_attributes: ClassVar[tuple[str, ...]] = ("booster_", "base_")
-
-    base: Annotated[Any, BASE] = None
-
-    def shap_values(self, X: Any) -> np.ndarray:
-        """Return the contribution of each feature to each score, and the mean score last.
-
-        Rows sum to the score without the base model's part. The contributions are LightGBM's exact
-        TreeSHAP values.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_features + 1)
-        """
-        data = self._prediction_data(X, None, None, None)
-        return data.to_original(self._contributions(data))
-
-    def _contributions(self, data: RankingData) -> np.ndarray:
-        parts = self._raw(data, pred_contrib=True)
-        return np.asarray(parts.toarray() if hasattr(parts, "toarray") else parts)
-
-    def _parts(self, data: RankingData) -> Parts | None:
-        """Return the SHAP values and the score of the base model; None for linear trees."""
-        if self.options.get("linear_tree"):
-            return None
-        values = self._contributions(data)[:, :-1]
-        if not hasattr(self, "base_"):
-            return Parts(values, "shap")
-        return Parts(np.column_stack([values, self._base_scores(data)]), "shap", ("(base)",))
-
-    # the model or the scores to start from
-
-    @property
-    def file_params(self) -> tuple[str, ...]:
-        """Parameters that are saved as files, or not at all, instead of as JSON."""
-        return (*(["base"] if hasattr(self.base, "predict") else []), *super().file_params)
-
-    def _with_start(self, data: RankingData) -> RankingData:
-        if self.base is None:
-            return data
-        if not hasattr(self.base, "predict"):
-            scores = np.asarray(self.base, dtype=np.float64)
-            if len(scores) != data.n_rows:
-                raise DataError(
-                    f"base of {type(self).__name__} must have one score per row ({data.n_rows}), "
-                    f"got {len(scores)}"
-                )
-            return replace(data, score=scores[data.caller_rank])
-        self.base_ = self.base
-        try:
-            check_is_fitted(self.base)
-        except NotFittedError:
-            learner = clone(self.base)
-            is_ranker = isinstance(learner, Ranker)
-            self.base_ = learner.fit(data) if is_ranker else learner.fit(data.X, data.y)
-        return replace(data, score=self._base_scores(data))
-
-    def _validation_with_start(self, valid: RankingData) -> RankingData:
-        if self.base is None:
-            return super()._validation_with_start(valid)
-        if hasattr(self, "base_"):
-            return replace(valid, score=self._base_scores(valid))
-        if valid.score is None:
-            raise DataError(
-                f"validation of {type(self).__name__} must have scores to start from (score), "
-                "since base is given as scores"
-            )
-        return valid
-
-    def _base_scores(self, data: RankingData) -> np.ndarray:
-        if isinstance(self.base_, Ranker):
-            return np.asarray(self.base_.predict(data))[data.caller_rank]
-        return np.asarray(self.base_.predict(data.X), dtype=np.float64)
-
-    def _store_start(self) -> None:
-        if self.base is not None:
-            self.base_ = self.base
-
-    def _scores(self, data: RankingData) -> np.ndarray:
-        scores = super()._scores(data)
-        return scores + self._base_scores(data) if hasattr(self, "base_") else scores
-
-    def _save_files(self, folder: Path) -> None:
-        super()._save_files(folder)
-        if not hasattr(self, "base_"):
-            return
-        if not isinstance(self.base_, Ranker):
-            raise DataError(
-                f"base cannot be saved: {type(self.base_).__name__} is not a ranker of equirank"
-            )
-        save(self.base_, folder / "base")
-
-    def _load_files(self, files: SavedFiles) -> None:
-        super()._load_files(files)
-        if files.has("base"):
-            self.base = self.base_ = files.load("base")

@@ -217,7 +217,7 @@ def lambda_grads_of_rows(
     order = rank.astype(np.int32)
     grad, hess = np.empty(len(score)), np.empty(len(score))
     pair_gradients(
-        0, n_lists, score, Lists(offsets, order, np.ones(n_lists)),
+        0, n_lists, score, Lists(offsets, order, np.ones(n_lists), np.zeros(0)),
         Loss(1.0, sigma, False, False), part,
         no_fairness(len(score), n_lists), GroupSteps(np.ones(n_lists), np.zeros((n_lists, 0))),
         grad, hess,

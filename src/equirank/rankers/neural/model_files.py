@@ -147,8 +147,8 @@ OPERATORS = {"tanh": "Tanh", "relu": "Relu", "sigmoid": "Sigmoid"}
 
 def write_onnx(path: Any, model: Model, weights: dict[str, np.ndarray]) -> None:
     """Write standardisation, layers and output as one graph: float32 ``X`` to ``score``."""
-    onnx = require("onnx", "neural")
-    require("onnx.helper", "neural")
+    onnx = require("onnx", "onnx")
+    require("onnx.helper", "onnx")
     helper, kind = onnx.helper, onnx.TensorProto.FLOAT
     nodes: list[Any] = []
     constants: dict[str, np.ndarray] = {}
