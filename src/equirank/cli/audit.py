@@ -278,6 +278,14 @@ def _show(result: "AuditResult", out: str | None) -> None:
     kinds = ("decision", "undecided", "unknown", "ties", "skipped", "not_measured")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
+    profile = facts["profile"]
+    if profile is not None:
+        where = "the JSON under tables.profile" if out is None else "the report"
+        _say(
+            f"The tables of profile {profile['id']} ({profile['title']}) are in {where}.", "note: "
+        )
+        if profile["absent"]:
+            _say(f"The data have no column for: {', '.join(profile['absent'])}.", "note: ")
     if out is None:
         typer.echo("\nFor the full report with charts, add --out report.html")
     else:
