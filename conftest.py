@@ -8,9 +8,9 @@ import pytest
 
 # The packages of the extras in pyproject.toml, by the names they are imported by.
 OPTIONAL = {
-    *("altair", "bm25s", "cvxpy", "dask", "distributed", "jinja2", "lightgbm", "onnx"),
+    *("altair", "bm25s", "catboost", "cvxpy", "dask", "distributed", "jinja2", "lightgbm", "onnx"),
     *("onnxruntime", "pandas", "playwright", "polars", "pooch", "psutil", "pyarrow"),
-    *("safetensors", "skops", "torch", "vl_convert"),
+    *("safetensors", "skops", "torch", "vl_convert", "xgboost"),
 }
 
 

@@ -94,6 +94,13 @@ RERANKERS = [name for name in classes_in("rerankers") if name not in EXEMPT and 
 WRAPPED = {"Reranked": {"estimator": "RankBoost", "reranker": "DetGreedy"}}
 
 
+def external_model():
+    """A learner of another library, for the ranker that wraps one."""
+    from lightgbm import LGBMRanker
+
+    return LGBMRanker(n_estimators=5, min_child_samples=2, n_jobs=1)
+
+
 def test_every_public_class_is_checked_or_has_a_reason():
     packages = "metrics rankers rerankers preprocess allocation search distributed policies"
     classes = classes_in(*packages.split())
@@ -208,6 +215,7 @@ def make(name):
     """An object with its defaults, or with the parameters that its class states for tests."""
     kind = find(name)
     parts = {key: make(part) for key, part in WRAPPED.get(name, {}).items()}
+    parts |= {"model": external_model()} if name == "ExternalRanker" else {}
     return kind(**parts, **getattr(kind, "test_params", {}))
 
 

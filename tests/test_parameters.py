@@ -15,7 +15,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
-from test_contract import EXEMPT, RANKERS, RERANKERS
+from test_contract import EXEMPT, RANKERS, RERANKERS, external_model
 
 from equirank import as_ranking_data
 from equirank.core.params import AnyOf, Choice, Optional
@@ -164,6 +164,7 @@ class Case:
 #: Quick parameters of each class.
 BASE = {
     "Reranked": lambda: {"estimator": Ridge(), "reranker": find("DetGreedy")(by="sex")},
+    "ExternalRanker": lambda: {"model": external_model()},
     "RankingClassifier": lambda: {"ranker": find("RankBoost")(5)},
     "CostSensitiveAdaBoost": lambda: {"n_estimators": 5},
     "CausalFairScores": lambda: {"dag": DAG, "protected": "sex", "outcome": "points"},
@@ -248,6 +249,9 @@ CASES = {
     "RankSVM.max_iter": 1,
     "PreferenceRanker.classifier": DecisionTreeClassifier(max_depth=2),
     "PreferenceRanker.max_pairs": 20,
+    "ExternalRanker.model": Ridge(),
+    "ExternalRanker.lists": Case(None),
+    "ExternalRanker.prefit": True,
     # networks
     **{
         f"{name}.early_stopping": Case(1, STOP | {"n_epochs": 12, "learning_rate": 0.5})

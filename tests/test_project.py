@@ -18,6 +18,8 @@ BASE = {
 }
 EXTRAS = {
     "lightgbm": {"lightgbm"},
+    "xgboost": {"xgboost"},
+    "catboost": {"catboost"},
     "neural": {"onnx", "safetensors", "torch"},
     "dask": {"dask"},
     "report": {"jinja2", "altair", "vl-convert-python"},
@@ -29,7 +31,18 @@ EXTRAS = {
 BY_NAME = {"trec"}
 DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
 HEAVY = {
-    *("torch", "lightgbm", "dask", "distributed", "pandas", "polars", "pyarrow", "altair"),
+    *(
+        "torch",
+        "lightgbm",
+        "xgboost",
+        "catboost",
+        "dask",
+        "distributed",
+        "pandas",
+        "polars",
+        "pyarrow",
+        "altair",
+    ),
     *("matplotlib", "sklearn", "scipy.stats", "numba"),
 }
 

@@ -193,15 +193,16 @@ def test_it_is_cloned_saved_and_pickled(tmp_path):
 
 
 def test_what_cannot_be_saved_says_so(tmp_path):
-    with pytest.raises(DataError, match="estimator_ cannot be saved: Ridge has no safe form"):
-        Reranked(Ridge(), DetGreedy()).fit(X, Y).save(tmp_path / "model")
+    with pytest.raises(DataError, match="model cannot be saved: function is unknown"):
+        Reranked(lambda X: X[:, 0], DetGreedy()).fit(X, Y).save(tmp_path / "model")
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
         ((Ridge, DetGreedy()), "estimator of Reranked must be a ranker"),
-        (("ridge", DetGreedy()), "estimator of Reranked must be a ranker"),
+        ((object(), DetGreedy()), "estimator of Reranked must be a ranker"),
+        (("ridge", DetGreedy()), "X must be a data frame with a column 'ridge'|column of the data"),
         ((Ridge(), DetGreedy), "reranker of Reranked must be a re-ranker"),
         ((Ridge(), None), "reranker of Reranked must be a re-ranker"),
     ],

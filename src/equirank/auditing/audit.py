@@ -10,6 +10,7 @@ from ..core.data import RankingData, as_ranking_data, refuse_beside
 from ..core.errors import DataError
 from ..core.outcomes import DecisionRule
 from ..core.ranking import Ranking
+from ..core.registry import find
 from ..core.source import Source
 from ..core.table import Table
 
@@ -34,12 +35,18 @@ def as_ranking(
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
-    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`. If
-    ``rule`` reads recorded decisions, data without an order are one tie per list.
+    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`, except
+    a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data without an
+    order are one tie per list.
     """
     if isinstance(data, Ranking):
         refuse_beside(columns, "Ranking")
         return data
+    if isinstance(data, RankingData) and _is_model(columns["score"]):
+        refuse_beside({name: v for name, v in columns.items() if name != "score"})
+        ranker = find("as_ranker")(columns["score"], prefit=True)  # imported only here
+        ranking: Ranking = ranker.rank(data)
+        return ranking
     if isinstance(data, RankingData):
         refuse_beside(columns, "RankingData")
         return _ordered(data, ties, rule)
@@ -74,6 +81,11 @@ def _ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
         ranking = Ranking.from_scores(data, np.zeros(data.n_rows))
         return replace(ranking, data=data)
     return data.ranking(ties)
+
+
+def _is_model(score: Any) -> bool:
+    """Return whether a score is a fitted model or a function instead of a column."""
+    return hasattr(score, "predict") or callable(score)
 
 
 def _from_frame(
@@ -177,7 +189,8 @@ def audit(
         Column names of a frame (recognised as in `read_csv` if omitted, False for none), or arrays
         if ``data`` is None. Without ``query`` there is one list. Without ``relevance`` only
         representation and exposure are measured. A ``position`` (from 1; 0 is not shown) takes
-        precedence over a ``score`` (higher is first).
+        precedence over a ``score`` (higher is first). If ``data`` is a `RankingData` with features,
+        the ``score`` may be a fitted ranker, or a model that `equirank.rankers.as_ranker` takes.
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
         Missing values form a separate group.

@@ -15,12 +15,31 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from ..core.data import RankingData
 from ..core.errors import DataError, MissingExtraError
 from ..core.metric import Metric, measure
-from ..core.ranker import Ranker
+from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
 from ..core.table import Table
+from ..rankers.bridges.bridge import made_by
+from ..rankers.bridges.external_ranker import as_ranker
 from .folds import Fold
 
-__all__ = ["Cell", "Groups", "fit", "measured", "rank", "run_cell", "seeded_clone"]
+__all__ = ["Cell", "Groups", "as_method", "fit", "measured", "rank", "run_cell", "seeded_clone"]
+
+
+#: Parameters that are seeds.
+SEEDS = frozenset({"random_state", "seed", "random_seed"})
+
+
+def as_method(estimator: Any) -> Any:
+    """Return an estimator as a ranker, unless its parts receive the lists by metadata routing.
+
+    Searches over rankers do.
+    """
+    ranker = as_ranker(estimator)
+    if ranker is estimator or ranker.fit_needs or not hasattr(estimator, "get_metadata_routing"):
+        return ranker
+    with config_context(enable_metadata_routing=True):
+        routed = get_routing_for_object(estimator).consumes("fit", METADATA)
+    return estimator if routed else ranker
 
 
 def fit(model: Any, data: RankingData) -> Any:
@@ -93,7 +112,7 @@ def _groups(data: RankingData) -> Any:
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:
-    """Return a clone with every ``random_state`` set, including those of parts.
+    """Return a clone with every ``random_state``, ``seed`` and ``random_seed`` set, also of parts.
 
     Parts are the steps of a pipeline, the ranker of a search, the re-ranker of a `Reranked`, and
     splitters (such as `QueryKFold`) that shuffle.
@@ -109,13 +128,17 @@ def seeded_clone(estimator: Any, seed: int) -> Any:
     model = clone(estimator)
     if not hasattr(model, "get_params"):
         return model
-    for name, value in sorted(model.get_params(deep=True).items()):
-        if name.rsplit("__", 1)[-1] == "random_state":
+    params = sorted(model.get_params(deep=True).items())
+    for name, value in params:
+        if name.rsplit("__", 1)[-1] in SEEDS:
             model.set_params(**{name: seed})
         elif _shuffles(value):
             splitter = copy(value)
             splitter.random_state = seed
             model.set_params(**{name: splitter})
+    for name, value in [("", model), *params]:
+        if made_by(value, "catboost", "CatBoost") and not SEEDS & set(value.get_params()):
+            model.set_params(**{f"{name}__random_seed" if name else "random_seed": seed})
     return model
 
 
@@ -168,7 +191,7 @@ def run_cell(
     started = time.perf_counter()
     fitted = started
     try:
-        model = seeded_clone(estimator, fold.seed)
+        model = seeded_clone(as_method(estimator), fold.seed)
         model = fit(model, data.select_items(fold.train))
         fitted = time.perf_counter()
         ranking = rank(model, data.select_items(fold.test), n_draws=n_draws, seed=fold.seed)

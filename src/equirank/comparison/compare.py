@@ -19,8 +19,9 @@ from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..kernels.segments import sort_within
+from ..rankers.bridges.given_scores import are_scores, with_scores
 from ..reports.provenance import Provenance
-from .cell import Cell, measured, run_cell, seeded_clone
+from .cell import Cell, as_method, measured, run_cell, seeded_clone
 from .comparison import Comparison
 from .folds import Fold, make_folds, seed_numbers, units
 from .store import Store, cell_key, data_digest, describe, versions
@@ -98,7 +99,8 @@ def compare(
     estimators : dict of str to estimator
         Rankers, `Reranked`, scikit-learn pipelines that end in one, searches over one (their parts
         receive lists and groups by metadata routing, which is enabled during the call only), or
-        regressors and classifiers, whose predictions are scores. None is modified.
+        whatever `equirank.rankers.as_ranker` takes: rankers of LightGBM, XGBoost and CatBoost,
+        regressors and classifiers, fitted boosters, functions, columns. None is modified.
     data : RankingData
         Data with features and relevance.
     metrics : str, Metric, or list of them
@@ -110,7 +112,7 @@ def compare(
         Split whole queries; or, for a single list of people, its rows, stratified by group.
     seeds : int or list of int
         Number of seeds (3 means 0, 1 and 2), or the seeds. Each redraws the folds and is set as
-        every ``random_state``, including those of parts.
+        every ``random_state``, ``seed`` and ``random_seed``, including those of parts.
     n_jobs : int, optional
         Number of parallel cells in joblib; -1 for all cores. Other backends, such as Dask, are
         chosen with ``joblib.parallel_config``.
@@ -173,7 +175,7 @@ def compare(
     provenance = Provenance.given(
         title=title, purpose=purpose, period=period, author=author, date=date
     )
-    methods = _checked(estimators)
+    methods = _checked(estimators, data)
     chosen = _measurable(metrics, data)
     numbers = seed_numbers(seeds)
     folds = make_folds(data, cv, by, numbers)
@@ -256,17 +258,26 @@ def _one(
     return at, run_cell(estimator, data, fold, metrics, n_draws)
 
 
-def _checked(estimators: Any) -> dict[str, Any]:
+def _checked(estimators: Any, data: Any) -> dict[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
         raise DataError("estimators must be a dict of names to estimators, with at least one")
     for name, estimator in estimators.items():
         if not isinstance(name, str) or not name.strip():
             raise DataError(f"estimators must have names that are texts, got {name!r}")
-        able = all(hasattr(estimator, word) for word in ("fit", "get_params"))
-        if isinstance(estimator, type) or not able:
+        try:
+            as_method(estimator)
+            if are_scores(estimator) and isinstance(data, RankingData):
+                with_scores(estimator, data)
+        except DataError as error:
+            if are_scores(estimator):
+                raise DataError(
+                    f"estimators[{name!r}] must be an estimator, or scores: {error}"
+                ) from None
             kind = estimator.__name__ if isinstance(estimator, type) else type(estimator).__name__
             what = "a class: call it first" if isinstance(estimator, type) else "no estimator"
-            raise DataError(f"estimators[{name!r}] must be an estimator, and {kind} is {what}")
+            raise DataError(
+                f"estimators[{name!r}] must be an estimator, and {kind} is {what}"
+            ) from None
     return dict(estimators)
 
 
@@ -300,7 +311,7 @@ def _keys(
         for i, fold in enumerate(folds):
             if fold.seed not in described:
                 try:
-                    model = seeded_clone(estimator, fold.seed)
+                    model = seeded_clone(as_method(estimator), fold.seed)
                 except (TypeError, RuntimeError, ValueError, AttributeError):
                     break  # the cell will record the error
                 described[fold.seed] = describe(model, f"estimators[{name!r}]")

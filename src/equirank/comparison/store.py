@@ -18,6 +18,7 @@ from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..io.files import replacing
+from ..rankers.bridges.external_ranker import ExternalRanker
 from .cell import Cell, Groups
 
 __all__ = ["Store", "cell_key", "data_digest", "describe", "versions"]
@@ -120,7 +121,7 @@ def describe(value: Any, name: str = "estimator") -> Any:
     """Return a description of an estimator or a parameter for JSON.
 
     Estimators are described by class and parameters, arrays and data by a hash, functions by their
-    code. Fitted attributes are ignored.
+    code. Fitted attributes are ignored, except those of models that are taken as they are.
 
     Raises
     ------
@@ -150,6 +151,8 @@ def describe(value: Any, name: str = "estimator") -> Any:
         return {"mapping": sorted(pairs, key=json.dumps)}
     if isinstance(value, type):
         return {"class": _path(value)}
+    if isinstance(value, ExternalRanker) and value.is_prefit:
+        return {"class": _path(type(value)), "prefit": value.model_digest()}
     if hasattr(value, "get_params"):
         given = value.get_params(deep=False)
         params = {key: describe(v, f"{name}.{key}") for key, v in sorted(given.items())}

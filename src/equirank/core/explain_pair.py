@@ -13,6 +13,7 @@ from .errors import DataError
 from .pair_explanation import PairExplanation, PairFacts
 from .params import Integer, check_params
 from .random import as_seed, generator
+from .registry import find
 
 __all__ = [
     "PairGame",
@@ -266,7 +267,7 @@ class Scored:
 
 
 def explain_pair(
-    model: Scored, data: RankingData, a: Any, b: Any, *, n_draws: int, random_state: Any
+    model: Any, data: RankingData, a: Any, b: Any, *, n_draws: int, random_state: Any
 ) -> PairExplanation:
     """Explain the difference of two rows' scores.
 
@@ -278,8 +279,8 @@ def explain_pair(
 
     Parameters
     ----------
-    model : Scored
-        What is explained.
+    model : Scored or fitted model
+        What is explained; a model of another library is taken as `as_ranker` does.
     data : RankingData
         The rows.
     a, b : int
@@ -290,6 +291,9 @@ def explain_pair(
         Seed of the draws.
     """
     check_params("explain_pair", {"n_draws": n_draws}, {"n_draws": Integer(2)})
+    if not isinstance(model, Scored):
+        ranker = find("as_ranker")(model, prefit=True)
+        return ranker.explain_pair(data, a, b, n_draws=n_draws, random_state=random_state)
     stored = two_rows(data, a, b)
     pair, at = _chosen(data, stored, "qid" in model.needs)
     score = np.asarray(model.score(pair), dtype=np.float64)[list(at)]

@@ -27,7 +27,7 @@ from .environment import library_version
 from .errors import DataError, FormatError
 from .metric import Metric
 from .pair_cost import PairCost
-from .registry import parse_metric, public_class
+from .registry import external_class, external_name, find, parse_metric, public_class
 
 __all__ = [
     "FORMAT_VERSION",
@@ -35,9 +35,11 @@ __all__ = [
     "check_zip",
     "identity",
     "is_saved",
+    "lively",
     "load",
     "load_with_extra",
     "parse_json",
+    "plain",
     "save",
     "seal",
 ]
@@ -226,8 +228,8 @@ def _sealed(plain: bytes) -> bytes:
 
 def seal(document: Mapping[str, Any]) -> bytes:
     """Return the text of model.json: the document, and first the digest of its other lines."""
-    plain = {key: value for key, value in document.items() if key != "digest"}
-    text = json.dumps(plain, indent=1, sort_keys=True, allow_nan=True)
+    others = {key: value for key, value in document.items() if key != "digest"}
+    text = json.dumps(others, indent=1, sort_keys=True, allow_nan=True)
     return _sealed(text.encode() + b"\n")
 
 
@@ -247,10 +249,10 @@ def save(
 
     Parameters
     ----------
-    model : Ranker or Reranker
+    model : Ranker, Reranker or other model
         `load` finds its class by name in the public lists, or among the classes passed to it. A
         class with its own file format is an `OwnFiles`. Fitted models among its attributes are
-        saved in subfolders.
+        saved in subfolders. A fitted model of another library is saved as `as_ranker` takes it.
     folder : path
         Target folder. An existing model folder is replaced; any other existing folder is an error.
     extra : dict, optional
@@ -258,6 +260,8 @@ def save(
     files : mapping of str to str, optional
         Additional text files by name, such as a model card.
     """
+    if not _is_model(model):
+        model = find("as_ranker")(model, prefit=True)
     target = _target(folder)
     _present(target)
     if target.exists() and not (target / MANIFEST).is_file():
@@ -268,7 +272,7 @@ def save(
         "equirank": library_version(),
         "class": type(model).__name__,
         "params": {
-            k: None if k in getattr(model, "file_params", ()) else _plain(k, v)
+            k: None if k in getattr(model, "file_params", ()) else plain(k, v)
             for k, v in model.get_params(deep=False).items()
         },
         "attributes": attributes,
@@ -325,9 +329,9 @@ def _learned(
         elif isinstance(value, np.ndarray) and value.dtype.kind in "fiub":
             arrays[name] = value
         elif isinstance(value, np.ndarray):
-            attributes[name] = {"array": _plain(name, value.tolist())}
+            attributes[name] = {"array": plain(name, value.tolist())}
         elif name not in own:
-            attributes[name] = {"value": _plain(name, value)}
+            attributes[name] = {"value": plain(name, value)}
     return attributes, arrays, parts
 
 
@@ -404,7 +408,7 @@ def _load(files: SavedFiles, classes: list[type]) -> Any:
     try:
         own = {kind.__name__: kind for kind in classes}
         kind = _model_class(str(document["class"]), own)
-        params = {key: _lively(value, own) for key, value in document["params"].items()}
+        params = {key: lively(value, own) for key, value in document["params"].items()}
         former = getattr(kind, "former_params", {}).get(document["format_version"], {})
         model = kind(**{**former, **params})
         for key, value in document["attributes"].items():
@@ -464,12 +468,12 @@ def _arrays(files: SavedFiles, names: list[str]) -> dict[str, np.ndarray]:
 
 def _attribute(value: dict[str, Any], own: dict[str, type]) -> Any:
     if "array" in value:
-        return np.array(_lively(value["array"], own), dtype=object)
-    return _lively(value["value"], own)
+        return np.array(lively(value["array"], own), dtype=object)
+    return lively(value["value"], own)
 
 
-def _plain(name: str, value: Any) -> Any:
-    """Return a value for JSON, which `_lively` converts back."""
+def plain(name: str, value: Any) -> Any:
+    """Return a value for JSON, which `lively` converts back."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, np.datetime64):
@@ -481,39 +485,44 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return {"__array__": value.tolist(), "dtype": value.dtype.str}
     if isinstance(value, tuple):
-        return {"__tuple__": [_plain(name, part) for part in value]}
+        return {"__tuple__": [plain(name, part) for part in value]}
     if isinstance(value, list):
-        return [_plain(name, part) for part in value]
+        return [plain(name, part) for part in value]
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {key: _plain(name, part) for key, part in value.items()}
+        return {key: plain(name, part) for key, part in value.items()}
     if isinstance(value, dict):
-        return {"__pairs__": [[_plain(name, k), _plain(name, v)] for k, v in value.items()]}
+        return {"__pairs__": [[plain(name, k), plain(name, v)] for k, v in value.items()]}
     if isinstance(value, PairCost):
         parts = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {"__pair_cost__": type(value).__name__, "fields": _plain(name, parts)}
+        return {"__pair_cost__": type(value).__name__, "fields": plain(name, parts)}
     if isinstance(value, Metric):
         return {"__metric__": repr(value)}
     if isinstance(value, RankingData):
         return {"__data__": value.fingerprint()}
     if hasattr(value, "get_params") and hasattr(value, "save"):
-        given = {key: _plain(f"{name}__{key}", v) for key, v in value.get_params(False).items()}
+        given = {key: plain(f"{name}__{key}", v) for key, v in value.get_params(False).items()}
         return {"__model__": type(value).__name__, "params": given}
+    external = external_name(value)
+    if external is not None:
+        given = {key: plain(f"{name}__{key}", v) for key, v in value.get_params().items()}
+        return {"__external__": external, "params": given}
     if isinstance(value, np.random.RandomState | np.random.Generator):
         raise DataError(f"{name} must be an integer or None to be saved, got {value!r}")
     raise DataError(f"{name} cannot be saved: {type(value).__name__} has no safe form")
 
 
-def _lively(value: Any, own: dict[str, type]) -> Any:
+def lively(value: Any, own: dict[str, type]) -> Any:
+    """Return the value that `plain` converted; ``own`` are the caller's classes by name."""
     if isinstance(value, list):
-        return [_lively(part, own) for part in value]
+        return [lively(part, own) for part in value]
     if isinstance(value, dict):
         if set(value) == {"__date__"}:
             moment = datetime.fromisoformat(value["__date__"])
             return moment if "T" in value["__date__"] else moment.date()
         if set(value) == {"__pairs__"}:
-            return {_lively(key, own): _lively(part, own) for key, part in value["__pairs__"]}
+            return {lively(key, own): lively(part, own) for key, part in value["__pairs__"]}
         if set(value) == {"__tuple__"}:
-            return tuple(_lively(part, own) for part in value["__tuple__"])
+            return tuple(lively(part, own) for part in value["__tuple__"])
         if set(value) == {"__array__", "dtype"}:
             return np.array(value["__array__"], dtype=np.dtype(value["dtype"]))
         if set(value) == {"__metric__"}:
@@ -524,10 +533,12 @@ def _lively(value: Any, own: dict[str, type]) -> Any:
             kind = own.get(value["__pair_cost__"]) or public_class(value["__pair_cost__"])
             if not issubclass(kind, PairCost):
                 raise DataError(f"{kind.__name__} is not a pair cost")
-            return kind(**_lively(value["fields"], own))
+            return kind(**lively(value["fields"], own))
         if set(value) == {"__model__", "params"}:
-            return _model_class(value["__model__"], own)(**_lively(value["params"], own))
-        return {key: _lively(part, own) for key, part in value.items()}
+            return _model_class(value["__model__"], own)(**lively(value["params"], own))
+        if set(value) == {"__external__", "params"}:
+            return external_class(value["__external__"])(**lively(value["params"], own))
+        return {key: lively(part, own) for key, part in value.items()}
     return value
 
 

@@ -8,13 +8,17 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .environment import require
 from .errors import DataError, suggest
 
 if TYPE_CHECKING:
     from .metric import Metric
 
 __all__ = [
+    "EXTERNAL",
     "PACKAGES",
+    "external_class",
+    "external_name",
     "find",
     "find_metric",
     "metric_names",
@@ -50,6 +54,12 @@ ALIASES: dict[str, tuple[str, dict[str, Any]]] = {
     "r": ("Recall", {}),
     "reciprank": ("ReciprocalRank", {}),
     "rr": ("ReciprocalRank", {}),
+}
+#: Learners of other packages that files may name, and the extra that brings each package.
+EXTERNAL = {
+    f"{package}.{prefix}{kind}": package
+    for package, prefix in (("lightgbm", "LGBM"), ("xgboost", "XGB"), ("catboost", "CatBoost"))
+    for kind in ("Ranker", "Regressor", "Classifier")
 }
 T = TypeVar("T")
 _SOURCE = os.path.dirname(os.path.dirname(__file__))
@@ -115,6 +125,32 @@ def public_classes(base: type[T], packages: Iterable[str] = PACKAGES) -> dict[st
             if isinstance(thing, type) and issubclass(thing, base) and thing is not base:
                 found.setdefault(name, thing)
     return dict(sorted(found.items()))
+
+
+def external_class(name: str) -> Any:
+    """Return a learner of another package by its name in `EXTERNAL`.
+
+    Raises
+    ------
+    MissingExtraError
+        If the package is not installed.
+    """
+    if name not in EXTERNAL:
+        raise DataError(f"class must be one of {', '.join(EXTERNAL)}, got {name!r}")
+    package, _, kind = name.partition(".")
+    return getattr(require(package, EXTERNAL[name]), kind)
+
+
+def external_name(value: Any) -> str | None:
+    """Return the name in `EXTERNAL` of the class of a value, or None; nothing is imported.
+
+    Examples
+    --------
+    >>> external_name(3) is None
+    True
+    """
+    name = f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
+    return name if name in EXTERNAL and external_class(name) is type(value) else None
 
 
 def metric_names() -> list[str]:

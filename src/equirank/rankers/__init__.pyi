@@ -6,6 +6,8 @@ from .boosting.preferred_rank_boost import PreferredRankBoost as PreferredRankBo
 from .boosting.rank_boost import BipartiteRankBoost as BipartiteRankBoost
 from .boosting.rank_boost import RankBoost as RankBoost
 from .boosting.rank_boost_plus import RankBoostPlus as RankBoostPlus
+from .bridges.external_ranker import ExternalRanker as ExternalRanker
+from .bridges.external_ranker import as_ranker as as_ranker
 from .lambdamart.fair_lambdamart import FairLambdaMART as FairLambdaMART
 from .lambdamart.lambdamart import LambdaMART as LambdaMART
 from .lambdamart.mart import MART as MART

@@ -248,7 +248,7 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
 
 
 def _warn_of_seeds(models: tuple[ModelEntry, ...], split: SplitTable) -> None:
-    """Warn of each ``random_state`` in the models that the seed of the split replaces."""
+    """Warn of each seed in the models that the seed of the split replaces."""
     import warnings
 
     from ..core.errors import EquirankWarning
@@ -266,10 +266,10 @@ def _warn_of_seeds(models: tuple[ModelEntry, ...], split: SplitTable) -> None:
 
 
 def _seeds(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
-    """Yield the location and value of each ``random_state`` in nested tables and arrays."""
+    """Yield the location and value of each seed of a model in nested tables and arrays."""
     if isinstance(value, dict):
         for name, part in value.items():
-            if name == "random_state":
+            if name in ("random_state", "seed", "random_seed"):
                 yield location.key(name), part
             else:
                 yield from _seeds(part, location.key(name))

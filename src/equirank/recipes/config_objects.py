@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Never
 
+from ..core import registry
 from ..core.errors import DataError
 
 __all__ = ["ConfigError", "ConfigTable", "Location", "make_model", "public_classes"]
@@ -143,11 +144,20 @@ def shown(value: Any) -> str:
 
 
 Kinds = dict[str, type]
+#: Rankers of other packages that a configuration may name.
+EXTERNAL_RANKERS = tuple(name for name in registry.EXTERNAL if name.endswith("Ranker"))
 
 
 def make_model(kind: str, params: dict[str, Any], rerank: list[Any], location: Location) -> Any:
     """Return the ranker of a ``[[models]]`` entry, wrapped in its re-rankers in order."""
-    model = _make(_look_up(kind, _rankers(), "a ranker", location.key("class")), params, location)
+    if kind in EXTERNAL_RANKERS:
+        from ..rankers import as_ranker
+
+        model = as_ranker(_make(registry.external_class(kind), params, location))
+    else:
+        known = _rankers() | dict.fromkeys(EXTERNAL_RANKERS, object)
+        found = _look_up(kind, known, "a ranker", location.key("class"))
+        model = _make(found, params, location)
     for at, step in enumerate(rerank):
         from ..rerankers import Reranked
 
@@ -162,7 +172,6 @@ def make_model(kind: str, params: dict[str, Any], rerank: list[Any], location: L
 @cache
 def public_classes(base: type) -> Kinds:
     """Return the public subclasses of a base, by name."""
-    from ..core import registry
     from ..core.metric import Metric
 
     metrics = issubclass(base, Metric)  # there are many, and all are in one package
@@ -229,13 +238,14 @@ def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
     params_location = location.key("params")
     signature = inspect.signature(kind).parameters
     allowed = [name for name, each in signature.items() if each.kind is not each.VAR_KEYWORD]
+    allowed += [name for name in _keywords(kind) if name not in allowed]
     for name in params:
         if name not in allowed:
             params_location.key(name).fail(
                 f"{kind.__name__} has no parameter {name!r}{suggest(name, allowed)} "
                 f"(it has {', '.join(allowed)})"
             )
-    for name in allowed:
+    for name in (name for name in allowed if name in signature):
         each = signature[name]
         if (
             name not in params
@@ -251,6 +261,26 @@ def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
     if hasattr(made, "get_params"):
         _check(made, params_location)
     return made
+
+
+#: Parameters of XGBoost's ranking objectives, which its constructor takes without naming them.
+XGBOOST_RANKING = (
+    *("lambdarank_pair_method", "lambdarank_num_pair_per_sample", "lambdarank_normalization"),
+    *("lambdarank_score_normalization", "lambdarank_unbiased", "lambdarank_bias_norm"),
+    "ndcg_exp_gain",
+)
+
+
+def _keywords(kind: type) -> list[str]:
+    """Return the parameters that a class of LightGBM or XGBoost takes without naming them."""
+    package = kind.__module__.split(".")[0]
+    if package == "xgboost":
+        return [*kind().get_params(), *XGBOOST_RANKING]
+    if package == "lightgbm":
+        from ..rankers.lambdamart.lightgbm_params import lightgbm_names
+
+        return sorted(lightgbm_names())
+    return []
 
 
 def _object(value: Any, location: Location) -> Any:

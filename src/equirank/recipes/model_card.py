@@ -16,7 +16,7 @@ from ..core.table import Table
 from ..plots.theme import group_scale
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN, Provenance
-from .new_file import sees_groups
+from .new_file import is_external, sees_groups
 
 if TYPE_CHECKING:
     from .config import Config, ModelEntry
@@ -224,10 +224,10 @@ def recorded(
 
 
 def _innermost(model: Any) -> Any:
-    """Return the ranker inside the re-rankers."""
+    """Return the ranker inside the re-rankers, or the model of another library."""
     while hasattr(model, "reranker"):
         model = model.estimator_
-    return model
+    return model.model if is_external(model) else model
 
 
 def _needs_words(columns: "DataColumns", model: Any) -> str:
@@ -245,9 +245,10 @@ def _params(model: Any) -> Table:
         parts += [outer.reranker, outer.estimator_]
     rows: list[tuple[Any, ...]] = []
     for part in reversed(parts):
+        part = part.model if is_external(part) else part
         signature = inspect.signature(type(part)).parameters
         for name, value in part.get_params(deep=False).items():
-            default = signature[name].default
+            default = signature[name].default if name in signature else inspect.Parameter.empty
             shown = "" if default is inspect.Parameter.empty else repr(default)
             given = " ".join(repr(value).split())
             rows.append((name, type(part).__name__, given, shown, given == shown))

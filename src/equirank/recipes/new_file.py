@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..io.table_file import TableFile
 
-__all__ = ["NewFile", "in_words", "load_trained", "read_new_file", "scored", "sees_groups"]
+__all__ = [
+    "NewFile",
+    "in_words",
+    "is_external",
+    "load_trained",
+    "read_new_file",
+    "scored",
+    "sees_groups",
+]
 
 
 #: Most column names in a message.
@@ -193,12 +201,20 @@ def sees_groups(model: Any) -> bool:
     return "sensitive_features" in model.predict_needs
 
 
+def is_external(model: Any) -> bool:
+    """Return whether a ranker is a model of another library."""
+    from ..rankers import ExternalRanker
+
+    return isinstance(model, ExternalRanker)
+
+
 def in_words(model: Any) -> str:
     """Return the names of a model's class and its re-rankers."""
     steps: list[str] = []
     while hasattr(model, "reranker"):
         steps.insert(0, type(model.reranker).__name__)
         model = model.estimator_
+    model = model.model if is_external(model) else model
     return type(model).__name__ + "".join(f", re-ranked with {step}" for step in steps)
 
 

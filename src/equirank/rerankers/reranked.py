@@ -7,20 +7,31 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..core.data import RankingData
-from ..core.explain_pair import Scored, explain_pair, two_rows
+from ..core.errors import DataError
+from ..core.explain_pair import two_rows
 from ..core.pair_explanation import PairExplanation
 from ..core.params import Check, Instance
+from ..core.persistence import SavedFiles
 from ..core.ranker import METADATA, Ranker
 from ..core.ranking import Ranking
+from ..core.registry import find
 from ..core.reranker import Reranker
 from .reranking import Reranking
 
 __all__ = ["Reranked"]
 
 
+def _as_ranker(estimator: Any) -> Ranker:
+    ranker: Ranker = find("as_ranker")(estimator)
+    return ranker
+
+
 def _is_estimator(value: Any) -> bool:
-    names = ("fit", "predict", "get_params")
-    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+    try:
+        _as_ranker(value)
+    except DataError:
+        return False
+    return True
 
 
 class _Needs:
@@ -33,26 +44,13 @@ class _Needs:
     def __get__(self, model: Any, kind: type) -> frozenset[str]:
         if model is None:
             return self.of_class
-        last = _last(model.estimator)
-        inner: frozenset[str] = getattr(last, self.when, frozenset())
+        inner = _as_ranker(model.estimator)
         if self.when == "fit_takes":
-            return inner
+            return inner.fit_takes
         if self.when == "fit_needs":
-            return _fit_needs(last) | {"qid"}
+            return inner.current_needs() | {"qid"}
         groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
-        return inner | {"qid"} | groups
-
-
-def _last(estimator: Any) -> Any:
-    return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-
-
-def _fit_needs(last: Any) -> frozenset[str]:
-    """Return what an estimator needs to fit, including the needs of its pair cost."""
-    if isinstance(last, Ranker):
-        return last.current_needs()
-    needs: frozenset[str] = getattr(last, "fit_needs", frozenset())
-    return needs
+        return inner.predict_needs | {"qid"} | groups
 
 
 class Reranked(Ranker):
@@ -68,15 +66,15 @@ class Reranked(Ranker):
 
     Parameters
     ----------
-    estimator : Ranker, pipeline or other estimator
-        Estimator whose predictions are scores; it is cloned.
+    estimator : Ranker or other model
+        Estimator whose predictions are scores, which is cloned; or whatever `as_ranker` takes.
     reranker : Reranker
         The re-ranker.
 
     Attributes
     ----------
-    estimator_ : estimator
-        The fitted estimator.
+    estimator_ : Ranker
+        The fitted estimator, as a ranker.
 
     Examples
     --------
@@ -92,7 +90,7 @@ class Reranked(Ranker):
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
     positional = ("estimator", "reranker")
     estimator: Annotated[
-        Any, Check(_is_estimator, "a ranker, or another estimator whose predictions are scores")
+        Any, Check(_is_estimator, "a ranker, or another model whose predictions are scores")
     ]
     reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
@@ -132,13 +130,7 @@ class Reranked(Ranker):
         self._warn_of_one_list(X, qid, data, "explain_pair")
         stored = two_rows(data, a, b)
         drawn = {"n_draws": n_draws, "random_state": random_state}
-        if isinstance(self.estimator_, Ranker):
-            explanation = self.estimator_.explain_pair(data, a, b, **drawn)
-        else:
-            model = Scored(
-                type(_last(self.estimator_)).__name__, self._feature_names(data), self._given_scores
-            )
-            explanation = explain_pair(model, data, a, b, **drawn)
+        explanation = self.estimator_.explain_pair(data, a, b, **drawn)
         before, after = self._both(self.visible(data))  # all lists, since draws depend on the list
         score_a, score_b = _reassigned(before, after)[list(stored)].tolist()
         reasons = []
@@ -159,22 +151,7 @@ class Reranked(Ranker):
         return request
 
     def _fit(self, data: RankingData) -> None:
-        self.estimator_ = clone(self.estimator)
-        if isinstance(self.estimator_, Ranker):
-            self.estimator_.fit(data)
-            return
-        last = _last(self.estimator_)
-        needs = _fit_needs(last) | getattr(last, "fit_takes", frozenset())
-        people = {name: a.labels() for name, a in data.sensitive.items()}
-        known = {
-            "qid": data.qids[data.query_of_rows()],
-            "sensitive_features": people or None,
-            "cost": data.cost,
-            "query_weight": data.query_weight,
-        }
-        self.estimator_.fit(
-            data.X, data.y, **{name: known[name] for name in METADATA if name in needs}
-        )
+        self.estimator_ = clone(_as_ranker(self.estimator)).fit(data)
 
     def _scores(self, data: RankingData) -> np.ndarray:
         return _reassigned(*self._both(data))
@@ -186,16 +163,23 @@ class Reranked(Ranker):
 
     def _given_scores(self, data: RankingData) -> np.ndarray:
         """Return the estimator's scores per stored row."""
-        if isinstance(self.estimator_, Ranker):
-            found = self.estimator_.predict(data)
-            return found if data.rows is None else found[data.caller_rank]
-        return np.asarray(self.estimator_.predict(data.X), dtype=np.float64).reshape(data.n_rows)
+        found = self.estimator_.predict(data)
+        return found if data.rows is None else found[data.caller_rank]
+
+    @property
+    def file_params(self) -> tuple[str, ...]:
+        """Parameters that the files of the fitted estimator restore."""
+        return () if isinstance(self.estimator, Ranker) else ("estimator",)
+
+    def _load_files(self, files: SavedFiles) -> None:
+        if self.estimator is None:
+            self.estimator = self.estimator_.model
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of the estimator's input."""
         tags = super().__sklearn_tags__()
         if self.params["estimator"].accepts(self.estimator):
-            tags.input_tags = get_tags(self.estimator).input_tags
+            tags.input_tags = get_tags(_as_ranker(self.estimator)).input_tags
         return tags
 
 

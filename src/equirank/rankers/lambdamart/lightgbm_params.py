@@ -31,6 +31,7 @@ __all__ = [
     "check_trees",
     "encode_frame",
     "find_categories",
+    "lightgbm_names",
     "lightgbm_params",
     "metric_name",
     "n_threads",
@@ -65,6 +66,15 @@ def n_threads(n_jobs: int | None) -> int:
         affinity = getattr(os, "sched_getaffinity", None)
         return len(affinity(0)) if affinity else (os.cpu_count() or 1)
     return int(n_jobs)
+
+
+def lightgbm_names() -> frozenset[str]:
+    """Return all names and aliases of LightGBM's parameters; empty if they are not known."""
+    aliases = getattr(require("lightgbm", "lightgbm").basic, "_ConfigAliases", None)
+    if aliases is None:
+        return frozenset()
+    names = set(aliases._get_all_param_aliases())
+    return frozenset(names.union(*(aliases.get(name) for name in names)))
 
 
 def check_names(owner: str, given: Iterable[str], known: Iterable[str]) -> None:

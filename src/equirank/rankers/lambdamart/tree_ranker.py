@@ -1,7 +1,7 @@
 """TreeRanker: base classes of the rankers that grow trees with LightGBM."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
@@ -19,6 +19,7 @@ from ...core.explain_pair import Parts
 from ...core.params import AnyOf, Integer, Number, Optional
 from ...core.persistence import SavedFiles, save
 from ...core.ranker import Ranker
+from ..category_frames import CategoryFrames
 from ..early_stopping import held_out, metric_value, one_metric
 from .lightgbm_params import (
     BASE,
@@ -27,8 +28,6 @@ from .lightgbm_params import (
     as_matrix,
     check_names,
     check_trees,
-    encode_frame,
-    find_categories,
     lightgbm_params,
     metric_name,
     n_threads,
@@ -51,7 +50,7 @@ class Binned:
     valid_set: Any
 
 
-class TreeRanker(Ranker):
+class TreeRanker(CategoryFrames):
     """Base of the rankers that grow trees with LightGBM.
 
     A subclass writes `objective`. `fit` runs `prepare`, `bin_features`, `objective`, `grow` and
@@ -144,22 +143,6 @@ class TreeRanker(Ranker):
     def file_params(self) -> tuple[str, ...]:
         """Parameters that are saved as files, or not at all, instead of as JSON."""
         return ("validation",) if isinstance(self.validation, RankingData) else ()
-
-    # data frames with columns of text
-
-    def _training_data(
-        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
-    ) -> RankingData:
-        if not isinstance(X, RankingData):
-            self.categories_ = find_categories(X)
-            X = encode_frame(X, self.categories_)
-        return super()._training_data(X, y, qid, sensitive_features, cost, query_weight)
-
-    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
-        check_is_fitted(self)
-        if not isinstance(X, RankingData):
-            X = encode_frame(X, getattr(self, "categories_", {}))
-        return super()._prediction_data(X, y, qid, sensitive_features)
 
     # the steps of fit
 
@@ -387,20 +370,6 @@ class TreeRanker(Ranker):
         check_is_fitted(self)
         gain = self.booster_.feature_importance("gain", iteration=self.best_iteration_)
         return gain / gain.sum() if gain.sum() > 0 else gain
-
-    def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
-        shown: list[Any] = values.tolist()
-        names = self._names()
-        for column, labels in getattr(self, "categories_", {}).items():
-            at = names.index(column)
-            shown[at] = None if np.isnan(shown[at]) else labels[int(shown[at])]
-        return shown
-
-    def _names(self) -> list[str]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None:
-            return [str(name) for name in names]
-        return [f"x{at}" for at in range(self.n_features_in_)]
 
     # files
 

@@ -12,9 +12,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.params import Choice, Instance, Optional
-from ...core.persistence import SavedFiles
+from ...core.params import Check, Choice, Instance, Optional
+from ...core.persistence import SavedFiles, save
 from ...core.ranker import Ranker
+from ..bridges.external_ranker import ExternalRanker, as_ranker
 from ..lambdamart.mart import row_weights
 from ..sklearn_models import read_models, write_models
 
@@ -65,10 +66,26 @@ class Pointwise(Ranker):
     def __sklearn_tags__(self) -> Any:
         """Allow missing values and sparse features if the model does."""
         tags = super().__sklearn_tags__()
-        inner = get_tags(self._base()).input_tags
+        inner = get_tags(as_ranker(self._base())).input_tags
         tags.input_tags.allow_nan = inner.allow_nan
         tags.input_tags.sparse = inner.sparse
         return tags
+
+
+def _is_pointwise(model: Any) -> bool:
+    """Return whether a model is fitted to rows by scikit-learn's interface alone."""
+    if isinstance(model, Ranker) or not isinstance(model, BaseEstimator):
+        return False
+    ranker = as_ranker(model)
+    return isinstance(ranker, ExternalRanker) and not (ranker.is_prefit or ranker.fit_needs)
+
+
+def _is_scoring(model: Any) -> bool:
+    try:
+        as_ranker(model)
+    except DataError:
+        return False
+    return True
 
 
 class ClassifierRanker(Pointwise):
@@ -193,8 +210,9 @@ class RegressionRanker(Pointwise):
 
     Parameters
     ----------
-    estimator : scikit-learn regressor, optional
-        A model with ``fit`` and ``predict``, such as a Pipeline; by default ``Ridge()``.
+    estimator : scikit-learn regressor or other model, optional
+        A model with ``fit`` and ``predict``, such as a Pipeline; by default ``Ridge()``. Any other
+        model that `as_ranker` takes ranks as it does there; it takes no costs.
 
     Attributes
     ----------
@@ -216,7 +234,9 @@ class RegressionRanker(Pointwise):
     True
     """
 
-    estimator: Annotated[Any, Optional(Instance(BaseEstimator, "a scikit-learn regressor"))] = None
+    estimator: Annotated[
+        Any, Optional(Check(_is_scoring, "a scikit-learn regressor, or a model for as_ranker"))
+    ] = None
 
     def _base(self) -> BaseEstimator:
         if self.estimator is not None:
@@ -226,10 +246,35 @@ class RegressionRanker(Pointwise):
         return Ridge()
 
     def _fit(self, data: RankingData) -> None:
-        self.estimators_ = [self._fit_one(data, np.asarray(data.y, dtype=np.float64))]
+        if _is_pointwise(self._base()):
+            self.estimators_ = [self._fit_one(data, np.asarray(data.y, dtype=np.float64))]
+            return
+        ranker = clone(as_ranker(self.estimator))
+        if data.cost is not None:
+            raise DataError(
+                f"cost must not be given: {type(self.estimator).__name__} accepts no costs"
+            )
+        self.estimators_ = [ranker.fit(data)]
 
     def _scores(self, data: RankingData) -> np.ndarray:
+        if isinstance(self.estimators_[0], Ranker):
+            found = self.estimators_[0].predict(data)
+            return np.asarray(found)[data.caller_rank]
         return np.asarray(self.estimators_[0].predict(data.X), dtype=np.float64).ravel()
+
+    def _save_files(self, folder: Path) -> None:
+        if isinstance(self.estimators_[0], Ranker):
+            save(self.estimators_[0], folder / "estimator")
+        else:
+            super()._save_files(folder)
+
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        if not files.has("estimator"):
+            super()._load_files(files, classes)
+            return
+        ranker = files.load("estimator", classes)
+        self.estimators_ = [ranker]
+        self.estimator = ranker.model if isinstance(ranker, ExternalRanker) else clone(ranker)
 
     @property
     def coef_(self) -> np.ndarray:

@@ -1,0 +1,1 @@
+"""Models of other libraries as rankers; public names are in the package above."""

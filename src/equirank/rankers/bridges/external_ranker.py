@@ -1,0 +1,549 @@
+"""ExternalRanker: a model of another library as a ranker, and `as_ranker`, which makes it."""
+
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import joblib
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ...core.data import RankingData, as_ranking_data, refuse_beside
+from ...core.errors import DataError
+from ...core.explain_pair import Parts
+from ...core.labels import MAX_GROUPS
+from ...core.pair_explanation import PairExplanation
+from ...core.params import Check, Choice, Flag, Optional
+from ...core.persistence import SavedFiles
+from ...core.ranker import METADATA, Ranker
+from ...core.registry import external_name
+from ..category_frames import CategoryFrames
+from .bridge import Bridge, first_line, last_step, made_by, takes
+from .external_files import read_external, write_external
+from .given_scores import are_scores, with_scores
+
+__all__ = ["ExternalRanker", "as_ranker"]
+
+
+def as_ranker(
+    model: Any,
+    *,
+    lists: Literal["auto", "group", "qid", "group_id"] | None = "auto",
+    prefit: bool = False,
+) -> Ranker:
+    """Return a ranker of any model: of LightGBM, XGBoost, CatBoost, scikit-learn or torch.
+
+    A `Ranker` is returned as it is. `compare`, `Reranked`, `RegressionRanker`, `audit`, saving and
+    configuration files call this function on every other model. See `ExternalRanker`.
+
+    Parameters
+    ----------
+    model : estimator, booster, torch module, function, str or array-like
+        What ranks.
+    lists : {"auto", "group", "qid", "group_id"} or None
+        The argument of the model's ``fit`` that states the lists.
+    prefit : bool
+        Whether the model is fitted, and taken as it is.
+
+    Returns
+    -------
+    Ranker
+
+    Raises
+    ------
+    DataError
+        If the model is none of these.
+
+    Examples
+    --------
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import as_ranker
+    >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> from lightgbm import LGBMRanker
+    >>> as_ranker(LGBMRanker(n_estimators=20)).fit(data).score(data) > 0.8
+    True
+    >>> as_ranker(lambda X: X[:, 0]).rank(data)
+    Ranking(1800 rows, 60 queries)
+    """
+    if isinstance(model, Ranker) and not prefit:
+        if lists != "auto":
+            raise DataError(f"lists must be 'auto' for a Ranker, got {lists!r}")
+        return model
+    if are_scores(model) and not isinstance(model, str):
+        model = np.asarray(model, dtype=np.float64)
+    ranker = ExternalRanker(model, lists=lists, prefit=prefit)
+    ranker.check_declared()
+    return ranker
+
+
+def _bridge(model: Any) -> Bridge:
+    """Return the bridge to a model that is neither a pipeline nor given scores."""
+    if made_by(model, "lightgbm", "Booster", "LGBMModel"):
+        from .lightgbm_bridge import LightGBMBooster, LightGBMBridge
+
+        return LightGBMBooster() if made_by(model, "lightgbm", "Booster") else LightGBMBridge()
+    if made_by(model, "xgboost", "Booster", "XGBModel"):
+        from .xgboost_bridge import XGBoostBooster, XGBoostBridge
+
+        return XGBoostBooster() if made_by(model, "xgboost", "Booster") else XGBoostBridge()
+    if made_by(model, "catboost", "CatBoost"):
+        from .catboost_bridge import CatBoostBridge, CatBoostModel
+
+        return CatBoostModel() if type(model).__name__ == "CatBoost" else CatBoostBridge()
+    if made_by(model, "torch.nn", "Module"):
+        from .function_bridge import TorchBridge
+
+        return TorchBridge()
+    if isinstance(model, Ranker):
+        from .ranker_bridge import RankerBridge
+
+        return RankerBridge()
+    if hasattr(model, "fit") and hasattr(model, "predict"):
+        return Bridge()
+    from .function_bridge import FunctionBridge
+
+    return FunctionBridge()
+
+
+def _is_model(value: Any) -> bool:
+    """Return whether a value is a model of any kind that `as_ranker` takes."""
+    if isinstance(value, type):
+        return False
+    if are_scores(value) or callable(value) or isinstance(value, FrozenEstimator):
+        return True
+    last = last_step(value)[1]
+    if _bridge(last).prefit:
+        return bool(_bridge(last).file)  # a booster
+    return hasattr(last, "fit") and hasattr(last, "predict") and hasattr(value, "get_params")
+
+
+class _Needs:
+    """The needs of one instance, derived from its model; those of the class as a fallback."""
+
+    def __init__(self, name: str, of_class: frozenset[str]) -> None:
+        self.name, self.of_class = name, of_class
+
+    def __get__(self, ranker: Any, kind: type) -> frozenset[str]:
+        if ranker is None or not ranker.params["model"].accepts(ranker.model):
+            return self.of_class
+        found: frozenset[str] = getattr(ranker, f"_{self.name}")()
+        return found
+
+
+class ExternalRanker(CategoryFrames):
+    """A model of another library as a ranker.
+
+    Rows are passed to the model grouped by list, and lists as numbers from 0, so that ids may be
+    texts or dates; scores return in the caller's order. How a model is used depends on what it is:
+
+    ===================================================  ===========================================
+    model                                                use
+    ===================================================  ===========================================
+    estimator whose ``fit`` has ``group_id``             list numbers (``CatBoostRanker``)
+    estimator whose ``fit`` has ``qid``                  list numbers (``XGBRanker``)
+    estimator whose ``fit`` has ``group``, ``eval_group``  list sizes (``LGBMRanker``)
+    other estimator                                      pointwise, without lists
+    ``Pipeline``                                         by its last step
+    ``lightgbm.Booster``, ``xgboost.Booster``,           as it is: `fit` checks the number of
+    ``CatBoost``, ``FrozenEstimator``                    features and learns nothing
+    torch module, function                               called with X; one number per row
+    name of a column, array                              the score itself
+    ===================================================  ===========================================
+
+    ``query_weight`` is passed as ``group_weight`` (CatBoost), as one ``sample_weight`` per list
+    (rankers of XGBoost) or per row (others); a model without such an argument is an error. The
+    score of a classifier is its expected class. Models of LightGBM, XGBoost and CatBoost are
+    explained by their SHAP values and saved in their own file formats; scikit-learn models need the
+    extra ``save``. Nothing is printed or written to the working folder unless a parameter of the
+    model asks for it. Text columns of a data frame become categories for learners that have them.
+
+    Parameters
+    ----------
+    model : estimator, booster, torch module, function, str or array-like
+        What ranks. An array has one score per input row; it serves parts of the same data as well.
+    lists : {"auto", "group", "qid", "group_id"} or None
+        The argument of ``fit`` that states the lists; ``"auto"`` decides by its signature, and None
+        passes none.
+    prefit : bool
+        Whether the model is fitted, and taken as it is.
+
+    Attributes
+    ----------
+    model_ : object
+        The fitted copy of the model, or the model itself if it is taken as it is. A loaded model of
+        LightGBM is a ``Booster``.
+    categories_ : dict of str to list of str
+        Categories of the text columns of the data frame in `fit`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from equirank.datasets import make_ranking
+    >>> from equirank.rankers import ExternalRanker
+    >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> ExternalRanker(Ridge()).fit(data).score(data) > 0.8
+    True
+    """
+
+    positional: ClassVar[tuple[str, ...]] = ("model",)
+    file_attributes: ClassVar[tuple[str, ...]] = ("model_",)
+    files_hold_classes: ClassVar[bool] = True
+    fit_needs = _Needs("fit_needs", frozenset({"qid"}))
+    fit_takes = _Needs("fit_takes", frozenset({"qid", "query_weight"}))
+    predict_needs = _Needs("predict_needs", frozenset())
+
+    model: Annotated[
+        Any,
+        Check(
+            _is_model,
+            "an estimator, a booster, a torch module, a function, a column name or scores",
+        ),
+    ]
+    lists: Annotated[
+        Literal["auto", "group", "qid", "group_id"] | None,
+        Optional(Choice("auto", "group", "qid", "group_id")),
+    ] = "auto"
+    prefit: Annotated[bool, Flag()] = False
+
+    # what the model is
+
+    @property
+    def is_prefit(self) -> bool:
+        """Whether the model is taken as it is."""
+        if self.prefit is True or isinstance(self.model, FrozenEstimator) or are_scores(self.model):
+            return True
+        return _bridge(last_step(self.model)[1]).prefit
+
+    def model_digest(self) -> str:
+        """Return a hash of the model with all that it learned."""
+        found: str = joblib.hash(_unfrozen(self.model))
+        return found
+
+    def _last(self, model: Any) -> tuple[str, Any, Bridge]:
+        """Return the name of the last step (empty without a pipeline), the step and its bridge."""
+        step, last = last_step(_unfrozen(model))
+        return step, last, _bridge(last)
+
+    def _lists(self) -> str | None:
+        """Return the argument of ``fit`` that states the lists."""
+        _, last, bridge = self._last(self.model)
+        if self.lists == "auto":
+            return bridge.find_lists(last)
+        names = takes(last.fit)
+        if self.lists is not None and self.lists not in names and "kwargs" not in names:
+            raise DataError(
+                f"lists of ExternalRanker must be an argument of {type(last).__name__}.fit, got "
+                f"{self.lists!r}"
+            )
+        return self.lists
+
+    def _fit_needs(self) -> frozenset[str]:
+        if self.is_prefit:
+            return frozenset()
+        _, last, bridge = self._last(self.model)
+        named = self._lists() is not None
+        return bridge.needs(last) or frozenset({"qid"} if named else ())
+
+    def _fit_takes(self) -> frozenset[str]:
+        if self.is_prefit:
+            return frozenset({"qid"})
+        _, last, bridge = self._last(self.model)
+        return bridge.takes(last)
+
+    def _predict_needs(self) -> frozenset[str]:
+        if are_scores(self.model):
+            return frozenset()
+        _, last, bridge = self._last(self.model)
+        return bridge.predict_needs(last)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters; those of a model that is taken as it is are its own business."""
+        return super().get_params(deep=deep and not self.is_prefit)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that shares a model that is taken as it is."""
+        model = self.model
+        if self.params["model"].accepts(model) and not self.is_prefit:
+            try:
+                model = clone(model)
+            except RuntimeError:  # CatBoost copies parameters that are lists
+                model = deepcopy(model)
+        copied = type(self)(model, lists=self.lists, prefit=self.prefit)
+        if hasattr(self, "_metadata_request"):
+            copied._metadata_request = deepcopy(self._metadata_request)
+        return copied
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether the ranker can predict."""
+        return hasattr(self, "is_fitted_") or self.is_prefit
+
+    def get_metadata_routing(self) -> Any:
+        """Return the routing: what the model declares."""
+        request = super().get_metadata_routing()
+        for name in METADATA:
+            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
+        for name in ("qid", "sensitive_features"):
+            request.predict.add_request(param=name, alias=name in self.predict_needs)
+        return request
+
+    # data
+
+    def _training_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
+    ) -> RankingData:
+        if not self.is_prefit:
+            return super()._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        data = self._prediction_data(X, None, qid, sensitive_features)
+        self.n_features_in_ = data.n_features
+        return data
+
+    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+        if are_scores(self.model):
+            return with_scores(self.model, X, y, qid, sensitive_features)
+        if not self.is_prefit:
+            return super()._prediction_data(X, y, qid, sensitive_features)
+        if not hasattr(self, "model_"):
+            self._take_model()
+        given = {"qid": qid, "sensitive_features": sensitive_features}
+        if not isinstance(X, RankingData):
+            data = as_ranking_data(X, y, **given, max_groups=MAX_GROUPS)
+        else:
+            refuse_beside(given | {"y": y})
+            data = X
+        self._check_features(data)
+        self._check_finite(data)
+        return data
+
+    def _take_model(self) -> None:
+        """Store a fitted model as it is."""
+        self.check_declared()
+        model = _unfrozen(self.model)
+        if not _is_fitted(model):
+            raise DataError(
+                "model of ExternalRanker must be fitted to be taken as it is, and this "
+                f"{type(model).__name__} is not"
+            )
+        self.groups_: dict[str, list[Any]] = {}
+        self.model_ = model
+
+    def _check_features(self, data: RankingData) -> None:
+        """Raise unless a fitted model has the number of features and their names, if known."""
+        if data.X is None:
+            raise DataError(f"{self._called()} needs features (X), and the data has none")
+        step, last, bridge = self._last(self.model_)
+        whole, model = (Bridge(), self.model_) if step else (bridge, last)
+        known = whole.n_features(model)
+        if known is not None and known != data.n_features:
+            raise DataError(
+                f"X has {data.n_features} features, but {self._called()} is expecting {known} "
+                "features as input"
+            )
+        names = whole.feature_names(model)
+        if names is None or data.feature_names is None:
+            return
+        for expected, name in zip(names, data.feature_names, strict=False):
+            if name not in (expected, re.sub(r"\s", "_", expected)) and (
+                re.sub(r"\s", "_", name) != expected  # LightGBM replaces spaces
+            ):
+                raise DataError(
+                    f"X must have the feature names of the fitted {self._called()} "
+                    f"({', '.join(names[:10])}) in order, got {name!r}"
+                )
+
+    def visible(self, data: RankingData) -> RankingData:
+        """Return the data without what the model does not need; given scores are kept."""
+        return data if are_scores(self.model) else super().visible(data)
+
+    # fit and predict
+
+    def _fit(self, data: RankingData) -> None:
+        if self.is_prefit:
+            return
+        lists, model = self._lists(), clone(self).model
+        step, last, bridge = self._last(model)
+        name = type(last).__name__
+        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        if lists is not None:
+            bridge.check_relevance(last, data)
+        bridge.silence(last)
+        arguments = bridge.fit_arguments(last, data, lists)
+        if columns:
+            arguments |= self._categories(bridge, last, columns, step)
+        X = data.X if step else bridge.matrix(last, data.X, columns)
+        prefix = f"{step}__" if step else ""
+        with config_context(enable_metadata_routing=False):
+            try:
+                model.fit(X, data.y, **{f"{prefix}{key}": v for key, v in arguments.items()})
+            except bridge.errors() as error:
+                raise DataError(f"{name}.fit failed: {first_line(error)}") from error
+        self.model_ = model
+
+    def _categories(
+        self, bridge: Bridge, last: Any, columns: list[int], step: str
+    ) -> dict[str, Any]:
+        """Return the arguments of ``fit`` that state the categories."""
+        try:
+            if step:  # the steps before change the columns
+                raise NotImplementedError
+            return bridge.categories(last, columns, self.n_features_in_)
+        except NotImplementedError:
+            words = ", ".join(repr(column) for column in self.categories_)
+            what = "a pipeline" if step else type(last).__name__
+            raise DataError(
+                f"X must have numbers only for {what}, got categories in {words}; encode them "
+                "first, such as with scikit-learn's OneHotEncoder"
+            ) from None
+
+    def _scores(self, data: RankingData) -> np.ndarray:
+        if are_scores(self.model):
+            return np.asarray(data.score)
+        step, last, bridge = self._last(self.model_)
+        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        X = data.X
+        with config_context(enable_metadata_routing=False):
+            if step:
+                for _, part in self.model_.steps[:-1]:
+                    X = part.transform(X) if hasattr(part, "transform") else X
+            found = bridge.scores(last, bridge.matrix(last, X, columns), data)
+        return self._one_per_row(found, data)
+
+    def _one_per_row(self, found: Any, data: RankingData) -> np.ndarray:
+        """Return the output of a model as one finite number per row."""
+        name = self._called()
+        try:
+            scores = np.asarray(found, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{name} must return one number per row, got {type(found).__name__}"
+            ) from None
+        if scores.shape == (data.n_rows, 1):
+            scores = scores[:, 0]
+        if scores.shape != (data.n_rows,):
+            each = f"{scores[0].size} in row {data.place(0)[1]}"
+            several = scores.ndim > 1 and len(scores) == data.n_rows
+            got = each if several else f"an output of shape {scores.shape} for {data.n_rows} rows"
+            raise DataError(f"{name} must return one number per row, got {got}")
+        bad = ~np.isfinite(scores)
+        if bad.any():
+            stored = int(np.flatnonzero(bad)[0])
+            raise DataError(
+                f"{name} must return finite scores, got {scores[stored]} in row "
+                f"{data.place(stored)[1]}"
+            )
+        return scores
+
+    def _called(self) -> str:
+        """Return the name of the model for messages."""
+        last = last_step(_unfrozen(self.model))[1]
+        return str(getattr(last, "__name__", type(last).__name__))
+
+    # explanations
+
+    def explain_pair(
+        self,
+        X: Any,
+        a: int,
+        b: int,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        n_draws: int = 100,
+        random_state: Any = 0,
+    ) -> PairExplanation:
+        """Explain why row a ranks above (or below) row b; see `Ranker.explain_pair`.
+
+        Given scores have no features, so their explanation is an error.
+
+        Parameters
+        ----------
+        X : array-like, sparse array, data frame or RankingData
+            Features.
+        a, b : int
+            Row numbers in X, of two rows of one list.
+        qid, sensitive_features, n_draws, random_state
+            As in `Ranker.explain_pair`.
+        """
+        if are_scores(self.model):
+            raise DataError("model must score features to be explained, and these scores are given")
+        return super().explain_pair(
+            X,
+            a,
+            b,
+            qid=qid,
+            sensitive_features=sensitive_features,
+            n_draws=n_draws,
+            random_state=random_state,
+        )
+
+    def _parts(self, data: RankingData) -> Parts | None:
+        """Return SHAP values of the library, if they sum to the scores."""
+        step, last, bridge = self._last(self.model_)
+        if step:
+            return None
+        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        values = bridge.contributions(last, bridge.matrix(last, data.X, columns))
+        scores = self._scores(data)
+        if values is None or values.ndim != 2:
+            return None
+        near = 1e-6 * max(1.0, float(np.abs(scores).max()))
+        if np.abs(values.sum(axis=1) - scores).max() > near:  # such as probabilities
+            return None
+        return Parts(values[:, :-1], "shap")
+
+    # files
+
+    @property
+    def file_params(self) -> tuple[str, ...]:
+        """Parameters that are saved as files instead of as JSON."""
+        plain = are_scores(self.model) or (not self.is_prefit and external_name(self.model))
+        return () if plain else ("model",)
+
+    def _save_files(self, folder: Path) -> None:
+        if not are_scores(self.model):
+            if not hasattr(self, "model_"):
+                self._take_model()
+            _, _, bridge = self._last(self.model_)
+            write_external(folder, self.model, self.model_, bridge)
+
+    def _load_files(self, files: SavedFiles, classes: Iterable[type] = ()) -> None:
+        if are_scores(self.model):
+            return
+        self.model, self.model_ = read_external(files, classes, self.model)
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what the model accepts; one that is taken as it is needs no relevance."""
+        tags = super().__sklearn_tags__()
+        if not self.params["model"].accepts(self.model):
+            return tags
+        if are_scores(self.model):
+            tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        else:
+            _, last, bridge = self._last(self.model)
+            model = _unfrozen(self.model)
+            found = (Bridge() if last is not model else bridge).input_tags(model)
+            tags.input_tags.allow_nan, tags.input_tags.sparse = found
+        tags.target_tags.required = not self.is_prefit
+        return tags
+
+
+def _unfrozen(model: Any) -> Any:
+    return model.estimator if isinstance(model, FrozenEstimator) else model
+
+
+def _is_fitted(model: Any) -> bool:
+    """Return whether a model can predict, as far as it states it."""
+    if hasattr(model, "is_fitted"):  # CatBoost
+        return bool(model.is_fitted())
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except TypeError:  # no estimator
+        return True
+    return True
