@@ -23,7 +23,6 @@ from ...core.params import Check, Choice, Flag, Optional
 from ...core.persistence import SavedFiles
 from ...core.ranker import METADATA, Ranker
 from ...core.registry import external_name
-from ..category_frames import CategoryFrames
 from .bridge import Bridge, first_line, last_step, made_by, takes
 from .external_files import read_external, write_external
 from .given_scores import are_scores, with_scores
@@ -136,7 +135,7 @@ class _Needs:
         return found
 
 
-class ExternalRanker(CategoryFrames):
+class ExternalRanker(Ranker):
     """A model of another library as a ranker.
 
     Rows are passed to the model grouped by list, and lists as numbers from 0, so that ids may be
@@ -194,6 +193,7 @@ class ExternalRanker(CategoryFrames):
     positional: ClassVar[tuple[str, ...]] = ("model",)
     file_attributes: ClassVar[tuple[str, ...]] = ("model_",)
     files_hold_classes: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
     fit_needs = _Needs("fit_needs", frozenset({"qid"}))
     fit_takes = _Needs("fit_takes", frozenset({"qid", "query_weight"}))
     predict_needs = _Needs("predict_needs", frozenset())
@@ -303,11 +303,13 @@ class ExternalRanker(CategoryFrames):
         self.n_features_in_ = data.n_features
         return data
 
-    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+    def _prediction_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, unseen: str | None = None
+    ) -> RankingData:
         if are_scores(self.model):
             return with_scores(self.model, X, y, qid, sensitive_features)
         if not self.is_prefit:
-            return super()._prediction_data(X, y, qid, sensitive_features)
+            return super()._prediction_data(X, y, qid, sensitive_features, unseen)
         if not hasattr(self, "model_"):
             self._take_model()
         given = {"qid": qid, "sensitive_features": sensitive_features}
@@ -368,7 +370,7 @@ class ExternalRanker(CategoryFrames):
         lists, model = self._lists(), clone(self).model
         step, last, bridge = self._last(model)
         name = type(last).__name__
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        columns = list(self._category_places().values())
         if lists is not None:
             bridge.check_relevance(last, data)
         bridge.silence(last)
@@ -404,7 +406,7 @@ class ExternalRanker(CategoryFrames):
         if are_scores(self.model):
             return np.asarray(data.score)
         step, last, bridge = self._last(self.model_)
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        columns = list(self._category_places().values())
         X = data.X
         with config_context(enable_metadata_routing=False):
             if step:
@@ -486,7 +488,7 @@ class ExternalRanker(CategoryFrames):
         step, last, bridge = self._last(self.model_)
         if step:
             return None
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        columns = list(self._category_places().values())
         values = bridge.contributions(last, bridge.matrix(last, data.X, columns))
         scores = self._scores(data)
         if values is None or values.ndim != 2:

@@ -19,7 +19,6 @@ from ...core.explain_pair import Parts
 from ...core.params import AnyOf, Integer, Number, Optional
 from ...core.persistence import SavedFiles, save
 from ...core.ranker import Ranker
-from ..category_frames import CategoryFrames
 from ..early_stopping import held_out, metric_value, one_metric
 from .lightgbm_params import (
     BASE,
@@ -50,7 +49,7 @@ class Binned:
     valid_set: Any
 
 
-class TreeRanker(CategoryFrames):
+class TreeRanker(Ranker):
     """Base of the rankers that grow trees with LightGBM.
 
     A subclass writes `objective`. `fit` runs `prepare`, `bin_features`, `objective`, `grow` and
@@ -84,6 +83,7 @@ class TreeRanker(CategoryFrames):
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
+    takes_categories: ClassVar[bool] = True
     file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
     only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
 
@@ -161,8 +161,8 @@ class TreeRanker(CategoryFrames):
         self.lightgbm_params()  # raises before a base model is fitted
         data = self._with_start(data)
         train, valid = held_out(data, self.validation, self.random_state, name)
-        if isinstance(self.validation, RankingData):
-            valid = self._validation_with_start(replace(self.validation, position=None))
+        if isinstance(self.validation, RankingData) and valid is not None:
+            valid = self._validation_with_start(replace(valid, position=None))
         return self.bin_features(train, valid)
 
     def prepare(self, data: RankingData) -> RankingData:
@@ -334,7 +334,7 @@ class TreeRanker(CategoryFrames):
         if not given:
             return []
         columns: list[int] = []
-        names = list(data.feature_names or self._names())
+        names = self._feature_names(data)
         for column in given:
             if isinstance(column, str) and column not in names:
                 raise DataError(
