@@ -15,6 +15,8 @@ __all__ = ["FrameFeatures", "as_frame", "column_names", "frame_features", "take_
 
 #: Most categories of a column if X is of float32, which has no more exact whole numbers.
 MOST_CODES = 2**24
+#: Rows that the engine of a frame encodes at once, so that its copies stay small.
+BLOCK = 1 << 15
 #: Rows from which a text that is different in nearly every one of them is likely an id.
 MANY_ROWS = 200
 
@@ -244,7 +246,9 @@ class _Values:
         elif kind.startswith(("Float", "Decimal")):
             self._of_array(_whole_numbers(name, column))
         elif kind.startswith(_CODED):
-            self.column, self._unique = column, column.drop_nulls().unique().to_list()
+            if kind == "String" and column.implementation.is_pandas_like():
+                self.column = column = _factorized(column)
+            self._unique = [each for each in column.unique().to_list() if not is_missing(each)]
             self.labels = [_label(value) for value in self._unique]
         else:
             _refuse(name, column)
@@ -263,17 +267,23 @@ class _Values:
         new = [float(code.get(label, -1)) for label in self.labels]
         if self.column is None:
             return np.array([*new, np.nan])[self._place]
-        if not new:
-            return np.full(len(self.column), np.nan)
-        found = self.column.replace_strict(self._unique, new, return_dtype=nw.Float64)
-        codes = np.array(found.to_numpy(), dtype=np.float64)
-        if found.null_count():
-            codes[self.column.is_null().to_numpy()] = np.nan
+        codes = np.full(len(self.column), np.nan)
+        for start in range(0, len(codes) if new else 0, BLOCK):
+            part = self.column[start : start + BLOCK]
+            found = part.replace_strict(self._unique, new, return_dtype=nw.Float64)
+            codes[start : start + BLOCK] = found.fill_null(np.nan).to_numpy()
         return codes
 
     def label(self, row: int) -> str:
         """Return the label of a row."""
         return self.labels[self._place[row]] if self.column is None else _label(self.column[row])
+
+
+def _factorized(column: Any) -> Any:
+    """Return texts of pandas as categories, which it replaces in a third of the time."""
+    import narwhals as nw
+
+    return column.cast(nw.Categorical)
 
 
 #: Types whose values the engine replaces by codes.
