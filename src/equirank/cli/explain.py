@@ -111,6 +111,7 @@ def explain(
     query: options.QueryOption = None,
     score: options.ScoreOption = None,
     position: options.PositionOption = None,
+    unseen: options.UnseenOption = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
     ] = 0,
@@ -137,16 +138,18 @@ def explain(
         words |= {"cutoff": cutoff, "fixed": fixed, "score": score, "position": position}
         words |= {"title": title, "purpose": purpose, "period": period, "author": author}
         words["date"] = date
+        if unseen is not None and model is None and id is not None:
+            raise CommandError("--unseen must be given with --model, which was trained")
         if id is None:
             _check_pair(folder_or_file, second, a, b, words)
-            _explain_pair(
-                folder_or_file, str(second), str(a), str(b), of, out, query, seed, file_format, json
-            )
+            reading = {"file_format": file_format, "query": query, "unseen": unseen}
+            _explain_pair(folder_or_file, str(second), str(a), str(b), of, out, seed, json, reading)
             return
         if a is not None or b is not None or second is not None:
             raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
         if out is not None:
             require_report_extra()
+        words["unseen"] = unseen
         found = _explain_person(folder_or_file, file_format, id, of, query, seed, words)
         if out is not None:
             with writing(out):
@@ -250,7 +253,15 @@ def _read_for_model(
     keep = tuple(n for n in (words["id_column"], words["selected"]) if n is not None)
     groups = sees_groups(ranker)
     try:
-        read = read_new_file(file, file_format, columns, sensitive=groups, query=query, keep=keep)
+        read = read_new_file(
+            file,
+            file_format,
+            columns,
+            sensitive=groups,
+            query=query,
+            keep=keep,
+            unseen=words["unseen"],
+        )
     except ConfigError as error:
         words_of = "--selected or --id-column names"
         raise CommandError(str(error).replace("--keep names", words_of)) from None
@@ -275,10 +286,9 @@ def _explain_pair(
     b: str,
     of: str | None,
     out: str | None,
-    query: str | None,
     seed: int,
-    file_format: str | None,
     json: str | None,
+    reading: dict[str, Any],
 ) -> None:
     """Explain the difference of two scores of a trained model."""
     from dataclasses import replace
@@ -287,7 +297,7 @@ def _explain_pair(
     from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
 
     ranker, columns = load_trained(model)
-    read = read_new_file(file, file_format, columns, sensitive=sees_groups(ranker), query=query)
+    read = read_new_file(file, columns=columns, sensitive=sees_groups(ranker), **reading)
     check_features(read.data, ranker, file)
     ids, lists = _ids(read, columns), _lists(read.data)
     rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]
@@ -347,6 +357,8 @@ def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
     """Replace the codes of categories by their names."""
     import numpy as np
 
+    if columns.encoding == "category":
+        return  # the model has named them
     coded = [name for name in columns.categories if name in found["feature"].tolist()]
     for side in ("value_a", "value_b") if coded else ():
         shown = found[side].astype(object)

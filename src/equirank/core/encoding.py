@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .errors import DataError, EquirankWarning, suggest
+from .errors import DataError, EquirankWarning, outer_stacklevel, suggest
 from .inputs import frozen, shown
 
 if TYPE_CHECKING:
@@ -43,41 +43,75 @@ class Encoding:
     groups: dict[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
+@dataclass
 class Unseen:
     """The policy for categories and groups that training did not contain.
 
-    Parameters
+    Attributes
     ----------
     policy : {"error", "missing"}
         Raise for the first; or count them, and `warn` at the end.
+    feature, group : str
+        How a message names a column.
+    file : str
+        The file that the message of an error begins with, if any.
+    first_row : int
+        The number of the first row in messages.
+    option : str
+        What the message of an error recommends.
+    counts : list of str
+        The values taken as missing: column, number of rows and first of them.
     """
 
-    def __init__(self, policy: str) -> None:
-        self.policy = policy
-        self.counts: list[str] = []
+    policy: str = "error"
+    feature: str = "X[{!r}]"
+    group: str = "sensitive_features[{!r}]"
+    file: str = ""
+    first_row: int = 0
+    option: str = 'unseen="missing"'
+    counts: list[str] = field(default_factory=list)
 
-    def found(self, column: str, value: Any, row: int, count: str, known: Sequence[Any]) -> None:
-        """Raise for an unseen value, or keep its count for the warning."""
+    def found(self, column: str, new: np.ndarray, value: Any, row: int, known: Any) -> None:
+        """Raise for unseen values, or keep their count for the warning.
+
+        Parameters
+        ----------
+        column : str
+            The column, as in messages.
+        new : ndarray of bool
+            Which rows are unseen.
+        value : object
+            The first unseen value.
+        row : int
+            Its input row, from 0.
+        known : sequence
+            The values of training.
+        """
+        count, at = f"{int(new.sum()):,} of {len(new):,} rows", row + self.first_row
         if self.policy == "missing":
-            self.counts.append(f"{column} ({count} rows, first {shown(value)} in row {row})")
+            self.counts.append(f"{column} ({count}, first {shown(value)} in row {at})")
             return
         words = ", ".join(shown(each) for each in known[:10])
         more = ", ..." if len(known) > 10 else ""
+        hint = suggest(str(value), [str(each) for each in known[:5000]])
+        where = f"{self.file}: " if self.file else ""
         raise DataError(
-            f"{column} must be one of the {len(known):,} values seen in training ({words}{more}), "
-            f"got {shown(value)} in row {row} ({count} rows are unseen)"
-            f"{suggest(str(value), [str(each) for each in known[:5000]])}; "
-            'unseen="missing" takes them as missing'
+            f"{where}{column} must be one of the {len(known):,} values seen in training "
+            f"({words}{more}), got {shown(value)} in row {at} (unseen in {count}); {self.option} "
+            f"takes them as missing{hint}"
         )
 
-    def warn(self, stacklevel: int = 3) -> None:
+    @property
+    def words(self) -> str:
+        """The sentence of the warning; empty without unseen values."""
+        if not self.counts:
+            return ""
+        return f"values unseen in training are taken as missing: {'; '.join(self.counts)}"
+
+    def warn(self) -> None:
         """Warn once of all values that were taken as missing."""
-        if self.counts:
-            warnings.warn(
-                f"values unseen in training are taken as missing: {'; '.join(self.counts)}",
-                EquirankWarning,
-                stacklevel=stacklevel,
-            )
+        if self.words:
+            warnings.warn(self.words, EquirankWarning, stacklevel=outer_stacklevel())
 
 
 def encoding_of(like: Any) -> Encoding | None:
@@ -118,12 +152,17 @@ def known_groups(data: "RankingData", name: str, encoding: Encoding, unseen: Uns
     codes = np.array([*lookup, -1], dtype=np.int32)[attribute.codes]
     new = (codes < 0) & (attribute.codes >= 0)
     if new.any():
-        stored = int(new.argmax())
-        count = f"{int(new.sum()):,} of {len(new):,}"
+        stored = _first(data, new)
         group = attribute.categories[attribute.codes[stored]]
-        column = f"sensitive_features[{name!r}]"
-        unseen.found(column, group, data.place(stored)[1], count, groups)
+        unseen.found(unseen.group.format(name), new, group, data.place(stored)[1], groups)
     return replace(attribute, codes=frozen(codes), categories=tuple(groups))
+
+
+def _first(data: "RankingData", chosen: np.ndarray) -> int:
+    """Return the stored row of the first chosen row of the input."""
+    stored = np.flatnonzero(chosen)
+    rows = stored if data.rows is None else data.rows[stored]
+    return int(stored[rows.argmin()])
 
 
 def align(
@@ -191,10 +230,9 @@ def _same_categories(
         codes = lookup[old]
         new = codes < 0
         if new.any():
-            stored = int(new.argmax())
-            count = f"{int(new.sum()):,} of {len(new):,}"
+            stored = _first(data, new)
             value = data.categories[name][old[stored]]
-            unseen.found(f"X[{name!r}]", value, data.place(stored)[1], count, labels)
+            unseen.found(unseen.feature.format(name), new, value, data.place(stored)[1], labels)
             codes[new] = np.nan
         result[:, column] = codes
     return result

@@ -2,6 +2,8 @@
 
 import difflib
 import logging
+import os
+import sys
 from collections.abc import Sequence
 
 __all__ = [
@@ -12,6 +14,7 @@ __all__ = [
     "MissingExtraError",
     "OneListWarning",
     "logger",
+    "outer_stacklevel",
     "suggest",
 ]
 
@@ -49,6 +52,15 @@ class EquirankWarning(UserWarning):
 
 class OneListWarning(EquirankWarning):
     """Many rows count as one list since ``qid`` was not given; ``qid=0`` states one list."""
+
+
+def outer_stacklevel() -> int:
+    """Return the ``stacklevel`` of a warning for the first caller outside of the library."""
+    own = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .encoding import Encoding, Unseen, check_names
-from .errors import DataError, EquirankWarning, suggest
+from .errors import DataError, EquirankWarning, outer_stacklevel, suggest
 from .inputs import as_floats, frozen, is_frame, is_missing, shown
 
 __all__ = ["FrameFeatures", "as_frame", "column_names", "frame_features", "take_named"]
@@ -155,7 +155,7 @@ class FrameFeatures:
                 del self._values[name]  # no value at all: a number that is missing everywhere
         return found
 
-    def warn_of_ids(self, stacklevel: int = 3) -> None:
+    def warn_of_ids(self) -> None:
         """Warn of texts that are different in nearly every row."""
         for name, labels in self.categories.items():
             if self.n_rows >= MANY_ROWS and len(labels) > 0.9 * self.n_rows:
@@ -163,7 +163,7 @@ class FrameFeatures:
                     f"X[{name!r}] has {len(labels):,} categories in {self.n_rows:,} rows, so it is "
                     "likely an id; name it as ids, or leave it out of features",
                     EquirankWarning,
-                    stacklevel=stacklevel,
+                    stacklevel=outer_stacklevel(),
                 )
 
     def matrix(self, order: np.ndarray | None = None) -> np.ndarray:
@@ -197,8 +197,7 @@ class FrameFeatures:
         if new.any():
             row = int(new.argmax())
             value = self._values[name].label(row)
-            count = f"{int(new.sum()):,} of {len(new):,}"
-            self.unseen.found(f"X[{name!r}]", value, row, count, labels)
+            self.unseen.found(self.unseen.feature.format(name), new, value, row, labels)
             codes[new] = np.nan
         return codes
 

@@ -442,7 +442,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def _aligned(self, data: RankingData, unseen: Unseen) -> RankingData:
         """Return data with the columns and categories of training, and its groups if needed."""
         data = align(data, self._encoding(), unseen, "sensitive_features" in self.predict_needs)
-        unseen.warn(stacklevel=5)
+        unseen.warn()
         if data.n_features != self.n_features_in_:
             raise DataError(
                 f"X has {data.n_features} features, but {type(self).__name__} is expecting "

@@ -87,7 +87,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
             return self(
                 as_given_ranking(y_score, f"{type(self).__name__}.rerank", present | columns)
             )
-        refuse_beside(columns, "array of scores")
+        refuse_beside(columns, "list of scores")
         data = as_scored_data(y_score, y_true, qid=qid, sensitive_features=sensitive_features)
         return self(data.ranking())
 

@@ -63,7 +63,7 @@ def held_out(
             raise DataError(f"validation of {owner} must have X and y")
         unseen = Unseen(data.unseen)
         aligned = align(validation, data.encoding, unseen)
-        unseen.warn(stacklevel=6)
+        unseen.warn()
         if aligned.n_features != data.n_features:
             raise DataError(
                 f"validation of {owner} must have the {data.n_features} features of the training "
