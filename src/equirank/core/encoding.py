@@ -177,7 +177,8 @@ def align(
     if recoded is not None:
         changed |= {"X": recoded, "categories": dict(encoding.categories)}
     elif columns is not None:
-        changed["categories"] = {n: c for n, c in data.categories.items() if n in encoding.names}
+        names = encoding.names or ()
+        changed["categories"] = {n: c for n, c in data.categories.items() if n in names}
     people = {name: known_groups(data, name, encoding, unseen) for name in data.sensitive if groups}
     if any(people[name] is not data.sensitive[name] for name in people):
         changed["sensitive"] = people

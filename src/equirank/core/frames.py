@@ -134,13 +134,21 @@ class FrameFeatures:
         if not self.names:
             raise DataError("X must have at least one column, got a frame without columns")
         self._values: dict[str, _Values] = {}
-        named = _named_categories(categorical, self.names)
+        wanted = _named_categories(categorical, self.names) if known is None else set(known)
+        refused: dict[str, DataError] = {}
         for name, column in zip(self.names, self._columns, strict=True):
-            wanted = name in known if known is not None else name in named
-            if wanted or not _is_number(column):
-                if categorical is None or (known is not None and not wanted):
+            if name not in wanted and _is_number(column):
+                continue
+            try:
+                if categorical is None or (known is not None and name not in wanted):
                     _refuse(name, column)
                 self._values[name] = _Values(name, column)
+            except DataError as error:
+                refused[name] = error
+        if refused:
+            words = ", ".join(map(repr, list(refused)[1:]))
+            more = f" (and so for {words})" if words else ""
+            raise DataError(f"{next(iter(refused.values()))}{more}") from None
         self.categories = self._find_categories()
 
     def _find_categories(self) -> dict[str, tuple[str, ...]]:

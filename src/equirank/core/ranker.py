@@ -130,7 +130,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
 
         The columns of a data frame are found by name, so their order does not matter and others are
         ignored. ``unseen`` is the treatment of categories and groups that training did not contain,
-        as in `as_ranking_data`; None: that of the training data.
+        as in `as_ranking_data`; None: that of the training data. With ``"missing"``, missing groups
+        are unknown labels, too.
         """
         data = self._prediction_data(X, None, qid, sensitive_features, unseen)
         self._warn_of_one_list(X, qid, data, "predict")
@@ -418,7 +419,13 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             if "sensitive_features" not in self.predict_needs:
                 known = replace(known, groups={})
             data = as_ranking_data(
-                X, y, **given, like=known, unseen=policy, max_groups=self._most_groups()
+                X,
+                y,
+                **given,
+                like=known,
+                unseen=policy,
+                missing_sensitive="unknown" if policy == "missing" else "error",
+                max_groups=self._most_groups(),
             )
             self._check_finite(data)
             return data
