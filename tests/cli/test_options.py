@@ -172,13 +172,14 @@ def test_shown_names():
 
 
 def test_a_trained_model_reads_groups_in_another_case(tmp_path):
+    from equirank.core.encoding import Unseen
     from equirank.recipes.data_columns import DataColumns
     from equirank.recipes.new_file import _known_groups
 
     columns = DataColumns("csv", None, "y", None, None, ("sex",), ("x",), {}, "onehot",
                           {"sex": ["Female", "male"]})  # fmt: skip
     data = as_ranking_data(qid=[1, 1], sensitive_features={"sex": ["female", "male"]})
-    known = _known_groups("new.csv", data, columns).attribute("sex")
+    known = _known_groups(data, columns, Unseen()).attribute("sex")
     assert (known.categories, known.codes.tolist()) == (("Female", "male"), [0, 1])
 
 

@@ -290,7 +290,7 @@ def test_text_with_too_many_values_is_no_category(work, tmp_path, monkeypatch):
     path.write_text(CONFIG.replace('"home"', '"id"'))
     assert fails("train", path, "--out", tmp_path / "m") == (
         f'{path}: [data] features: "id" must contain numbers or at most 50 categories, got 72 '
-        "different texts"
+        'different texts; encoding = "category" takes more'
     )
 
 
@@ -480,7 +480,9 @@ def test_groups_are_needed_by_a_reranker_only(work):
     other = [[*row[:2], "x" if at == 3 else row[2], *row[3:]] for at, row in enumerate(people())]
     write(path, other)
     line = fails("predict", work / "balanced", path, "--out", work / "s.csv")
-    assert "'sex' must be one of the groups the model was trained with ('f', 'm'), got 'x'" in line
+    assert "column 'sex' must be one of the 2 values seen in training ('f', 'm'), got 'x'" in line
+    line = done("predict", work / "balanced", path, "--out", work / "s.csv", "--unseen", "missing")
+    assert "column 'sex' (1 of 72 rows, first 'x' in row 4)" in line
 
 
 def test_a_new_category(work):
@@ -488,8 +490,9 @@ def test_a_new_category(work):
     rows[7][4] = "ownn"
     path = write(work / "new.csv", rows)
     assert fails("predict", work / "boost", path, "--out", work / "s.csv") == (
-        f"{path}: feature 'home' must be one of the categories the model was trained with "
-        "('other', 'own', 'rent'), got 'ownn' in row 8; did you mean 'own'?"
+        f"{path}: feature 'home' must be one of the 3 values seen in training "
+        "('other', 'own', 'rent'), got 'ownn' in row 8 (unseen in 1 of 72 rows); --unseen missing "
+        "takes them as missing; did you mean 'own'?"
     )
 
 

@@ -89,7 +89,8 @@ def test_a_frame_of_float32_stays_float32(kind):
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_a_feature_that_is_no_number_names_its_column(kind):
-    refused("X", "'town'", X=FRAMES[kind]({"a": [1, 2], "town": ["x", "y"]}))
+    frame = FRAMES[kind]({"a": [1, 2], "town": ["x", "y"]})
+    refused("X", "'town'", X=frame, categorical=None)
     refused("X", "'born'", X=FRAMES[kind]({"born": [dt.date(2000, 1, 1)] * 2}))
 
 
@@ -537,7 +538,7 @@ def test_groups_of_mixed_kinds_are_kept_apart():
 
 
 @pytest.mark.slow
-@given(st.lists(st.sampled_from(["f", "m", "x", "é", ""]), min_size=1, max_size=20))
+@given(st.lists(st.sampled_from(["f", "m", "x", "é"]), min_size=1, max_size=20))
 def test_encoding_gives_back_the_values_sorted(values):
     attribute = as_ranking_data(None, sensitive_features=values).attribute()
     assert attribute.categories == tuple(sorted(set(values)))

@@ -329,7 +329,7 @@ def test_one_list_is_stated_or_short():
         model.rank(MANY, qid=0).position, model.rank(MANY, qid=np.zeros(1001)).position
     )
     assert model.rank(MANY, qid=7).data.qids.tolist() == [7]
-    with pytest.raises(DataError, match="qid must be one-dimensional"):
+    with pytest.raises(DataError, match="qid must be an array, got the name 'vacancy'"):
         model.rank(MANY, qid="vacancy")
     with pytest.raises(DataError, match="qid must be one-dimensional"):
         model.rank(MANY, qid=True)

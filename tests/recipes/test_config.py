@@ -126,7 +126,7 @@ def test_several_rerankers_follow_in_order(write):
         (DATA + "features = []\n" + MODEL, "[data] features: must name a column"),
         (DATA + 'format = "xls"\n' + MODEL, '[data] format: must be one of "csv", "tsv"'),
         (DATA + 'encoding = "onehott"\n' + MODEL, '[data] encoding: must be one of "onehot", '
-         '"ordinal", got "onehott"; did you mean \'onehot\'?'),
+         '"ordinal", "category", got "onehott"; did you mean \'onehot\'?'),
         (DATA + '[split]\nby = "person"\n' + MODEL, '[split] by: must be one of "query", "item"'),
         (DATA + "[split]\ntest = 1.5\n" + MODEL, "[split] test: must be a share between 0 and 1"),
         (DATA + "[split]\ntest = true\n" + MODEL, "[split] test: must be a number, got true"),

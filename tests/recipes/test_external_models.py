@@ -56,9 +56,9 @@ def config(tmp_path, monkeypatch):
     return path
 
 
-def run(*words):
+def run(*words, code=0):
     result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == code, result.output
     return result.output
 
 
@@ -118,3 +118,24 @@ def test_compare(config):
     found = json.loads((config.parent / "out.json").read_text())
     assert found["errors"] == []
     assert [row["method"] for row in found["summary"]] == list(LIBRARIES)
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_categories_reach_the_learner_and_new_ones_follow_the_policy(config, name):
+    text = CONFIG.replace("[split]", 'encoding = "category"\nunseen = "missing"\n[split]')
+    config.write_text(text)
+    run("train", config, "--model", name, "--out", name, "--n-boot", 0)
+    model = equirank.load(name)
+    assert model.categories_ == {"brand": ["a", "b", "c"]}
+    assert model.unseen_ == "missing"
+    lines = config.with_name("items.csv").read_text().splitlines()
+    for file, brand in (("new.csv", "z"), ("blank.csv", "")):
+        row = lines[1].split(",")
+        config.with_name(file).write_text("\n".join([lines[0], *lines[2:8], ",".join(
+            [*row[:2], brand, row[3]])]) + "\n")  # fmt: skip
+    said = run("predict", name, "new.csv", "--out", "s.csv")
+    assert "feature 'brand' (1 of 7 rows, first 'z' in row 7)" in said
+    run("predict", name, "blank.csv", "--out", "t.csv")
+    assert config.with_name("s.csv").read_text() == config.with_name("t.csv").read_text()
+    said = run("predict", name, "new.csv", "--out", "s.csv", "--unseen", "error", code=2)
+    assert "new.csv: feature 'brand' must be one of the 3 values seen" in said

@@ -39,17 +39,19 @@ def as_ranking(
     a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data without an
     order are one tie per list.
     """
+    if isinstance(data, Ranking):
+        refuse_beside(columns, "Ranking")
+        return data
     if isinstance(data, RankingData) and _is_model(columns["score"]):
         refuse_beside({name: v for name, v in columns.items() if name != "score"})
         ranker = find("as_ranker")(columns["score"], prefit=True)  # imported only here
         ranking: Ranking = ranker.rank(data)
         return ranking
-    if isinstance(data, Ranking):
-        refuse_beside(columns, "Ranking")
-        return data
     if isinstance(data, RankingData):
         refuse_beside(columns, "RankingData")
         return _ordered(data, ties, rule)
+    if data is not None and _is_model(columns["score"]):
+        return _ranked_by(columns["score"], data, columns, max_groups, rule)
     chosen: dict[str, tuple[str, str]] = {}
     if data is None:
         found = {role: values for role, values in columns.items() if values is not None}
@@ -81,6 +83,34 @@ def _ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
         ranking = Ranking.from_scores(data, np.zeros(data.n_rows))
         return replace(ranking, data=data)
     return data.ranking(ties)
+
+
+def _ranked_by(
+    model: Any, data: Any, columns: Mapping[str, Any], max_groups: int | None, rule: DecisionRule
+) -> Ranking:
+    """Return the ranking of a frame by a fitted ranker, which finds its features by name."""
+    encoding = getattr(model, "encoding", None)
+    if encoding is None or encoding.names is None:
+        raise DataError(
+            "data must be a RankingData if score is a model that was not fitted to named columns "
+            "as a ranker of equirank; as_ranking_data makes one"
+        )
+    found, _ = _from_frame(data, dict(columns) | {"score": False}, rule)
+    found.pop("score", None)
+    made = as_ranking_data(
+        data,
+        y=found.get("relevance"),
+        qid=found.get("query"),
+        sensitive_features=found.get("sensitive"),
+        ids=found.get("id"),
+        outcomes=found.get("outcomes"),
+        like=replace(encoding, groups={}),
+        unseen=getattr(model, "unseen_", "error"),
+        missing_sensitive="unknown",
+        max_groups=max_groups,
+    )
+    ranking: Ranking = model.rank(made)
+    return ranking
 
 
 def _is_model(score: Any) -> bool:
@@ -194,8 +224,9 @@ def audit(
         recognised as in `read_csv` (False for none), except ``relevance``, which counts only if it
         is named. Without ``query`` there is one list. Without ``relevance`` only representation and
         exposure are measured. A ``position`` (from 1; 0 is not shown) takes
-        precedence over a ``score`` (higher is first). If ``data`` is a `RankingData` with features,
-        the ``score`` may be a fitted ranker, or a model that `equirank.rankers.as_ranker` takes.
+        precedence over a ``score`` (higher is first). If ``data`` is a frame with the columns of
+        training or a `RankingData` with features, the ``score`` may be a fitted ranker, and for a
+        `RankingData` any model that `equirank.rankers.as_ranker` takes.
     sensitive : str, sequence of str, or arrays, optional
         The sensitive attributes: column names, or what `as_ranking_data` takes if ``data`` is None.
         A missing label is unknown: the person is in no group and counted beside the tables.

@@ -73,6 +73,7 @@ def explain_person(
         Features that cannot change; sensitive attributes never do.
     categories : mapping of str to sequence of str, optional
         Labels of features that are categories, encoded as codes or as indicators ``name=label``.
+        By default the categories of the data.
     random_state : int, Generator, RandomState or None
         Seed, if contributions are sampled.
     title, purpose, period, author, date : optional
@@ -345,10 +346,11 @@ def _features(
     if data.X is None:
         raise DataError("data must have features (X) for a model")
     names = _names(data, model)
-    every, _ = features_of(names, categories or {}, ())
+    categories = data.categories if categories is None else categories
+    every, _ = features_of(names, categories, ())
     own = {feature.name for feature in every}
     never = [*fixed, *(name for name in data.sensitive if name in own and name not in fixed)]
-    return every, features_of(names, categories or {}, never)[1], never
+    return every, features_of(names, categories, never)[1], never
 
 
 def _names(data: RankingData, model: Any) -> list[str]:

@@ -113,6 +113,7 @@ def explain(
     query: options.QueryOption = None,
     score: options.ScoreOption = None,
     position: options.PositionOption = None,
+    unseen: options.UnseenOption = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
     ] = 0,
@@ -140,16 +141,28 @@ def explain(
         words |= {"cutoff": cutoff, "fixed": fixed, "score": score, "position": position}
         words |= {"title": title, "purpose": purpose, "period": period, "author": author}
         words["date"] = date
+        if unseen is not None and model is None and id is not None:
+            raise CommandError("--unseen must be given with --model, which was trained")
         if id is None:
             _check_pair(folder_or_file, second, a, b, words)
             _explain_pair(
-                folder_or_file, str(second), str(a), str(b), of, out, query, seed, reading, json
+                folder_or_file,
+                str(second),
+                str(a),
+                str(b),
+                of,
+                out,
+                seed,
+                json,
+                reading,
+                {"query": query, "unseen": unseen},
             )
             return
         if a is not None or b is not None or second is not None:
             raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
         if out is not None:
             require_report_extra()
+        words["unseen"] = unseen
         found = _explain_person(folder_or_file, reading, id, of, query, seed, words)
         if out is not None:
             with writing(out):
@@ -258,6 +271,7 @@ def _read_for_model(
             query=query,
             keep=keep,
             options=reading.options(),
+            unseen=words["unseen"],
         )
     except ConfigError as error:
         words_of = "--selected or --id-column names"
@@ -284,10 +298,10 @@ def _explain_pair(
     b: str,
     of: str | None,
     out: str | None,
-    query: str | None,
     seed: int,
-    reading: options.Reading,
     json: str | None,
+    reading: options.Reading,
+    how: dict[str, Any],
 ) -> None:
     """Explain the difference of two scores of a trained model."""
     from dataclasses import replace
@@ -301,8 +315,8 @@ def _explain_pair(
         reading.format,
         columns,
         sensitive=sees_groups(ranker),
-        query=query,
         options=reading.options(),
+        **how,
     )
     show_source(read.data.source)
     check_features(read.data, ranker, file)
@@ -364,6 +378,8 @@ def _name_categories(found: "PairExplanation", columns: "DataColumns") -> None:
     """Replace the codes of categories by their names."""
     import numpy as np
 
+    if columns.encoding == "category":
+        return  # the model has named them
     coded = [name for name in columns.categories if name in found["feature"].tolist()]
     for side in ("value_a", "value_b") if coded else ():
         shown = found[side].astype(object)

@@ -46,6 +46,7 @@ __all__ = [
     "TiesOption",
     "TitleOption",
     "TrainedQueryOption",
+    "UnseenOption",
     "shown_names",
     "with_reading",
 ]
@@ -165,6 +166,13 @@ DateOption = Annotated[
     typer.Option(
         metavar="YYYY-MM-DD",
         help="Date of the report; by default that of SOURCE_DATE_EPOCH, else today.",
+    ),
+]
+UnseenOption = Annotated[
+    Literal["error", "missing"] | None,
+    typer.Option(
+        help="A category or group that training did not contain is an error, or missing; by "
+        "default as in training.",
     ),
 ]
 MissingRelevanceOption = Annotated[

@@ -27,6 +27,7 @@ from .options import (
     ModelArgument,
     Reading,
     TrainedQueryOption,
+    UnseenOption,
     with_reading,
 )
 
@@ -52,6 +53,7 @@ def predict(
         int | None, typer.Option(min=1, help="Write only the top rows of each list.")
     ] = None,
     query: TrainedQueryOption = None,
+    unseen: UnseenOption = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(metavar=COLUMN, help="Copy this column to the output; may be repeated."),
@@ -63,10 +65,11 @@ def predict(
 ) -> None:
     """Rank the lists in a file with a trained model.
 
-    Columns are matched by name, in any order. A missing feature or an unseen category is an error;
-    unknown columns are ignored. Rows are written in the order of the file: list, id and the columns
-    of --keep, then score and position (from 1; tied items share a position; 0 is not shown). With a
-    re-ranker, the score is that of the ranker and the position that of the re-ranker.
+    Columns are matched by name, in any order. A missing feature is an error, and so is an unseen
+    category or group unless --unseen is missing; unknown columns are ignored. Rows are written in
+    the order of the file: list, id and the columns of --keep, then score and position (from 1; tied
+    items share a position; 0 is not shown). With a re-ranker, the score is that of the ranker and
+    the position that of the re-ranker.
     """
     with errors_in_one_line():
         from ..io.write_table import check_ending, write_table
@@ -83,6 +86,7 @@ def predict(
             query=query,
             keep=tuple(dict.fromkeys(keep or ())),
             options=reading.options(),
+            unseen=unseen,
         )
         show_source(read.data.source)
         check_features(read.data, ranker, file)

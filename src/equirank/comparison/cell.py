@@ -52,6 +52,7 @@ def fit(model: Any, data: RankingData) -> Any:
         return model.fit(data)
     if data.X is None or data.y is None:
         raise DataError(f"{type(model).__name__} needs X and y to fit, got data without them")
+    data.refuse_categories(type(model).__name__)
     with config_context(enable_metadata_routing=True):
         return model.fit(data.X, data.y, **_requested(model, "fit", data))
 

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from ..core.chance import chance_by_query, exceeds
-from ..core.data import RankingData
+from ..core.data import RankingData, as_given_data
 from ..core.environment import progress
 from ..core.errors import DataError, NoHeadroomWarning
 from ..core.metric import Metric
@@ -73,7 +73,7 @@ def _random_positions(data: RankingData, rng: np.random.Generator) -> np.ndarray
 
 def compare(
     estimators: Mapping[str, Any],
-    data: RankingData,
+    data: Any,
     metrics: Any,
     *,
     cv: Any = 5,
@@ -89,6 +89,7 @@ def compare(
     period: str | None = None,
     author: str | None = None,
     date: Any = None,
+    **columns: Any,
 ) -> Comparison:
     """Fit and evaluate several methods on the same folds of the same data.
 
@@ -103,7 +104,7 @@ def compare(
         receive lists and groups by metadata routing, which is enabled during the call only), or
         whatever `equirank.rankers.as_ranker` takes: rankers of LightGBM, XGBoost and CatBoost,
         regressors and classifiers, fitted boosters, functions, columns. None is modified.
-    data : RankingData
+    data : RankingData or data frame
         Data with features and relevance.
     metrics : str, Metric, or list of them
         The metrics to evaluate; tables and charts begin with the first.
@@ -130,6 +131,9 @@ def compare(
         Level of the confidence intervals.
     title, purpose, period, author, date : optional
         For the report, as in `audit`.
+    **columns
+        Columns of a data frame, as in `as_ranking_data`: ``y="grade", qid="query",
+        sensitive_features=["seller"], ids="sku"``.
 
     Returns
     -------
@@ -182,6 +186,7 @@ def compare(
     provenance = Provenance.given(
         title=title, purpose=purpose, period=period, author=author, date=date
     )
+    data = as_given_data(data, "compare", columns)
     methods = _checked(estimators, data)
     chosen = _measurable(metrics, data)
     numbers = seed_numbers(seeds)
@@ -311,7 +316,7 @@ def _one(
     return at, run_cell(estimator, data, fold, metrics, n_draws)
 
 
-def _checked(estimators: Any, data: Any) -> dict[str, Any]:
+def _checked(estimators: Any, data: RankingData) -> dict[str, Any]:
     if not isinstance(estimators, Mapping) or not estimators:
         raise DataError("estimators must be a dict of names to estimators, with at least one")
     for name, estimator in estimators.items():
@@ -319,7 +324,7 @@ def _checked(estimators: Any, data: Any) -> dict[str, Any]:
             raise DataError(f"estimators must have names that are texts, got {name!r}")
         try:
             as_method(estimator)
-            if are_scores(estimator) and isinstance(data, RankingData):
+            if are_scores(estimator):
                 with_scores(estimator, data)
         except DataError as error:
             if are_scores(estimator):
@@ -334,12 +339,8 @@ def _checked(estimators: Any, data: Any) -> dict[str, Any]:
     return dict(estimators)
 
 
-def _measurable(metrics: Any, data: Any) -> list[Metric]:
+def _measurable(metrics: Any, data: RankingData) -> list[Metric]:
     """Return the parsed metrics, checked against the data."""
-    if not isinstance(data, RankingData):
-        raise DataError(
-            f"data must be a RankingData (see as_ranking_data), got {type(data).__name__}"
-        )
     if data.X is None or data.y is None:
         raise DataError("data must have features (X) and relevance (y)")
     chosen = parse_metrics(metrics)

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from ..kernels.segments import sort_within, tie_blocks
 from . import inputs
+from .encoding import Encoding, Unseen, align, check_width, encoding_of, known_groups
 from .errors import DataError, OneListWarning, suggest
+from .frames import FrameFeatures, as_frame, frame_features, take_named
 from .labels import check_groups, encode, group_rows, query_weights
 from .source import Source
 from .unknown_words import CleanedLabels, warn_of_labels
@@ -123,6 +126,11 @@ class RankingData:
         Input row number of each stored row; None if the rows are stored in input order.
     feature_names : tuple of str or None
         Names of the columns of X, if any.
+    categories : dict of str to tuple of str
+        Sorted categories of the features that are no numbers; X holds their places in the tuple,
+        and NaN where the category is missing.
+    unseen : {"error", "missing"}
+        What rankers that are fitted to the data do with unseen categories and groups.
     max_grade : float
         The largest relevance of the whole data set; selections keep it.
     source : Source or None
@@ -156,6 +164,8 @@ class RankingData:
     backend: str | None = None
     outcomes: dict[str, np.ndarray] = field(default_factory=dict)
     source: Source | None = None
+    categories: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unseen: Literal["error", "missing"] = "error"
 
     @property
     def n_rows(self) -> int:
@@ -188,6 +198,21 @@ class RankingData:
     def queries_word(self) -> str:
         """``"query"`` or ``"queries"``, to follow their number."""
         return "query" if self.n_queries == 1 else "queries"
+
+    @property
+    def encoding(self) -> Encoding:
+        """The features, categories and groups, for ``like`` of `as_ranking_data`."""
+        groups = {name: attribute.categories for name, attribute in self.sensitive.items()}
+        return Encoding(self.feature_names, self.categories, groups)
+
+    def refuse_categories(self, owner: str) -> None:
+        """Raise if features are categories, which ``owner`` would take as numbers."""
+        if self.categories:
+            words = _words(self.categories)
+            raise DataError(
+                f"{owner} needs features that are numbers, and X has categories in {words}; encode "
+                "them first, such as with scikit-learn's OneHotEncoder, or leave them out"
+            )
 
     def to_original(self, values: np.ndarray) -> np.ndarray:
         """Return values given per stored row in input order."""
@@ -413,6 +438,8 @@ class RankingData:
         for name, outcome in sorted(self.outcomes.items()):
             digest.update(repr(name).encode())
             parts.append(outcome)
+        for name, labels in sorted(self.categories.items()):
+            digest.update(repr((name, labels)).encode())
         for part in parts:
             array = np.asarray([] if part is None else part)
             digest.update(f"|{part is None}{array.shape}".encode())
@@ -449,7 +476,11 @@ def as_ranking_data(
     ids: Any = None,
     score: Any = None,
     position: Any = None,
-    outcomes: Mapping[str, Any] | None = None,
+    outcomes: Any = None,
+    features: Sequence[str] | None = None,
+    categorical: Any = "auto",
+    unseen: Literal["error", "missing"] = "error",
+    like: Any = None,
     missing_sensitive: Literal["error", "unknown", "category"] = "error",
     groups: Mapping[str, Sequence[Any]] | None = None,
     missing_relevance: Literal["error", "irrelevant"] = "error",
@@ -457,30 +488,47 @@ def as_ranking_data(
 ) -> RankingData:
     """Validate data and sort it by query: the entry point for data.
 
+    If X is a data frame, every other argument may name a column of it:
+    ``as_ranking_data(frame, y="grade", qid="query", sensitive_features=["seller"], ids="sku")``.
+
     Parameters
     ----------
     X : array-like, scipy sparse array, data frame, RankingData or None
-        Features, or None (an audit needs none). A `RankingData` is returned as it is. Rows that are
-        already grouped by query are not copied, and float32 and CSR are kept.
-    y : array-like, optional
+        Features, or None (an audit needs none). A `RankingData` is returned as it is, or as
+        ``like`` encodes it. Rows that are already grouped by query are not copied, and float32 and
+        CSR are kept.
+    y : array-like or str, optional
         Relevance, >= 0, higher is better.
-    qid : array-like or int, optional
+    qid : array-like, str or int, optional
         Query of each row; rows of a query need not be adjacent. None makes all rows one list, and
         so does an integer, such as 0, which states it: rankers then do not warn of many rows.
-    sensitive_features : array-like, data frame or dict, optional
-        One or several attributes of people: 1-D, 2-D, a frame with one column each, or a dict. A
-        numeric attribute with more than 20 values is an error that asks for bins; see
-        ``max_groups`` for others.
-    cost : array-like, optional
+    sensitive_features : array-like, data frame, dict, str or list of str, optional
+        One or several attributes of people: 1-D, 2-D, a frame with one column each, a dict, or
+        columns of X. A numeric attribute with more than 20 values is an error that asks for bins;
+        see ``max_groups`` for others.
+    cost : array-like or str, optional
         Cost of a mistake about the item, > 0.
-    query_weight : array-like or dict, optional
+    query_weight : array-like, dict or str, optional
         Per row (equal within a query) or a dict from query to weight.
-    ids : array-like, optional
+    ids : array-like or str, optional
         An id per row.
-    score, position : array-like, optional
+    score, position : array-like or str, optional
         A given score (higher first) or a given 1-based position (0: not shown).
-    outcomes : mapping of str to array-like, optional
+    outcomes : mapping of str to array-like, or list of str, optional
         Recorded decisions by name, such as ``{"hired": [...]}``; `audit` reads them.
+    features : sequence of str, optional
+        Columns of the data frame in X. None: all columns that no other argument names. Columns of
+        text, categories and enums become codes (see ``RankingData.categories``), missing ones NaN;
+        dates and lists are an error.
+    categorical : "auto", sequence of str or None
+        Further columns that are categories, such as numbers of shops; their values must be whole.
+        None: a feature that is no number is an error.
+    unseen : {"error", "missing"}
+        Treatment of a category or a group that ``like`` does not contain: an error that names it;
+        or a missing category and an unknown group, with one warning. Rankers that are fitted to
+        the data store it for `predict`.
+    like : RankingData or fitted ranker, optional
+        Use its columns, by name and in its order, its categories and its groups.
     missing_sensitive : {"error", "unknown", "category"}
         Treatment of a group that is None, NaN, NaT, NA, masked or empty text: an error, an unknown
         label (the row keeps its position and is in no group), or the group ``"(missing)"``, which
@@ -509,34 +557,83 @@ def as_ranking_data(
     >>> data = as_ranking_data([[0.5], [1.0]], [0, 1], qid=[3, 3], sensitive_features=["f", "m"])
     >>> data
     RankingData(2 rows, 1 query, 1 features, y, sensitive (2 groups))
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame(
+    ...     {"price": [9.5, 4.0], "brand": ["Ora", "Ivo"], "grade": [0, 1], "seller": ["s", "t"]}
+    ... )
+    >>> data = as_ranking_data(frame, y="grade", qid=0, sensitive_features="seller")
+    >>> data.feature_names, data.categories
+    (('price', 'brand'), {'brand': ('Ivo', 'Ora')})
     """
+    beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
+    beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
+    beside["outcomes"] = outcomes
+    inputs.choose("unseen", unseen, ("error", "missing"))
+    encoding, policy = encoding_of(like), Unseen(unseen)
     if isinstance(X, RankingData):
-        beside = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-        beside |= {"query_weight": query_weight, "ids": ids, "score": score, "position": position}
-        refuse_beside(beside | {"outcomes": outcomes, "groups": groups})
-        return X
+        refuse_beside(beside | {"features": features, "groups": groups})
+        made = X if encoding is None else align(X, encoding, policy)
+        policy.warn()
+        return made
     inputs.choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
-    features, names, backend = inputs.features(X)
-    relevance = inputs.numbers("y", y, missing=np.nan if missing_relevance == "error" else 0.0)
+    frame = as_frame(X)
+    table = frame_features(frame, beside, features, categorical, encoding, policy)
+    known = {} if encoding is None else encoding.groups
+    made = _made(
+        inputs.features(X) if frame is None else table,
+        take_named(frame, beside),
+        missing_sensitive,
+        _Groups(groups, max_groups, frozenset(known)),
+        np.nan if missing_relevance == "error" else 0.0,
+        inputs.backend_of(X, sensitive_features, y, score, position, qid),
+    )
+    if encoding is not None:
+        check_width(made, encoding, frame)
+        people = {name: known_groups(made, name, encoding, policy) for name in made.sensitive}
+        made = replace(made, sensitive=people)
+    elif table is not None:
+        table.warn_of_ids()
+    policy.warn()
+    return replace(made, unseen=unseen)
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """What is known of the groups: those named, the most of an attribute, and known attributes."""
+
+    named: Mapping[str, Sequence[Any]] | None
+    most: int | None
+    known: frozenset[str]
+
+
+def _made(
+    features: Any,
+    given: Mapping[str, Any],
+    missing_sensitive: str,
+    groups: _Groups,
+    no_relevance: float,
+    backend: str | None,
+) -> RankingData:
+    """Return the data of validated columns, sorted by query."""
+    relevance = inputs.numbers("y", given["y"], missing=no_relevance)
     inputs.refuse("y", relevance, relevance is not None and ~(relevance >= 0), "a relevance >= 0")
-    costs = inputs.numbers("cost", cost)
+    costs = inputs.numbers("cost", given["cost"])
     inputs.refuse("cost", costs, costs is not None and ~(costs > 0), "a number > 0")
-    scores = inputs.numbers("score", score)
-    places = inputs.positions(position)
-    people = inputs.attributes(sensitive_features)
-    labels = inputs.label_column("ids", ids)
+    scores, places = inputs.numbers("score", given["score"]), inputs.positions(given["position"])
+    people = inputs.attributes(given["sensitive_features"])
+    labels, qid = inputs.label_column("ids", given["ids"]), given["qid"]
     decided = {
         name: inputs.vector(f"outcomes[{name!r}]", values)
-        for name, values in (outcomes or {}).items()
+        for name, values in (given["outcomes"] or {}).items()
     }
     one_list = inputs.is_one_list(qid)
     queries = None if one_list else inputs.label_column("qid", qid)
-    given = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
-    given |= {"score": scores, "position": places}
-    given |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
-    given |= {f"outcomes[{n!r}]": v for n, v in decided.items()}
-    n_rows = inputs.same_length(given)
+    columns = {"X": features, "y": relevance, "qid": queries, "cost": costs, "ids": labels}
+    columns |= {"score": scores, "position": places}
+    columns |= {f"sensitive_features[{n!r}]": v for n, v in people.items()}
+    columns |= {f"outcomes[{n!r}]": v for n, v in decided.items()}
+    n_rows = inputs.same_length(columns)
     order, offsets, qids = group_rows(queries, n_rows)
     qids = np.array([qid]) if one_list else qids
 
@@ -545,29 +642,40 @@ def as_ranking_data(
             return None
         return inputs.frozen(values if order is None else values[order])
 
-    named = _named_groups(groups, people)
+    named = _named_groups(groups.named, people)
     coded = {n: encode(n, v, missing_sensitive, named.get(n)) for n, v in people.items()}
     for name, (codes, seen) in coded.items():
-        check_groups(name, seen if (codes >= 0).any() else (), n_rows, max_groups)
-        if not isinstance(sensitive_features, CleanedLabels):
+        if name not in groups.known:
+            check_groups(name, seen if (codes >= 0).any() else (), n_rows, groups.most)
+        if not isinstance(given["sensitive_features"], CleanedLabels):
             warn_of_labels(name, seen)
+    table = features if isinstance(features, FrameFeatures) else None
     return RankingData(
-        X=features if order is None or features is None else inputs.frozen_matrix(features[order]),
+        X=_sorted_matrix(features, order),
         y=sort(relevance),
         offsets=inputs.frozen(offsets),
         qids=inputs.frozen(qids),
         sensitive={name: Attribute(sort(codes), seen) for name, (codes, seen) in coded.items()},
         cost=sort(costs),
-        query_weight=query_weights(query_weight, qids, offsets, order, n_rows),
+        query_weight=query_weights(given["query_weight"], qids, offsets, order, n_rows),
         ids=sort(labels),
         score=sort(scores),
         position=sort(places),
         outcomes={name: sort(values) for name, values in decided.items()},
         rows=None if order is None else inputs.frozen(order),
-        feature_names=names,
+        feature_names=None if table is None else table.names,
         max_grade=float(relevance.max()) if relevance is not None else 0.0,
-        backend=backend or inputs.backend_of(sensitive_features, y, score, position, qid),
+        backend=backend,
+        categories={} if table is None else table.categories,
     )
+
+
+def _sorted_matrix(features: Any, order: np.ndarray | None) -> Any:
+    if isinstance(features, FrameFeatures):
+        return features.matrix(order)
+    if features is None or order is None:
+        return features
+    return inputs.frozen_matrix(features[order])
 
 
 def _named_groups(
@@ -620,12 +728,35 @@ def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int 
         )
 
 
-def as_given_data(X: Any, y: Any = None, **given: Any) -> RankingData:
-    """Return X if it is a RankingData, beside which nothing is given; else `as_ranking_data`."""
-    if isinstance(X, RankingData):
-        refuse_beside(given | {"y": y})
-        return X
-    return as_ranking_data(X, y, **given)
+def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingData:
+    """Return a RankingData as it is, and a data frame with its columns by `as_ranking_data`.
+
+    Parameters
+    ----------
+    data : RankingData or data frame
+        What the caller gave.
+    owner : str
+        The function that it was given to.
+    columns : mapping of str to Any
+        The arguments of `as_ranking_data` that were given, for a data frame only.
+    """
+    for name in columns:
+        if name not in COLUMNS:
+            hint = suggest(name, COLUMNS)
+            raise TypeError(f"{owner}() got an unexpected keyword argument {name!r}{hint}")
+    if isinstance(data, RankingData):
+        refuse_beside(columns)
+        return data
+    if not inputs.is_frame(data):
+        raise DataError(
+            f"data must be a RankingData or a data frame, got {type(data).__name__}; "
+            "as_ranking_data makes one from arrays"
+        )
+    return as_ranking_data(data, **columns)
+
+
+#: Arguments of `as_ranking_data` beside the data frame.
+COLUMNS = tuple(signature(as_ranking_data).parameters)[1:]
 
 
 def as_scored_data(

@@ -2,6 +2,8 @@
 
 import difflib
 import logging
+import os
+import sys
 from collections.abc import Sequence
 
 __all__ = [
@@ -14,6 +16,7 @@ __all__ = [
     "NoHeadroomWarning",
     "OneListWarning",
     "logger",
+    "outer_stacklevel",
     "suggest",
 ]
 
@@ -59,6 +62,15 @@ class FairnessOverfitWarning(EquirankWarning):
 
 class NoHeadroomWarning(EquirankWarning):
     """A ranker without fairness is as fair as random order: fair training cannot show an effect."""
+
+
+def outer_stacklevel() -> int:
+    """Return the ``stacklevel`` of a warning for the first caller outside of the library."""
+    own = os.path.dirname(os.path.dirname(__file__)) + os.sep
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

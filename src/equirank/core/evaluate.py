@@ -22,7 +22,7 @@ from .query_blocks import (
     permutation_test,
 )
 from .random import generator
-from .ranking import Ranking
+from .ranking import Ranking, as_given_ranking
 from .registry import parse_metrics
 
 __all__ = ["RESAMPLING", "evaluate", "evaluate_blocks"]
@@ -40,7 +40,7 @@ Replicates = tuple[np.ndarray | None, np.ndarray | None]
 
 
 def evaluate(
-    data: RankingData | Ranking,
+    data: Any,
     metrics: Any,
     *,
     by: str | tuple[str, ...] | list[str] | None = None,
@@ -49,12 +49,13 @@ def evaluate(
     n_permutations: int = 1000,
     level: float = 0.95,
     random_state: Any = 0,
+    **columns: Any,
 ) -> Evaluation:
     """Evaluate a ranking with several metrics in one pass.
 
     Parameters
     ----------
-    data : RankingData or Ranking
+    data : RankingData, Ranking or data frame
         Data with a score or position column, or a ranking.
     metrics : metric, string, or a list of them
         ``[NDCG@10, "RND(step=5)@50"]`` or ``"NDCG@10, RND"``.
@@ -71,6 +72,9 @@ def evaluate(
         Level of the intervals.
     random_state : int, Generator, RandomState or None
         The same seed gives the same intervals.
+    **columns
+        Columns of a data frame, as in `as_ranking_data`: ``y="grade", qid="query",
+        score="score"``. By default no column is a feature.
 
     Returns
     -------
@@ -86,15 +90,14 @@ def evaluate(
     metric        value  queries  skipped
     NDCG@10      0.8155        2        0
     Precision@1  0.5000        2        0
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"click": [1, 0, 0, 1], "score": [3, 2, 1, 4], "day": list("aabb")})
+    >>> evaluate(frame, "NDCG@10", y="click", qid="day", score="score", n_boot=0)["NDCG@10"]
+    1.0
     """
     given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level}
     check_params("evaluate", given, RESAMPLING)
-    ranking = data.ranking() if isinstance(data, RankingData) else data
-    if not isinstance(ranking, Ranking):
-        raise DataError(
-            f"data must be a RankingData or a Ranking, got {type(data).__name__}; "
-            "as_ranking_data makes one from arrays or a frame"
-        )
+    ranking = as_given_ranking(data, "evaluate", columns)
     measures = Measures.of(parse_metrics(metrics), ranking.data, by, control)
     if any("cost" in metric.needs for metric in measures.chosen):
         warn_uneven_costs("the data", ranking.data.cost)

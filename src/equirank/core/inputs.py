@@ -9,13 +9,16 @@ from .errors import DataError
 
 __all__ = [
     "EXACT",
+    "as_floats",
     "attributes",
     "backend_of",
     "choose",
     "features",
     "frozen",
     "frozen_matrix",
+    "is_frame",
     "is_missing",
+    "is_one_list",
     "label_column",
     "natural",
     "numbers",
@@ -50,7 +53,7 @@ def choose(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise DataError(f"{name} must be one of {words}, got {value!r}")
 
 
-def _is_frame(values: Any) -> bool:
+def is_frame(values: Any) -> bool:
     """Return whether a value is a data frame, without importing a data frame library."""
     return hasattr(values, "columns") and not isinstance(values, (np.ndarray, Mapping))
 
@@ -182,7 +185,7 @@ def numbers(name: str, values: Any, missing: float = np.nan) -> np.ndarray | Non
     if array.dtype.kind == "c":
         raise DataError(f"{name} must be real numbers: Complex data not supported")
     if array.dtype not in (np.float32, np.float64):
-        exact, array = array, _parse(name, array)
+        exact, array = array, as_floats(name, array)
         _refuse_merged(name, exact, array)
     bad = np.isnan(array)
     if not np.isnan(missing) and bad.any():
@@ -195,7 +198,8 @@ def _holds_text(array: np.ndarray) -> bool:
     return any(isinstance(value, str) for value in array[:100])
 
 
-def _parse(name: str, array: np.ndarray) -> np.ndarray:
+def as_floats(name: str, array: np.ndarray) -> np.ndarray:
+    """Return an array as float64; missing values become NaN."""
     if array.dtype.kind in "mM":
         return np.where(np.isnat(array), np.nan, array.astype(np.float64))
     try:
@@ -275,18 +279,16 @@ def positions(values: Any) -> np.ndarray | None:
     return array.astype(np.int32)
 
 
-def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
-    """Return X as a 2-D float array or CSR, the names of its columns, and its frame library."""
+def features(X: Any) -> Any:
+    """Return an array as a 2-D float array, and a sparse one as CSR."""
     if X is None:
-        return None, None, None
-    if _is_frame(X):
-        return _frame_features(X)
+        return None
     if hasattr(X, "tocsr"):
         matrix = X.tocsr()
         if matrix.dtype.kind == "c":
             raise DataError("X must be real numbers: Complex data not supported")
         floats = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
-        return frozen_matrix(floats), None, None
+        return frozen_matrix(floats)
     array = _to_numpy(X)
     if array.ndim == 1 and array.dtype == object:
         _refuse_ragged(array)
@@ -296,7 +298,7 @@ def features(X: Any) -> tuple[Any, tuple[str, ...] | None, str | None]:
         raise DataError("X must be real numbers: Complex data not supported")
     if array.dtype not in (np.float32, np.float64):
         array = _number_rows(array)
-    return frozen(array), None, None
+    return frozen(array)
 
 
 def _refuse_ragged(rows: np.ndarray) -> None:
@@ -327,27 +329,6 @@ def _number_rows(array: np.ndarray) -> np.ndarray:
     return result
 
 
-def _frame_features(frame: Any) -> tuple[np.ndarray, tuple[str, ...], str | None]:
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True)
-    columns = []
-    for name in table.columns:
-        column = table[name]
-        if not (column.dtype.is_numeric() or column.dtype == nw.Boolean):
-            raise DataError(
-                f"X must hold numbers only, and its column {name!r} has type {column.dtype}; "
-                "encode it first or leave it out"
-            )
-        values = column.to_numpy()
-        columns.append(values if values.dtype == np.float32 else _parse(f"X[{name!r}]", values))
-    if not columns:
-        raise DataError("X must have at least one column, got a frame without columns")
-    single = all(column.dtype == np.float32 for column in columns)
-    stacked = np.column_stack(columns).astype(np.float32 if single else np.float64, copy=False)
-    return frozen(stacked), tuple(str(name) for name in table.columns), backend_of(frame)
-
-
 def attributes(values: Any) -> dict[str, np.ndarray]:
     """Return each sensitive attribute as a named 1-D array."""
     if values is None:
@@ -357,7 +338,7 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
             str(name): label_column(f"sensitive_features[{name!r}]", v)
             for name, v in values.items()
         }
-    elif _is_frame(values):
+    elif is_frame(values):
         import narwhals as nw
 
         table = nw.from_native(values, eager_only=True)

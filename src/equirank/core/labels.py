@@ -37,6 +37,8 @@ def group_rows(
     codes, labels = _factorize(heads)
     if len(labels) == len(heads):
         return None, np.concatenate([starts, [n_rows]]).astype(np.int64), heads
+    if len(labels) <= 1 << 16:
+        codes = codes.astype(np.uint16)  # which NumPy sorts by radix
     code_of_row = np.repeat(codes, np.diff(np.concatenate([starts, [n_rows]])))
     order = np.argsort(code_of_row, kind="stable")
     offsets = np.concatenate([[0], np.cumsum(np.bincount(code_of_row, minlength=len(labels)))])
@@ -53,10 +55,25 @@ def _factorize(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels = np.empty(len(seen), dtype=object)
         labels[:] = list(seen)
         return codes, labels
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if low > -(2**62) and high < 2**62 and high - low < max(len(values), 1 << 16):
+            return _factorize_near(values, low, high - low + 1)
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[inverse], values[np.sort(first)]
+
+
+def _factorize_near(values: np.ndarray, low: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return codes in order of first appearance of whole numbers in a small range, by a table."""
+    table = np.full(size, -1, dtype=np.int64)
+    at = values.astype(np.int64) - low
+    table[at[::-1]] = np.arange(len(values) - 1, -1, -1)  # the last one written is the first row
+    present = np.flatnonzero(table >= 0)
+    first = np.sort(table[present])
+    table[at[first]] = np.arange(len(first))
+    return table[at], values[first]
 
 
 def encode(

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import inputs
 from .data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
 from .declared import Declared
+from .encoding import Encoding, Unseen, align
 from .errors import DataError
 from .explain_pair import Parts, Scored, explain_pair
+from .frames import as_frame, column_names
 from .labels import MAX_GROUPS
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
@@ -45,6 +48,9 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         Of the same: the inputs that `fit` uses if they are given.
     predict_needs : frozenset of str
         Of ``"qid", "sensitive_features"``: the inputs of `predict` and `rank`.
+    takes_categories : bool
+        Whether `_fit` accepts features that are codes of categories (``data.categories``); for
+        other rankers they are an error.
     params : mapping of str to Constraint
         The constraint of each parameter, made from the annotated fields; checked in `fit`.
 
@@ -69,6 +75,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid"})
     fit_takes: ClassVar[frozenset[str]] = frozenset()
     predict_needs: ClassVar[frozenset[str]] = frozenset()
+    takes_categories: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Derive the metadata requests from the declared needs, and the constructor from fields."""
@@ -76,7 +83,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         predict["sensitive_features"] = "sensitive_features" in cls.predict_needs
         taken = cls.fit_needs | cls.fit_takes
         cls.__metadata_request__fit = {name: name in taken for name in METADATA}
-        cls.__metadata_request__predict = predict
+        cls.__metadata_request__predict = predict | {"unseen": UNUSED}
         cls.__metadata_request__score = {
             "qid": True,
             "sample_weight": True,
@@ -99,10 +106,11 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` contains all other inputs.
-        y : array-like
+            Features; a `RankingData` contains all other inputs. The columns of a data frame that no
+            other argument names are features; text becomes categories.
+        y : array-like or str
             Relevance, >= 0.
-        qid, sensitive_features, cost, query_weight : array-like, optional
+        qid, sensitive_features, cost, query_weight : array-like or str, optional
             As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
             if there are more than 1,000; ``qid=0`` states one list.
         """
@@ -110,9 +118,22 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         self.is_fitted_ = True
         return self
 
-    def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
-        """Return one score per row, in input order; higher scores rank first."""
-        data = self._prediction_data(X, None, qid, sensitive_features)
+    def predict(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        unseen: Literal["error", "missing"] | None = None,
+    ) -> np.ndarray:
+        """Return one score per row, in input order; higher scores rank first.
+
+        The columns of a data frame are found by name, so their order does not matter and others are
+        ignored. ``unseen`` is the treatment of categories and groups that training did not contain,
+        as in `as_ranking_data`; None: that of the training data. With ``"missing"``, missing groups
+        are unknown labels, too.
+        """
+        data = self._prediction_data(X, None, qid, sensitive_features, unseen)
         self._warn_of_one_list(X, qid, data, "predict")
         return data.to_original(np.asarray(self._scores(self.visible(data)), dtype=np.float64))
 
@@ -125,6 +146,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         sensitive_features: Any = None,
         n_draws: int | None = None,
         random_state: Any = None,
+        unseen: Literal["error", "missing"] | None = None,
     ) -> Ranking:
         """Rank the rows of each query.
 
@@ -139,8 +161,10 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             Number of draws of a stochastic ranker.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
+        unseen : {"error", "missing"}, optional
+            As in `predict`.
         """
-        data = self._prediction_data(X, y, qid, sensitive_features)
+        data = self._prediction_data(X, y, qid, sensitive_features, unseen)
         warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
         if n_draws is not None:
             if not hasattr(self, "_draw"):
@@ -243,7 +267,32 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
 
     def _shown_values(self, values: np.ndarray) -> Sequence[Any]:
         """Return the original feature values of a row, with encoded categories as words."""
-        return values.tolist()
+        shown: list[Any] = values.tolist()
+        for column, at in self._category_places().items():
+            labels = self._encoding().categories[column]
+            shown[at] = None if np.isnan(shown[at]) else labels[int(shown[at])]
+        return shown
+
+    def _category_places(self) -> dict[str, int]:
+        """Return the number of each column that contains category codes."""
+        known = self._encoding()
+        place = {name: at for at, name in enumerate(known.names or ())}
+        return {name: place[name] for name in known.categories}
+
+    @property
+    def encoding(self) -> Encoding:
+        """The features, categories and groups of training, for ``like`` of `as_ranking_data`."""
+        check_is_fitted(self)
+        return self._encoding()
+
+    def _encoding(self) -> Encoding:
+        names = getattr(self, "feature_names_in_", None)
+        known = getattr(self, "categories_", {})
+        return Encoding(
+            None if names is None else tuple(str(name) for name in names),
+            {name: tuple(labels) for name, labels in known.items()},
+            {name: tuple(groups) for name, groups in getattr(self, "groups_", {}).items()},
+        )
 
     def _own_scores(self, data: RankingData) -> np.ndarray:
         return self._scores(self.visible(data))
@@ -271,19 +320,33 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         self.data_fingerprint_ = data.fingerprint()
         return data
 
+    def _store_encoding(self, data: RankingData) -> None:
+        """Store how the features are encoded; refuse categories that the class cannot use."""
+        if not self.takes_categories:
+            data.refuse_categories(type(self).__name__)
+        self.n_features_in_ = data.n_features
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self.categories_ = {name: list(labels) for name, labels in data.categories.items()}
+        self.unseen_ = data.unseen
+
     def _training_data(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
         given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
+        given["query_weight"] = query_weight
         if isinstance(X, RankingData):
-            refuse_beside(given | {"y": y, "query_weight": query_weight})
+            refuse_beside(given | {"y": y})
+        elif inputs.is_frame(X):
+            X = self._frame_data(X, y, given)
+        if isinstance(X, RankingData):
             if X.X is None or X.y is None:
                 raise DataError(
                     f"{type(self).__name__} needs X and y to fit, and the data lacks them"
                 )
-            self.n_features_in_ = X.n_features
-            if X.feature_names is not None:
-                self.feature_names_in_ = np.asarray(X.feature_names, dtype=object)
+            self._store_encoding(X)
             self._check_finite(X)
             return self._hide(X, self._taken())
         if y is not None:
@@ -299,7 +362,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             ensure_all_finite=finite,
             y_numeric=True,
         )
-
+        self.categories_, self.unseen_ = {}, "error"
         data = as_ranking_data(
             checked,
             relevance,
@@ -309,6 +372,16 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             query_weight=self._wanted("query_weight", query_weight),
         )
         return self._hide(data, self._taken())
+
+    def _frame_data(self, X: Any, y: Any, given: dict[str, Any]) -> RankingData:
+        """Return the data of a frame; columns that are named are no features, used or not."""
+        frame = as_frame(X)
+        named = {name for values in (y, *given.values()) for name in column_names(frame, values)}
+        names = [str(name) for name in frame.columns if str(name) not in named]
+        wanted = {name: self._wanted(name, values) for name, values in given.items()}
+        data = as_ranking_data(X, y, **wanted | {"qid": given["qid"]}, features=names)
+        texts = data.categories or all(isinstance(name, str) for name in frame.columns)
+        return data if texts else replace(data, feature_names=None)  # as in scikit-learn
 
     def current_needs(self) -> frozenset[str]:
         """Return the inputs that `fit` requires, including those of the pair cost."""
@@ -331,28 +404,31 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
                 routing.fit.add_request(param=name, alias=True)
         return routing
 
-    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+    def _prediction_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, unseen: str | None = None
+    ) -> RankingData:
         check_is_fitted(self)
+        policy: Any = getattr(self, "unseen_", "error") if unseen is None else unseen
+        inputs.choose("unseen", policy, ("error", "missing"))
+        given = {"qid": qid, "sensitive_features": sensitive_features}
         if isinstance(X, RankingData):
-            refuse_beside({"y": y, "qid": qid, "sensitive_features": sensitive_features})
-            names = getattr(self, "feature_names_in_", None)
-            if (
-                names is not None
-                and X.feature_names is not None
-                and list(names) != list(X.feature_names)
-            ):
-                wrong = [n for n, k in zip(X.feature_names, names, strict=False) if n != k]
-                raise DataError(
-                    f"X must have the feature names of fit ({', '.join(names[:10])}) in order, "
-                    f"got {wrong[0] if wrong else X.feature_names[-1]!r}"
-                )
-            if X.n_features != self.n_features_in_:
-                raise DataError(
-                    f"X has {X.n_features} features, but {type(self).__name__} is expecting "
-                    f"{self.n_features_in_} features as input"
-                )
-            self._check_finite(X)
-            return X
+            refuse_beside(given | {"y": y})
+            return self._aligned(X, Unseen(policy))
+        known = self._encoding()
+        if inputs.is_frame(X) and known.names is not None:
+            if "sensitive_features" not in self.predict_needs:
+                known = replace(known, groups={})
+            data = as_ranking_data(
+                X,
+                y,
+                **given,
+                like=known,
+                unseen=policy,
+                missing_sensitive="unknown" if policy == "missing" else "error",
+                max_groups=self._most_groups(),
+            )
+            self._check_finite(data)
+            return data
         tags = self.__sklearn_tags__()
         checked = validate_data(
             self,
@@ -367,8 +443,23 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             y,
             qid=qid,
             sensitive_features=sensitive_features,
-            max_groups=max([MAX_GROUPS, *map(len, self.groups_.values())]),  # as many as in fit
+            max_groups=self._most_groups(),
         )
+
+    def _aligned(self, data: RankingData, unseen: Unseen) -> RankingData:
+        """Return data with the columns and categories of training, and its groups if needed."""
+        data = align(data, self._encoding(), unseen, "sensitive_features" in self.predict_needs)
+        unseen.warn()
+        if data.n_features != self.n_features_in_:
+            raise DataError(
+                f"X has {data.n_features} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        self._check_finite(data)
+        return data
+
+    def _most_groups(self) -> int:
+        return max([MAX_GROUPS, *map(len, self.groups_.values())])  # as many as in fit
 
     def _warn_of_one_list(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
         """Warn in a method whose result depends on the lists for some rankers only."""

@@ -1,6 +1,6 @@
 """Ranking: a position per row and draw over one RankingData."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -10,13 +10,13 @@ import numpy as np
 from ..kernels.discounts import block_means
 from ..kernels.segments import segment_sum, sort_within, tie_blocks
 from . import inputs
-from .data import RankingData
+from .data import RankingData, as_given_data, refuse_beside
 from .errors import DataError
 from .params import Integer, check_params
 from .slots import Slots
 from .table import Table
 
-__all__ = ["Ranking"]
+__all__ = ["Ranking", "as_given_ranking"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,3 +325,15 @@ def _check_weights(data: RankingData, weights: Any, n_draws: int) -> np.ndarray:
     if not np.isfinite(share).all() or (share < 0).any() or (total <= 0).any():
         raise DataError("weights must be numbers >= 0 with a positive sum in every query")
     return inputs.frozen(share / total)
+
+
+def as_given_ranking(data: Any, owner: str, columns: Mapping[str, Any]) -> Ranking:
+    """Return a ranking as it is, or the one that a RankingData or the columns of a frame state.
+
+    No column of a frame is a feature unless ``features`` names it.
+    """
+    if isinstance(data, Ranking):
+        refuse_beside(columns, "Ranking")
+        return data
+    given = columns if isinstance(data, RankingData) else {"features": ()} | dict(columns)
+    return as_given_data(data, owner, given).ranking()

@@ -5,11 +5,12 @@ from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from .data import as_scored_data
+from .data import RankingData, as_scored_data, refuse_beside
 from .declared import Declared
 from .errors import DataError
+from .inputs import is_frame
 from .persistence import save
-from .ranking import Ranking
+from .ranking import Ranking, as_given_ranking
 
 __all__ = ["Reranker"]
 
@@ -61,17 +62,32 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         return self._rerank(ranking)
 
     def rerank(
-        self, y_score: Any, *, sensitive_features: Any = None, qid: Any = None, y_true: Any = None
+        self,
+        y_score: Any,
+        *,
+        sensitive_features: Any = None,
+        qid: Any = None,
+        y_true: Any = None,
+        **columns: Any,
     ) -> Ranking:
-        """Re-rank lists given as arrays.
+        """Re-rank lists given as arrays, as a data frame or as a ranking.
 
         Parameters
         ----------
-        y_score : array-like
-            Scores; higher scores rank first.
-        sensitive_features, qid, y_true : array-like, optional
-            As in `as_ranking_data`.
+        y_score : array-like, data frame, RankingData or Ranking
+            Scores (higher scores rank first), or what contains them.
+        sensitive_features, qid, y_true : array-like or str, optional
+            As in `as_ranking_data`: arrays, or columns of the data frame.
+        **columns
+            Further columns of a data frame, as in `as_ranking_data`: ``score="score", ids="sku"``.
         """
+        given = {"y": y_true, "qid": qid, "sensitive_features": sensitive_features}
+        if isinstance(y_score, (Ranking, RankingData)) or is_frame(y_score):
+            present = {name: values for name, values in given.items() if values is not None}
+            return self(
+                as_given_ranking(y_score, f"{type(self).__name__}.rerank", present | columns)
+            )
+        refuse_beside(columns, "list of scores")
         data = as_scored_data(y_score, y_true, qid=qid, sensitive_features=sensitive_features)
         return self(data.ranking())
 

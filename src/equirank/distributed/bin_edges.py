@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..core.environment import require
-from ..core.inputs import features
+from ..core.frames import FrameFeatures, as_frame
 from ..core.random import generator
 from ..io.files import replacing
-from ..rankers.lambdamart.lightgbm_params import encode_frame
 from .partitions import Lists
 
 __all__ = [
@@ -70,7 +69,7 @@ def sample_rows(
         frame = frame.iloc[np.sort(chosen)]
     names = list(lists.roles.features)
     if columns is None:
-        return features(encode_frame(frame[names], dict(lists.text)))[0]
+        return FrameFeatures(as_frame(frame), names, known=dict(lists.text)).matrix()
     return frame[[names[column] for column in columns]].to_numpy(np.float64, na_value=np.nan)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.encoding import Encoding
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.inputs import label_column
 from ..core.labels import encode
 from ..io.column_roles import Roles, assign
-from ..rankers.lambdamart.lightgbm_params import encode_frame
 from .workers import results
 
 __all__ = [
@@ -101,9 +101,9 @@ class Lists:
             )
             if role in single
         }  # fmt: skip
-        X = encode_frame(frame[features], dict(self.text)) if features else None
         data = as_ranking_data(
-            X,
+            frame[features] if features else None,
+            like=Encoding(tuple(features), {n: tuple(c) for n, c in self.text.items()}),
             qid=self.queries(frame),
             query_weight=None if self.weight is None else frame[self.weight],
             **given,

@@ -9,8 +9,8 @@ import numpy as np
 from ..core.data import RankingData, as_ranking_data
 from ..core.environment import require
 from ..core.errors import DataError
+from ..core.frames import FrameFeatures, as_frame
 from ..core.labels import MISSING, check_groups, group_rows
-from ..rankers.lambdamart.lightgbm_params import find_categories
 from .partitions import Lists, compute, in_partition
 
 __all__ = ["Part", "Survey", "balanced_homes", "gathered", "run_homes", "survey"]
@@ -101,7 +101,8 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
         low, high, missing = empty, empty, empty
         if ranges:
             X = frame[list(lists.roles.features)]
-            text = find_categories(X)
+            found = FrameFeatures(as_frame(X), list(map(str, X.columns))).categories
+            text = {name: list(labels) for name, labels in found.items()}
             low, high, missing = _ranges(X.drop(columns=list(text)), X, text)
     sizes = np.diff(offsets)
     return Part(len(frame), qids, sizes, combinations, grade, text, low, high, missing)

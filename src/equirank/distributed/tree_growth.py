@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data import RankingData, as_ranking_data
+from ..core.encoding import Encoding
 from ..core.environment import require
 from ..core.errors import DataError
 from ..rankers.early_stopping import held_out
@@ -68,7 +69,9 @@ def make_plan(model: FairLambdaMART, parts: list[Any], seen: Survey, client: Any
     home, held = _homes(model, seen, len(threads))
     pieces = gathered(parts, seen, home)
     workers = sorted(threads)[: len(pieces) - (held is not None)]
-    valid = model.validation if isinstance(model.validation, RankingData) else None
+    valid = None
+    if isinstance(model.validation, RankingData):
+        valid = as_ranking_data(model.validation, like=_encoding(model))
     if held is not None:
         valid = client.submit(Lists.data, seen.lists, client.compute(pieces.pop(held)), pure=False)
     hosts = hosts_of(workers)
@@ -110,6 +113,12 @@ def _cost_mean(
     given = {address: (model, lists, own) for address, own in pieces.items()}
     total, count = np.sum(list(ask(client, _part_cost_sums, given).values()), axis=0)
     return float(total / count) if count and total else None
+
+
+def _encoding(model: FairLambdaMART) -> Encoding:
+    """Return the features and categories of training, before the trees are grown."""
+    categories = {name: tuple(labels) for name, labels in model.categories_.items()}
+    return Encoding(tuple(map(str, model.feature_names_in_)), categories)
 
 
 def _without_data(model: FairLambdaMART) -> FairLambdaMART:

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core import inputs
-from ..core.data import RankingData
+from ..core.data import RankingData, as_ranking_data
 from ..core.declared import Declared
 from ..core.errors import DataError, suggest
 from ..core.params import Check
@@ -54,7 +53,7 @@ class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignor
         if isinstance(X, RankingData):
             return self._features_of(X, fitting)
         if hasattr(X, "columns"):
-            inputs.features(X)  # the error names a column without numbers; scikit-learn does not
+            as_ranking_data(X, categorical=None)  # the error names a column without numbers
         least = 2 if fitting else 1
         return np.asarray(
             validate_data(
@@ -65,6 +64,7 @@ class FairTransformer(Declared, TransformerMixin, BaseEstimator):  # type: ignor
     def _features_of(self, data: RankingData, fitting: bool) -> np.ndarray:
         if data.X is None:
             raise DataError(f"{type(self).__name__} needs X, and the data lacks it")
+        data.refuse_categories(type(self).__name__)
         if fitting:
             self.n_features_in_ = data.n_features
             if data.feature_names is not None:

@@ -69,7 +69,7 @@ def representation_leakage(
             "test_size": Number(0.0, 1.0, open_low=True, open_high=True),
         },
     )
-    data = as_ranking_data(Z, sensitive_features=sensitive_features)
+    data = as_ranking_data(Z, sensitive_features=sensitive_features, categorical=None)
     if data.X is None:
         raise DataError("Z must be an array with one row per item, got None")
     stored = data.X.data if hasattr(data.X, "tocsr") else data.X

@@ -120,6 +120,7 @@ class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
             data = as_ranking_data(X, y, qid=qid)
         if data.X is None:
             raise DataError(f"{owner} needs X, and the data lacks it")
+        data.refuse_categories(owner)
         if data.n_queries == 1:
             how = "it was not given" if qid is None and data is not X else "there is one list"
             raise DataError(f"qid must name at least two lists for {owner} to draw from: {how}")

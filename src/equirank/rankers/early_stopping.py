@@ -6,6 +6,7 @@ import numpy as np
 
 from ..core.data import RankingData
 from ..core.declared import Declared
+from ..core.encoding import Unseen, align
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.params import AnyOf, Instance, Integer, Number, Optional
@@ -51,7 +52,7 @@ def metric_value(metric: Metric, data: RankingData, score: np.ndarray) -> float:
 def held_out(
     data: RankingData, validation: Any, random_state: Any, owner: str
 ) -> tuple[RankingData, RankingData | None]:
-    """Return the training data and the validation data.
+    """Return the training data and the validation data, which is encoded like it.
 
     A share holds out whole queries, or rows if the data is a single query.
     """
@@ -60,12 +61,15 @@ def held_out(
     if isinstance(validation, RankingData):
         if validation.X is None or validation.y is None:
             raise DataError(f"validation of {owner} must have X and y")
-        if validation.n_features != data.n_features:
+        unseen = Unseen(data.unseen)
+        aligned = align(validation, data.encoding, unseen)
+        unseen.warn()
+        if aligned.n_features != data.n_features:
             raise DataError(
                 f"validation of {owner} must have the {data.n_features} features of the training "
                 f"data, got {validation.n_features}"
             )
-        return data, validation
+        return data, aligned
     by: Literal["query", "item"] = "query" if data.n_queries > 1 else "item"
     train, watched = query_train_test_split(
         data, test_size=float(validation), by=by, random_state=random_state

@@ -50,7 +50,7 @@ DATA: tuple[str, ...] = (
     "features",
 )
 MISSING_SENSITIVE = ("error", "unknown", "category")
-DATA += ("encoding", "missing_sensitive", "missing_relevance", "max_groups")
+DATA += ("encoding", "unseen", "missing_sensitive", "missing_relevance", "max_groups")
 #: How the file is read, as in `equirank.io.read_file`; ``encoding`` is that of categories here.
 FILE: tuple[str, ...] = (
     "file_encoding",
@@ -78,6 +78,7 @@ class DataTable:
     id: str | None
     features: tuple[str, ...] | None
     encoding: str
+    unseen: str
     missing_sensitive: str
     missing_relevance: str
     max_groups: int | None
@@ -200,7 +201,8 @@ def _data(values: dict[str, Any], location: Location) -> DataTable:
         cost=table.get("cost", str),
         id=table.get("id", str),
         features=features,
-        encoding=table.choice("encoding", ("onehot", "ordinal"), "onehot"),
+        encoding=table.choice("encoding", ("onehot", "ordinal", "category"), "onehot"),
+        unseen=table.choice("unseen", ("error", "missing"), "error"),
         missing_sensitive=table.choice("missing_sensitive", MISSING_SENSITIVE, "error"),
         missing_relevance=table.choice("missing_relevance", ("error", "irrelevant"), "error"),
         max_groups=_max_groups(table),

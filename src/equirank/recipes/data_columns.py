@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..core.data import RankingData
+    from ..core.encoding import Unseen
     from ..io.table_file import TableFile
     from .config import DataTable
 
@@ -37,10 +38,12 @@ class DataColumns:
         The columns of the file in X, in order.
     categories : dict of str to tuple of str
         The categories of each text feature in training, in order.
-    encoding : {"onehot", "ordinal"}
-        One indicator per category, or its code.
+    encoding : {"onehot", "ordinal", "category"}
+        One indicator per category, its code as a number, or its code as a category.
     groups : dict of str to list
         The groups of each sensitive column in training.
+    unseen : {"error", "missing"}
+        What happens to categories and groups that training did not contain.
     notes : tuple of str
         Remarks on the training file; not stored.
     """
@@ -56,6 +59,7 @@ class DataColumns:
     encoding: str
     groups: dict[str, list[Any]]
     missing_sensitive: str = "error"
+    unseen: str = "error"
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -98,13 +102,15 @@ class DataColumns:
         return cls(**values | tuples | {"categories": seen})
 
     def encode(
-        self, data: "RankingData", labels: "dict[str, np.ndarray]", path: str
+        self, data: "RankingData", labels: "dict[str, np.ndarray]", unseen: "Unseen"
     ) -> "RankingData":
-        """Return the data with encoded text features; an unseen category is an error."""
+        """Return the data with encoded text features, and with the policy of training."""
         import numpy as np
 
         from ..core.inputs import frozen_matrix
 
+        policy: Any = self.unseen
+        data = replace(data, unseen=policy)
         if not self.categories:
             return data
         known = {name: at for at, name in enumerate(data.feature_names or ())}
@@ -114,32 +120,34 @@ class DataColumns:
             if name not in self.categories:
                 parts.append(data.X[:, known[name], None])
                 continue
-            codes = self._codes(name, labels[name], path)
+            codes = self._codes(name, labels[name], unseen)
             codes = codes if data.rows is None else codes[data.rows]
             codes = codes[:, None]
             if self.encoding == "onehot":
                 codes = codes == np.arange(len(self.categories[name]))
             parts.append(codes.astype(kind))
         X = frozen_matrix(np.concatenate(parts, axis=1))
-        return replace(data, X=X, feature_names=self.feature_names)
+        found = self.categories if self.encoding == "category" else {}
+        return replace(data, X=X, feature_names=self.feature_names, categories=dict(found))
 
-    def _codes(self, name: str, values: "np.ndarray", path: str) -> "np.ndarray":
+    def _codes(self, name: str, values: "np.ndarray", unseen: "Unseen") -> "np.ndarray":
+        """Return the code of each row; NaN for a missing category that has none."""
         import numpy as np
 
-        code = {label: at for at, label in enumerate(self.categories[name])}
-        cells = [MISSING if value is None else str(value) for value in values.tolist()]
-        for row, cell in enumerate(cells):
-            if cell not in code:
-                from ..core.errors import suggest
-
-                words = ", ".join(map(repr, self.categories[name][:10]))
-                more = ", ..." if len(self.categories[name]) > 10 else ""
-                raise ConfigError(
-                    f"{path}: feature {name!r} must be one of the categories the model was "
-                    f"trained with ({words}{more}), got {cell!r} in row {row + 1}"
-                    f"{suggest(cell, self.categories[name])}"
-                )
-        return np.array([code[cell] for cell in cells])
+        labels = self.categories[name]
+        code: dict[Any, float] = {label: at for at, label in enumerate(labels)}
+        missing = code.get(MISSING, np.nan)
+        if self.encoding == "category" or MISSING in code:
+            code[None] = missing
+        cells = [value if value is None else str(value) for value in values.tolist()]
+        codes = np.array([code.get(cell, -1) for cell in cells], dtype=np.float64)
+        new = codes < 0
+        if new.any():
+            row = int(new.argmax())
+            value = MISSING if cells[row] is None else cells[row]
+            unseen.found(unseen.feature.format(name), new, value, row, labels)
+            codes[new] = missing
+        return codes
 
 
 def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
@@ -165,6 +173,7 @@ def read_training_data(table: "DataTable") -> "tuple[RankingData, DataColumns]":
 
 
 def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumns]":
+    from ..core.encoding import Unseen
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
@@ -196,16 +205,14 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         id=found.get("ids"),
         sensitive=table.sensitive,
         features=features,
-        categories={
-            name: _categories(values, table.location.key("features"), name)
-            for name, values in labels.items()
-        },
+        categories={name: _categories(values, table, name) for name, values in labels.items()},
         encoding=table.encoding,
         groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
+        unseen=table.unseen,
         notes=tuple(_notes(table, file, left_over, features)),
     )
-    return columns.encode(data, labels, table.path), columns
+    return columns.encode(data, labels, Unseen()), columns
 
 
 def _roles(table: "DataTable", file: "TableFile") -> tuple[dict[str, str], tuple[str, ...]]:
@@ -260,12 +267,15 @@ def _check_column(location: Location, file: "TableFile", name: str | None) -> No
     )
 
 
-def _categories(values: "np.ndarray", location: Location, name: str) -> tuple[str, ...]:
-    seen = sorted({MISSING if value is None else str(value) for value in values.tolist()})
-    if len(seen) > MOST_CATEGORIES:
-        location.fail(
-            f"{shown(name)} must contain numbers or at most {MOST_CATEGORIES} categories, "
-            f"got {len(seen)} different texts"
+def _categories(values: "np.ndarray", table: "DataTable", name: str) -> tuple[str, ...]:
+    """Return the sorted categories of a text; a missing one only where it needs a code."""
+    coded = table.encoding != "category"
+    cells = (MISSING if value is None else str(value) for value in values.tolist())
+    seen = sorted({cell for cell in cells if coded or cell != MISSING})
+    if len(seen) > MOST_CATEGORIES and coded:
+        table.location.key("features").fail(
+            f"{shown(name)} must contain numbers or at most {MOST_CATEGORIES} categories, got "
+            f'{len(seen)} different texts; encoding = "category" takes more'
         )
     return tuple(seen)
 
@@ -286,6 +296,7 @@ def _notes(
 
 def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]":
     """Return LETOR data and its columns; sensitive, cost and features are feature numbers."""
+    from ..core.encoding import Unseen
     from ..io.letor import read_letor
 
     for key in ("query", "relevance", "id"):
@@ -317,8 +328,9 @@ def read_letor_training(table: "DataTable") -> "tuple[RankingData, DataColumns]"
         encoding=table.encoding,
         groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
+        unseen=table.unseen,
     )
-    return data, columns
+    return columns.encode(data, {}, Unseen()), columns
 
 
 def read_letor_prediction(path: str, columns: DataColumns, sensitive: bool) -> "RankingData":

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..core.data import RankingData
+    from ..core.encoding import Unseen
     from ..io.file_options import FileOptions
     from ..io.table_file import TableFile
 
@@ -68,18 +69,30 @@ def read_new_file(
     query: str | None = None,
     keep: tuple[str, ...] = (),
     options: "FileOptions | None" = None,
+    unseen: str | None = None,
 ) -> NewFile:
     """Return the columns that the model needs, by name; a missing column is an error.
 
     ``sensitive`` states whether groups are needed, ``query`` names the column of lists if it
     differs from training, ``keep`` names columns to copy to the output, ``options`` state how the
-    file is read.
+    file is read, and ``unseen`` overrides the policy of training for categories and groups that it
+    did not contain.
     """
+    from ..core.encoding import Unseen
+
     kind = file_format or format_of(path)
     if options is not None:
         options.check_kind(kind)
+    policy = Unseen(
+        unseen or columns.unseen,
+        feature="feature {!r}",
+        group="column {!r}",
+        file=path,
+        first_row=1,
+        option="--unseen missing",
+    )
     if kind == "letor" or columns.format == "letor":
-        return _read_letor(path, kind, columns, sensitive, query, keep)
+        return _read_letor(path, kind, columns, sensitive, query, keep, policy)
     from ..io.column_roles import RECOGNISED
     from ..io.table_file import TableFile
 
@@ -113,9 +126,12 @@ def read_new_file(
             raise ConfigError(f"{path}: --keep must not name {name!r}, which is written anew")
     used = {*columns.named, *wanted}
     rest = [name for name in file.columns if name not in used]
-    notes = _ignored(rest)
-    data = columns.encode(_known_groups(path, data, columns), labels, path)
-    return NewFile(data, file.labels(wanted), notes)
+    data = columns.encode(_known_groups(data, columns, policy), labels, policy)
+    return NewFile(data, file.labels(wanted), [*_ignored(rest), *_taken_as_missing(policy)])
+
+
+def _taken_as_missing(policy: "Unseen") -> list[str]:
+    return [policy.words] if policy.words else []
 
 
 def _read_letor(
@@ -125,6 +141,7 @@ def _read_letor(
     sensitive: bool,
     query: str | None,
     keep: tuple[str, ...],
+    policy: "Unseen",
 ) -> NewFile:
     from .data_columns import read_letor_prediction
 
@@ -137,7 +154,8 @@ def _read_letor(
         raise ConfigError("--query and --keep must be omitted for LETOR, which has no columns")
     data = read_letor_prediction(path, columns, sensitive)
     lists = data.to_original(data.qids[data.query_of_rows()])
-    return NewFile(_known_groups(path, data, columns), {"qid": lists}, [])
+    data = _known_groups(data, columns, policy)
+    return NewFile(data, {"qid": lists}, _taken_as_missing(policy))
 
 
 def _need(file: "TableFile", names: tuple[str, ...], why: str) -> None:
@@ -174,35 +192,23 @@ def _refuse_text(file: "TableFile", name: str) -> None:
     raise DataError(f"{file.path}: feature {name!r} must contain numbers, as in training")
 
 
-def _known_groups(path: str, data: "RankingData", columns: DataColumns) -> "RankingData":
-    """Return the data with the group codes of training; an unseen group is an error.
+def _known_groups(data: "RankingData", columns: DataColumns, policy: "Unseen") -> "RankingData":
+    """Return the data with the group codes of training.
 
     A group may be written in another case of letters than in training.
     """
-    import numpy as np
-
-    from ..core.data import Attribute
-    from ..core.errors import suggest
-    from ..core.inputs import frozen
+    from ..core.encoding import Encoding, known_groups
     from ..core.unknown_words import folded
 
-    people: dict[str, Attribute] = {}
+    people = {}
     for name, attribute in data.sensitive.items():
         seen = columns.groups[name]
-        known = [str(group) for group in seen]
-        alike = {folded(word): word for word in known}
-        named = {str(g): alike.get(folded(str(g)), str(g)) for g in attribute.categories}
-        named |= {word: word for word in known}
-        for group in attribute.categories:
-            if named[str(group)] not in known:
-                words = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-                raise ConfigError(
-                    f"{path}: {name!r} must be one of the groups the model was trained with "
-                    f"({words}), got {group!r}{suggest(str(group), known)}"
-                )
-        order = [known.index(named[str(group)]) for group in attribute.categories]
-        codes = np.array([*order, -1], np.int32)
-        people[name] = Attribute(frozen(codes[attribute.codes]), tuple(seen))
+        alike = {folded(str(group)): group for group in seen} | {str(g): g for g in seen}
+        words = [alike.get(str(g), alike.get(folded(str(g)), g)) for g in attribute.categories]
+        people[name] = replace(attribute, categories=tuple(words))
+    data = replace(data, sensitive=people)
+    groups = Encoding(groups={name: tuple(seen) for name, seen in columns.groups.items()})
+    people = {name: known_groups(data, name, groups, policy) for name in data.sensitive}
     return replace(data, sensitive=people)
 
 

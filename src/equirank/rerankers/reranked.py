@@ -45,11 +45,11 @@ class _Needs:
         if model is None:
             return self.of_class
         inner = _as_ranker(model.estimator)
+        groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
         if self.when == "fit_takes":
-            return inner.fit_takes
+            return inner.fit_takes | groups
         if self.when == "fit_needs":
             return inner.current_needs() | {"qid"}
-        groups = {"sensitive_features"} if "sensitive" in model.reranker.current_needs() else set()
         return inner.predict_needs | {"qid"} | groups
 
 
@@ -89,6 +89,7 @@ class Reranked(Ranker):
     fit_takes = _Needs("fit_takes", frozenset())
     predict_needs = _Needs("predict_needs", frozenset({"qid", "sensitive_features"}))
     positional = ("estimator", "reranker")
+    takes_categories = True  # the estimator decides
     estimator: Annotated[
         Any, Check(_is_estimator, "a ranker, or another model whose predictions are scores")
     ]

@@ -163,6 +163,7 @@ def _represented(
     if data.X is None or not data.sensitive:
         missing = "X" if data.X is None else "sensitive_features"
         raise DataError(f"{missing} must be given to evaluate a representation")
+    data.refuse_categories("a representation")
     return data
 
 
@@ -173,6 +174,7 @@ def _transformed(transformer: Any, data: RankingData) -> RankingData:
     if data.feature_names is not None and hasattr(transformer, "feature_names_in_"):
         named = zip(data.feature_names, given.T, strict=True)
         given = Table(dict(named), data.backend).to_frame()
+    data.refuse_categories(type(transformer).__name__)
     Z = as_ranking_data(transformer.transform(given)).X
     if Z is None or Z.shape[0] != data.n_rows:
         raise DataError(f"transformer must return one row for each of the {data.n_rows} rows of X")

@@ -11,8 +11,9 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import RankingData
+from ..core.data import RankingData, as_ranking_data
 from ..core.declared import Declared, zero_weights_are_meant
+from ..core.encoding import Encoding
 from ..core.errors import DataError, EquirankWarning
 from ..core.params import Flag, Instance, Number, check_params
 from ..core.random import generator
@@ -172,7 +173,7 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
     def _splits(self, data: RankingData) -> Iterator[tuple[RankingData, RankingData]]:
         """Yield the parts to train and to evaluate on."""
         if isinstance(self.cv, RankingData):
-            yield data, self.cv
+            yield data, as_ranking_data(self.cv, like=data, unseen=data.unseen)
             return
         by: Literal["query", "item"] = "query" if data.n_queries > 1 else "item"
         if isinstance(self.cv, float):
@@ -190,10 +191,27 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
             mask = mask[data.caller_rank]
             yield data.select_items(np.flatnonzero(~mask)), data.select_items(np.flatnonzero(mask))
 
-    def predict(self, X: Any, *, qid: Any = None, sensitive_features: Any = None) -> np.ndarray:
-        """Return the scores of the best ranker."""
+    def predict(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        sensitive_features: Any = None,
+        unseen: Literal["error", "missing"] | None = None,
+    ) -> np.ndarray:
+        """Return the scores of the best ranker, as `Ranker.predict` does."""
         check_is_fitted(self)
-        return self.best_estimator_.predict(X, qid=qid, sensitive_features=sensitive_features)
+        found: np.ndarray = self.best_estimator_.predict(
+            X, qid=qid, sensitive_features=sensitive_features, unseen=unseen
+        )
+        return found
+
+    @property
+    def encoding(self) -> Encoding:
+        """The features, categories and groups of the best ranker, as in `Ranker.encoding`."""
+        check_is_fitted(self)
+        found: Encoding = self.best_estimator_.encoding
+        return found
 
     def rank(self, X: Any, y: Any = None, **given: Any) -> Ranking:
         """Rank with the best ranker, as `Ranker.rank` does."""

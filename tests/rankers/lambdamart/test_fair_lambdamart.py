@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import equirank
-from equirank import DataError, InfeasibleError, as_ranking_data, evaluate
+from equirank import DataError, EquirankWarning, InfeasibleError, as_ranking_data, evaluate
 from equirank.datasets import make_ranking
 from equirank.metrics import rnd
 from equirank.rankers import MART, FairLambdaMART, LambdaMART, McRank
@@ -252,7 +252,14 @@ def test_columns_of_text_are_categories(library):
     assert ranker.score(frame, y, qid=qid) > 0.99
     assert "cat_threshold" in ranker.booster_.model_to_string()
     unseen = kind({"noise": [0.0, 0.0], "city": ["Rome", "Paris"]})
-    assert np.isfinite(ranker.predict(unseen)).all()
+    with pytest.raises(
+        DataError, match=r"X\['city'\].*got 'Paris' in row 1 \(unseen in 1 of 2 rows"
+    ):
+        ranker.predict(unseen)
+    with pytest.warns(EquirankWarning, match="'Paris' in row 1"):
+        found = ranker.predict(unseen, unseen="missing")
+    missing = kind({"noise": [0.0, 0.0], "city": ["Rome", None]})
+    np.testing.assert_array_equal(found, ranker.predict(missing))
 
 
 def test_categories_as_numbers():

@@ -127,7 +127,9 @@ def test_columns_and_categories_must_be_the_same(data, other):
     texts.set_params(n_estimators=5).fit(frame.replace({"word": {"b": "c"}}), y, qid=qid)
     assert texts.categories_ == {"word": ["b", "c"]}
     texts.set_params(n_estimators=6)
-    with pytest.raises(DataError, match=r"column word of X must have the categories .*, got 'a'"):
+    with pytest.raises(
+        DataError, match=r"X\['word'\] must be one of .* training \('b', 'c'\), got 'a'"
+    ):
         texts.fit(frame.replace({"word": {"b": "a"}}), y, qid=qid)
 
 

@@ -119,6 +119,7 @@ def scaled_scores(slots: Slots) -> np.ndarray:
 
 def features_of(data: RankingData, rows: np.ndarray) -> np.ndarray:
     """Return the features of some stored rows as a dense array of float64."""
+    data.refuse_categories("a distance between items")
     some: Any = data.X[rows]
     dense = some.toarray() if hasattr(some, "toarray") else some
     points = np.ascontiguousarray(dense, dtype=np.float64)

@@ -3,7 +3,7 @@
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -12,11 +12,13 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from ...core.data import RankingData
+from ...core.encoding import Encoding
 from ...core.errors import DataError
 from ...core.persistence import SavedFiles
+from ...core.table import Table
 from ..lambdamart.lightgbm_params import as_matrix
 
-__all__ = ["Bridge", "first_line", "last_step", "made_by", "takes"]
+__all__ = ["Bridge", "first_line", "last_step", "made_by", "takes", "with_texts"]
 
 #: Arguments of ``fit`` that state the lists, and the arguments that tell each of them.
 LISTS = {"group_id": {"group_id"}, "qid": {"qid"}, "group": {"group", "eval_group"}}
@@ -53,6 +55,16 @@ def first_line(error: Exception) -> str:
     """Return the first line of a library's message, without the place in its own source."""
     line = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return re.sub(r"^(\[[\d:]+\] )?\S+\.(h|cc|cpp|cu):\d+: ", "", line)
+
+
+def with_texts(data: RankingData, places: Mapping[str, int], encoding: Encoding) -> Any:
+    """Return a data frame of the features with the names of categories instead of codes."""
+    columns: dict[str, np.ndarray] = dict(zip(encoding.names or (), data.X.T, strict=True))
+    for name, at in places.items():
+        labels = np.array([*encoding.categories[name], None], dtype=object)
+        codes = np.nan_to_num(data.X[:, at], nan=len(labels) - 1)
+        columns[name] = labels[codes.astype(np.int64)]
+    return Table(columns, data.backend).to_frame()
 
 
 def _is_classifier(model: Any) -> bool:

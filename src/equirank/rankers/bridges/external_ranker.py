@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from pickle import PicklingError
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, cast
 
 import joblib
 import numpy as np
@@ -22,8 +22,7 @@ from ...core.params import Check, Choice, Flag, Optional
 from ...core.persistence import SavedFiles
 from ...core.ranker import METADATA, Ranker
 from ...core.registry import external_name
-from ..category_frames import CategoryFrames
-from .bridge import Bridge, first_line, last_step, takes
+from .bridge import Bridge, first_line, last_step, takes, with_texts
 from .external_files import read_external, write_external
 from .given_scores import are_scores, with_scores
 from .model_kinds import bridge_of, is_fitted, is_model, unfrozen
@@ -95,7 +94,7 @@ class _Needs:
         return found
 
 
-class ExternalRanker(CategoryFrames):
+class ExternalRanker(Ranker):
     """A model of another library as a ranker.
 
     Rows are passed to the model grouped by list, and lists as numbers from 0, so that ids may be
@@ -116,7 +115,8 @@ class ExternalRanker(CategoryFrames):
     score of a classifier is its expected class. Models of LightGBM, XGBoost and CatBoost are
     explained by their SHAP values and saved in their own file formats; scikit-learn models need the
     extra ``save``. Nothing is printed or written to the working folder unless a parameter of the
-    model asks for it. Text columns of a data frame become categories for learners that have them.
+    model asks for it. Text columns of a data frame become categories for learners that have them; a
+    pipeline receives a frame with the texts, so that its first steps can encode them.
 
     Parameters
     ----------
@@ -149,6 +149,7 @@ class ExternalRanker(CategoryFrames):
     positional: ClassVar[tuple[str, ...]] = ("model",)
     file_attributes: ClassVar[tuple[str, ...]] = ("model_",)
     files_hold_classes: ClassVar[bool] = True
+    takes_categories: ClassVar[bool] = True
     fit_needs = _Needs("fit_needs", frozenset({"qid"}))
     fit_takes = _Needs("fit_takes", frozenset({"qid", "query_weight"}))
     predict_needs = _Needs("predict_needs", frozenset())
@@ -263,16 +264,23 @@ class ExternalRanker(CategoryFrames):
         self.n_features_in_ = data.n_features
         return data
 
-    def _prediction_data(self, X: Any, y: Any, qid: Any, sensitive_features: Any) -> RankingData:
+    def _prediction_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, unseen: str | None = None
+    ) -> RankingData:
         if are_scores(self.model):
             return with_scores(self.model, X, y, qid, sensitive_features)
         if not self.is_prefit:
-            return super()._prediction_data(X, y, qid, sensitive_features)
+            return super()._prediction_data(X, y, qid, sensitive_features, unseen)
         if not hasattr(self, "model_"):
             self._take_model()
         given = {"qid": qid, "sensitive_features": sensitive_features}
         if not isinstance(X, RankingData):
-            data = as_ranking_data(X, y, **given, max_groups=MAX_GROUPS)
+            known = self.model_.encoding if isinstance(self.model_, Ranker) else None
+            like = known if known is not None and known.names is not None else None
+            data = as_ranking_data(
+                X, y, **given, max_groups=MAX_GROUPS, categorical=None, like=like,
+                unseen=cast(Any, unseen or getattr(self.model_, "unseen_", "error")),
+            )  # fmt: skip
         else:
             refuse_beside(given | {"y": y})
             data = X
@@ -328,49 +336,59 @@ class ExternalRanker(CategoryFrames):
         lists, model = self._lists(), clone(self).model
         step, last, bridge = self._last(model)
         name = type(last).__name__
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
+        columns = list(self._category_places().values())
         if lists is not None:
             bridge.check_relevance(last, data)
         bridge.silence(last)
         arguments = bridge.fit_arguments(last, data, lists)
-        if columns:
-            arguments |= self._categories(bridge, last, columns, step)
-        X = data.X if step else bridge.matrix(last, data.X, columns)
+        if columns and not step:
+            arguments |= self._categories(bridge, last, columns)
+        X = self._matrix(data, step, bridge, last)
         prefix = f"{step}__" if step else ""
         with config_context(enable_metadata_routing=False):
             try:
                 model.fit(X, data.y, **{f"{prefix}{key}": v for key, v in arguments.items()})
             except bridge.errors() as error:
                 raise DataError(f"{name}.fit failed: {first_line(error)}") from error
+            except ValueError as error:
+                if not (step and columns):
+                    raise
+                words = ", ".join(repr(column) for column in self.categories_)
+                raise DataError(
+                    f"the pipeline must encode the categories in {words} first, such as with "
+                    f"scikit-learn's OneHotEncoder: {first_line(error)}"
+                ) from error
         self.model_ = model
 
-    def _categories(
-        self, bridge: Bridge, last: Any, columns: list[int], step: str
-    ) -> dict[str, Any]:
+    def _categories(self, bridge: Bridge, last: Any, columns: list[int]) -> dict[str, Any]:
         """Return the arguments of ``fit`` that state the categories."""
         try:
-            if step:  # the steps before change the columns
-                raise NotImplementedError
             return bridge.categories(last, columns, self.n_features_in_)
         except NotImplementedError:
             words = ", ".join(repr(column) for column in self.categories_)
-            what = "a pipeline" if step else type(last).__name__
             raise DataError(
-                f"X must have numbers only for {what}, got categories in {words}; encode them "
-                "first, such as with scikit-learn's OneHotEncoder"
+                f"X must have numbers only for {type(last).__name__}, got categories in {words}; "
+                "encode them first, such as with scikit-learn's OneHotEncoder"
             ) from None
+
+    def _matrix(self, data: RankingData, step: str, bridge: Bridge, last: Any) -> Any:
+        """Return the features as the model reads them; a pipeline reads categories as texts."""
+        places = self._category_places()
+        if not step:
+            return bridge.matrix(last, data.X, list(places.values()))
+        return with_texts(data, places, self._encoding()) if places else data.X
 
     def _scores(self, data: RankingData) -> np.ndarray:
         if are_scores(self.model):
             return np.asarray(data.score)
         step, last, bridge = self._last(self.model_)
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
-        X = data.X
+        X = self._matrix(data, step, bridge, last)
         with config_context(enable_metadata_routing=False):
             if step:
                 for _, part in self.model_.steps[:-1]:
                     X = part.transform(X) if hasattr(part, "transform") else X
-            found = bridge.scores(last, bridge.matrix(last, X, columns), data)
+                X = bridge.matrix(last, X, [])
+            found = bridge.scores(last, X, data)
         return self._one_per_row(found, data)
 
     def _one_per_row(self, found: Any, data: RankingData) -> np.ndarray:
@@ -446,8 +464,7 @@ class ExternalRanker(CategoryFrames):
         step, last, bridge = self._last(self.model_)
         if step:
             return None
-        columns = [self._names().index(column) for column in getattr(self, "categories_", {})]
-        values = bridge.contributions(last, bridge.matrix(last, data.X, columns))
+        values = bridge.contributions(last, self._matrix(data, step, bridge, last))
         scores = self._scores(data)
         if values is None or values.ndim != 2:
             return None

@@ -54,9 +54,9 @@ def with_scores(
     score = _of_frame(model, X) if isinstance(model, str) else inputs.numbers("model", model)
     if X is not None and score is not None and len(X) != len(score):
         raise DataError(f"model must have one score per row ({len(X)}), got {len(score)}")
-    return as_ranking_data(
-        None, y, qid=qid, sensitive_features=sensitive_features, score=score, max_groups=MAX_GROUPS
-    )
+    frame = {"X": X, "features": ()} if inputs.is_frame(X) else {}
+    given = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "score": score}
+    return as_ranking_data(**frame, **given, max_groups=MAX_GROUPS)
 
 
 def _of_data(model: Any, data: RankingData) -> np.ndarray:
@@ -75,6 +75,8 @@ def _of_data(model: Any, data: RankingData) -> np.ndarray:
             )
         return score[rows]
     names = list(data.feature_names or ())
+    if model in data.categories:
+        raise DataError(f"model must be a column of numbers, and {model!r} holds categories")
     if model in names:
         column = data.X[:, [names.index(model)]]
         column = column.toarray() if hasattr(column, "toarray") else column

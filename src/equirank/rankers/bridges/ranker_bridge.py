@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from ...core.data import RankingData
 from ...core.ranker import METADATA
 from .bridge import Bridge
@@ -30,11 +28,7 @@ class RankerBridge(Bridge):
     def fit_arguments(self, model: Any, data: RankingData, lists: str | None) -> dict[str, Any]:
         """Return the arguments of ``fit`` that the ranker declares."""
         query = data.query_of_rows()
-        people = {}
-        for name, attribute in data.sensitive.items():
-            labels = np.empty(len(attribute.categories), dtype=object)
-            labels[:] = attribute.categories
-            people[name] = labels[attribute.codes]
+        people = {name: attribute.labels() for name, attribute in data.sensitive.items()}
         known = {
             "qid": query,
             "sensitive_features": people or None,
@@ -46,6 +40,7 @@ class RankerBridge(Bridge):
 
     def scores(self, model: Any, X: Any, data: RankingData) -> Any:
         """Return the scores of the stored rows."""
-        names = data.feature_names if X is data.X else None
-        found = model.predict(replace(data, X=X, feature_names=names))
+        if X is not data.X:
+            data = replace(data, X=X, feature_names=None, categories={})
+        found = model.predict(data)
         return found[data.caller_rank]

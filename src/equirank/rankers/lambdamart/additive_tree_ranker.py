@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ...core.data import RankingData
+from ...core.data import RankingData, as_ranking_data
 from ...core.environment import library_version, require
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
@@ -100,7 +100,9 @@ class AdditiveTreeRanker(TreeRanker):
                 f"base of {name} must be None or scores to export ONNX: a file contains trees only"
             )
         properties = {
-            "feature_names": self._names(),
+            "feature_names": list(
+                self.encoding.names or map("x{}".format, range(self.n_features_in_))
+            ),
             "categories": getattr(self, "categories_", {}),
             "equirank": library_version(),
         }
@@ -113,26 +115,18 @@ class AdditiveTreeRanker(TreeRanker):
         """Return whether `fit` adds trees to those of an earlier fit."""
         return self.warm_start and hasattr(self, "booster_")
 
-    def _categories_of(self, X: Any) -> dict[str, list[str]]:
-        found = super()._categories_of(X)
-        if not self._continues():
-            return found
-        known: dict[str, list[str]] = getattr(self, "categories_", {})
-        for column, labels in found.items():
-            unseen = [label for label in labels if label not in known.get(column, ())]
-            if unseen:
-                raise DataError(
-                    f"column {column} of X must have the categories of the first fit with "
-                    f"warm_start, got {unseen[0]!r}"
-                )
-        return known
-
     def _training_data(
         self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
     ) -> RankingData:
         if self._continues():
             self._prediction_data(X, None, None, None)  # raises if the columns are others
+            if isinstance(X, RankingData):
+                X = as_ranking_data(X, like=self.encoding)
         return super()._training_data(X, y, qid, sensitive_features, cost, query_weight)
+
+    def _frame_data(self, X: Any, y: Any, given: dict[str, Any]) -> RankingData:
+        data = super()._frame_data(X, y, given)
+        return as_ranking_data(data, like=self.encoding) if self._continues() else data
 
     def _n_before(self, given: FitInputs) -> int:
         if not self._continues():

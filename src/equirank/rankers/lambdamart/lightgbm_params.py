@@ -1,4 +1,4 @@
-"""Parameters and input of LightGBM: names, constraints, codes of text, check of stored trees."""
+"""Parameters and input of LightGBM: names, constraints, check of stored trees."""
 
 import os
 import re
@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 
 from ...core.data import RankingData
@@ -30,8 +29,6 @@ __all__ = [
     "check_names",
     "check_trees",
     "defaults_beside",
-    "encode_frame",
-    "find_categories",
     "lightgbm_names",
     "lightgbm_params",
     "metric_name",
@@ -228,48 +225,6 @@ def as_matrix(X: Any) -> Any:
 
         return csr_matrix(X)
     return X
-
-
-def find_categories(X: Any) -> dict[str, list[str]]:
-    """Return the sorted categories of each column of text or categories; empty for arrays.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> find_categories(pd.DataFrame({"age": [31, 40], "city": ["Rome", "Bonn"]}))
-    {'city': ['Bonn', 'Rome']}
-    """
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return {}
-    kinds = (nw.String, nw.Categorical, nw.Enum, nw.Object)
-    return {
-        name: sorted({str(value) for value in frame[name].to_list() if _is_present(value)})
-        for name, kind in frame.schema.items()
-        if isinstance(kind, kinds) or kind in kinds
-    }
-
-
-def encode_frame(X: Any, categories: dict[str, list[str]]) -> Any:
-    """Return X with category codes in these columns; missing and unseen categories become NaN."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not categories or not isinstance(frame, nw.DataFrame):
-        return X
-    columns = []
-    for name, labels in categories.items():
-        if name not in frame.columns:
-            continue  # scikit-learn reports missing columns
-        number = {label: float(code) for code, label in enumerate(labels)}
-        values = frame[name].to_list()
-        codes = [number.get(str(v), np.nan) if _is_present(v) else np.nan for v in values]
-        columns.append(
-            nw.new_series(name, np.array(codes), nw.Float64, backend=frame.implementation)
-        )
-    return frame.with_columns(*columns).to_native()
-
-
-def _is_present(value: Any) -> bool:
-    return value is not None and value == value
 
 
 def _is_base(value: Any) -> bool:

@@ -16,7 +16,7 @@ from ...core.environment import require
 from ...core.errors import DataError, EquirankWarning, FormatError
 from ...core.params import AnyOf, Integer, Number, Optional
 from ...core.persistence import SavedFiles
-from ..category_frames import CategoryFrames
+from ...core.ranker import Ranker
 from ..early_stopping import held_out, metric_value, one_metric
 from .fit_inputs import (
     FitInputs,
@@ -81,7 +81,7 @@ class Binned:
         return {"validation": (self.valid, self.valid_set), **self.eval_sets}
 
 
-class TreeRanker(CategoryFrames):
+class TreeRanker(Ranker):
     """Base of the rankers that grow trees with LightGBM.
 
     A subclass writes `objective`. `fit` runs `prepare`, `bin_features`, `objective`, `grow` and
@@ -115,6 +115,7 @@ class TreeRanker(CategoryFrames):
     """
 
     fit_takes: ClassVar[frozenset[str]] = frozenset({"cost", "query_weight"})
+    takes_categories: ClassVar[bool] = True
     file_attributes: ClassVar[tuple[str, ...]] = ("booster_",)
     #: Why a weight of 2 differs from a row twice, for `testing.expected_failed_checks`.
     weight_is_no_copy: ClassVar[str] = "a leaf has a minimum number of rows, not of weights"
@@ -281,8 +282,8 @@ class TreeRanker(CategoryFrames):
         train, valid = held_out(data, self.validation, self.random_state, name)
         if ROW in train.outcomes:
             given = given.of_rows(train.outcomes[ROW])
-        if isinstance(self.validation, RankingData):
-            valid = self._validation_with_start(replace(self.validation, position=None))
+        if isinstance(self.validation, RankingData) and valid is not None:
+            valid = self._validation_with_start(replace(valid, position=None))
         binned = self.bin_features(train, valid, sample_weight=given.sample_weight)
         sets = {}
         for key, each in given.eval_sets.items():
@@ -524,7 +525,7 @@ class TreeRanker(CategoryFrames):
         if not given:
             return []
         columns: list[int] = []
-        names = list(data.feature_names or self._names())
+        names = self._feature_names(data)
         for column in given:
             if isinstance(column, str) and column not in names:
                 raise DataError(

@@ -234,6 +234,7 @@ class RegressionRanker(Pointwise):
     True
     """
 
+    takes_categories: ClassVar[bool] = True  # as_ranker decides
     estimator: Annotated[
         Any, Optional(Check(_is_scoring, "a scikit-learn regressor, or a model for as_ranker"))
     ] = None
@@ -246,10 +247,10 @@ class RegressionRanker(Pointwise):
         return Ridge()
 
     def _fit(self, data: RankingData) -> None:
-        if _is_pointwise(self._base()):
+        if _is_pointwise(self._base()) and not data.categories:
             self.estimators_ = [self._fit_one(data, np.asarray(data.y, dtype=np.float64))]
             return
-        ranker = clone(as_ranker(self.estimator))
+        ranker = clone(as_ranker(self._base()))
         if data.cost is not None:
             raise DataError(
                 f"cost must not be given: {type(self.estimator).__name__} accepts no costs"
