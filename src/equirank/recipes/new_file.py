@@ -78,8 +78,14 @@ def read_new_file(
     from ..core.encoding import Unseen
 
     kind = file_format or format_of(path)
-    words = {"feature": "feature {!r}", "group": "column {!r}", "option": "--unseen missing"}
-    policy = Unseen(unseen or columns.unseen, **words, file=path, first_row=1)
+    policy = Unseen(
+        unseen or columns.unseen,
+        feature="feature {!r}",
+        group="column {!r}",
+        file=path,
+        first_row=1,
+        option="--unseen missing",
+    )
     if kind == "letor" or columns.format == "letor":
         return _read_letor(path, kind, columns, sensitive, query, keep, policy)
     from ..io.column_roles import RECOGNISED
