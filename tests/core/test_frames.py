@@ -208,6 +208,16 @@ def test_unseen_categories_and_groups_are_an_error_or_missing(frame):
         as_ranking_data(new.assign(brand=BRANDS), **NAMES, like=data)
 
 
+def test_known_groups_may_be_many_in_a_short_frame():
+    seller = [f"s{at % 30}" for at in range(600)]
+    data = as_ranking_data(pd.DataFrame({"x": 1.0, "seller": seller}), sensitive_features="seller")
+    few = pd.DataFrame({"x": 1.0, "seller": seller[29::-1]})
+    with pytest.raises(DataError, match="got 30 different values in 30 rows"):
+        as_ranking_data(few, sensitive_features="seller")
+    found = as_ranking_data(few, sensitive_features="seller", like=data)
+    assert found.attribute().labels().tolist() == seller[29::-1]
+
+
 def test_ids_among_the_features_are_told():
     frame = pd.DataFrame({"x": np.arange(300.0), "sku": [f"i{at}" for at in range(300)]})
     with pytest.warns(EquirankWarning, match=r"X\['sku'\] has 300 categories.*likely an id"):
@@ -279,6 +289,7 @@ def test_the_policy_is_stored_and_overridden(frame, tmp_path):
         model.predict(new, unseen="error")
     with pytest.raises(DataError, match="unseen must be one of"):
         model.predict(new, unseen="ignore")
+    assert as_ranking_data(as_ranking_data(frame, **NAMES), unseen="missing").unseen == "missing"
     strict = Coded().fit(as_ranking_data(frame, **NAMES))
     with pytest.warns(EquirankWarning, match="'Neu'"):
         assert strict.rank(new, qid="query", unseen="missing").data.n_queries == 2

@@ -494,9 +494,9 @@ def as_ranking_data(
     Parameters
     ----------
     X : array-like, scipy sparse array, data frame, RankingData or None
-        Features, or None (an audit needs none). A `RankingData` is returned as it is, or as
-        ``like`` encodes it. Rows that are already grouped by query are not copied, and float32 and
-        CSR are kept.
+        Features, or None (an audit needs none). A `RankingData` is returned as it is, as ``like``
+        encodes it, or with the policy ``unseen="missing"``. Rows that are already grouped by query
+        are not copied, and float32 and CSR are kept.
     y : array-like or str, optional
         Relevance, >= 0, higher is better.
     qid : array-like, str or int, optional
@@ -574,7 +574,7 @@ def as_ranking_data(
         refuse_beside(beside | {"features": features, "groups": groups})
         made = X if encoding is None else align(X, encoding, policy)
         policy.warn()
-        return made
+        return made if unseen == "error" else replace(made, unseen=unseen)
     inputs.choose("missing_sensitive", missing_sensitive, ("error", "unknown", "category"))
     inputs.choose("missing_relevance", missing_relevance, ("error", "irrelevant"))
     frame = as_frame(X)

@@ -74,7 +74,8 @@ SHARED = """
     >>> people |= {{"id": [1, 2, 3, 4]}}
     >>> other = people | {{"score": [1, 2, 3, 4]}}
     >>> few = {{"n_boot": 20, "n_permutations": 20}}
-    >>> result = audit(people, sensitive="sex", id="id", against=other, k=2, **few)
+    >>> result = audit(people, sensitive="sex", relevance="relevance", id="id",
+    ...                against=other, k=2, **few)
     >>> {name}(result).to_dict()["title"]["text"]
     {title!r}
     """

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import equirank
-from equirank import DataError, EquirankWarning, as_ranking_data, audit, compare
+from equirank import DataError, EquirankWarning, QueryKFold, as_ranking_data, audit, compare
 from equirank.metrics import NDCG
 from equirank.rankers import LambdaMART, RankSVM, RegressionRanker, as_ranker
 from equirank.rerankers import DetGreedy, Reranked
@@ -113,6 +114,9 @@ def test_a_fitted_model_of_another_library_takes_no_texts():
     frozen = as_ranker(ranker, prefit=True)
     few = items(1, ("birch", "oak"))
     np.testing.assert_array_equal(frozen.predict(few), ranker.predict(few))
+    new = as_ranking_data(few.assign(brand="elm"), **NAMES)
+    with pytest.warns(EquirankWarning, match="'elm'"):
+        assert len(frozen.predict(new, unseen="missing")) == N_ROWS
 
 
 def test_compare_takes_a_frame():
@@ -120,12 +124,14 @@ def test_compare_takes_a_frame():
     methods = {"trees": LambdaMART(**TREES), "price": "price"}
     methods["fair"] = Reranked(lightgbm.LGBMRanker(n_estimators=8, n_jobs=1), DetGreedy())
     methods["linear"] = RankSVM()
+    grid = {"num_leaves": [4]}
+    methods["grid"] = GridSearchCV(LambdaMART(**TREES), grid, cv=QueryKFold(2))
     found = compare(methods, frame, "NDCG@10", **NAMES, cv=3)
     expected = compare(methods, as_ranking_data(frame, **NAMES), "NDCG@10", cv=3)
     assert found.summary()["value"].tolist()[:3] == expected.summary()["value"].tolist()[:3]
     assert found.summary()["value"][0] > 0.99
-    assert set(found.errors["method"]) == {"linear"}
-    assert "OneHotEncoder" in found.errors["error"][0]
+    assert set(found.errors["method"]) == {"linear", "grid"}
+    assert all("OneHotEncoder" in error for error in found.errors["error"])
     with pytest.raises(DataError, match="y must be None beside a RankingData"):
         compare(methods, as_ranking_data(frame, **NAMES), "NDCG@10", y="grade")
 
@@ -156,6 +162,11 @@ def test_a_search_uses_the_encoding_of_the_whole_data():
             cv=cv,
         ).fit(data)
         assert search.cv_results_["mean_test_relevance"].min() > 0.99
+    forgiving = as_ranking_data(items(), **NAMES, unseen="missing")
+    search.set_params(cv=as_ranking_data(items(1).replace("oak", "elm"), **NAMES))
+    with pytest.warns(EquirankWarning, match="'elm'") as caught:
+        search.fit(forgiving)
+    assert len(caught) == 1
     like = as_ranking_data(items(1, ("birch", "oak")), **NAMES, like=search)
     np.testing.assert_array_equal(search.predict(few), search.predict(like))
 

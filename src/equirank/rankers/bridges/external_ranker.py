@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from pickle import PicklingError
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import joblib
 import numpy as np
@@ -273,14 +273,11 @@ class ExternalRanker(Ranker):
             return super()._prediction_data(X, y, qid, sensitive_features, unseen)
         if not hasattr(self, "model_"):
             self._take_model()
+        if isinstance(self.model_, Ranker):
+            return self.model_._prediction_data(X, y, qid, sensitive_features, unseen)
         given = {"qid": qid, "sensitive_features": sensitive_features}
         if not isinstance(X, RankingData):
-            known = self.model_.encoding if isinstance(self.model_, Ranker) else None
-            like = known if known is not None and known.names is not None else None
-            data = as_ranking_data(
-                X, y, **given, max_groups=MAX_GROUPS, categorical=None, like=like,
-                unseen=cast(Any, unseen or getattr(self.model_, "unseen_", "error")),
-            )  # fmt: skip
+            data = as_ranking_data(X, y, **given, max_groups=MAX_GROUPS, categorical=None)
         else:
             refuse_beside(given | {"y": y})
             data = X
