@@ -81,8 +81,21 @@ def test_nothing_unknown_is_the_value_itself():
             assert (found.low, found.high, found.known) == pytest.approx([value] * 3, rel=1e-12)
             assert found.low_error == found.high_error > 0
             half = scipy_stats.norm.ppf(0.975) * found.low_error
-            assert found.interval_low == pytest.approx(found.low - half)
-            assert found.interval_high == pytest.approx(found.high + half)
+            farther = found.low - found.interval_low, found.interval_high - found.high
+            assert min(farther) == pytest.approx(half)  # the other end is farther: lists are skewed
+
+
+def test_ends_are_farther_where_lists_are_skewed():
+    values = [1.0, 1.0, 1.2, 0.9, 1.1, 1.0, 4.0, 0.8]  # one list is far above the others
+    found = completion_bounds(values * 2, ["a"] * 8 + ["b"] * 8, "a", measure="mean",
+                              qid=[*range(8)] * 2, n_boot=300)  # fmt: skip
+    z = scipy_stats.norm.ppf(0.975)
+    assert found.low - found.interval_low == pytest.approx(z * found.low_error)
+    longer = scipy_stats.skew(values) * (2 * z**2 + 1) / (6 * np.sqrt(8))
+    assert found.interval_high - found.high == pytest.approx((z + longer) * found.high_error)
+    below = completion_bounds([5 - v for v in values] * 2, ["a"] * 8 + ["b"] * 8, "a",
+                              measure="mean", qid=[*range(8)] * 2, n_boot=300)  # fmt: skip
+    assert 5 - below.interval_low == pytest.approx(found.interval_high)
 
 
 def test_all_unknown_and_a_group_without_known_members():

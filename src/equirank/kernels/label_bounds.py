@@ -30,12 +30,10 @@ def side_sums(values: np.ndarray, side: np.ndarray, lists: np.ndarray, n_lists: 
     >>> side_sums(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1, 0, 1, -1]), np.zeros(4, int), 1)
     array([[4., 2., 2., 1.]])
     """
-    result = np.empty((n_lists, 4))
-    for column, code in ((0, 1), (2, 0)):
-        inside = side == code
-        result[:, column] = np.bincount(lists[inside], values[inside], n_lists)
-        result[:, column + 1] = np.bincount(lists[inside], minlength=n_lists)
-    return result
+    cell = 4 * lists + (side & 3)  # an unknown side is the last of the four
+    total = np.bincount(cell, values, 4 * n_lists).reshape(-1, 4)
+    number = np.bincount(cell, minlength=4 * n_lists).reshape(-1, 4)
+    return np.stack([total[:, 1], number[:, 1], total[:, 0], number[:, 0]], axis=1)
 
 
 def measure_sums(sums: np.ndarray, measure: str) -> np.ndarray:
