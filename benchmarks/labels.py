@@ -96,14 +96,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--lists", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=[which[0] for which in MEASURES])
     options = parser.parse_args()
     print(f"{options.runs} runs of {options.lists} lists of {LENGTH}; covered: nominal 95%")
     print(f"{'measure':20} {'unknown':22} {'truth':>8} {'width':>8} {'held':>7} covered")
-    for which in MEASURES:
-        for seed, how in enumerate(HIDDEN):
+    for which in (each for each in MEASURES if options.only in (None, each[0])):
+        for seed, how in enumerate(HIDDEN, options.seed):
             held, covered, truth, width = coverage(how, which, options.runs, options.lists, seed)
             print(f"{which[0]:20} {how:22} {truth:8.3f} {width:8.3f} {held:7.1%} {covered:7.1%}")
-    time_rows()
+    if options.only is None:
+        time_rows()
 
 
 if __name__ == "__main__":
