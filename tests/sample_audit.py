@@ -48,7 +48,7 @@ def sample_audit(names=None, n_queries=20, against=True, relevance=True, extra_g
         "title": "hiring.csv", "library_version": "0.1.0", "n_rows": 1000,
         "n_queries": n_queries, "list_length": {"min": 40, "median": 50, "max": 60},
         "has_relevance": relevance, "has_score": True, "positions_given": False,
-        "ks": [10, 20], "ordered": True, "decisions": [], "level": 0.95, "n_boot": 1000,
+        "ks": [10, 20], "ordered": True, "decisions": [], "profile": None, "level": 0.95, "n_boot": 1000,
         "n_permutations": 1000, "random_state": 0, "resampling": "queries", "step": 5,
         "tie_share": 0.012, "band_alpha": 0.1, "power": 0.8, "small_share": 0.02,
         "small_selected": 5, "drilldown_kept": min(n_queries, 500), "drilldown_total": n_queries,

@@ -14,6 +14,7 @@ TABLES = [
         "groups",
         "selection",
         "unknown",
+        "labels",
         "decisions",
         "gaps",
         "metrics",

@@ -40,6 +40,7 @@ from .tables.group_tables import (
     selection_table,
     unknown_table,
 )
+from .tables.label_tables import labels_table
 from .tables.method_tables import blind_spots_table, methods_table
 from .tables.position_tables import prefix_shares_table, scores_table, strip_table
 from .tables.shape_tables import checks_table
@@ -213,6 +214,7 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
 def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
     """Return all tables; those of an order have no rows if there is none."""
     unknown, decided = unknown_table(measured.plan), decisions_table(measured.plan)
+    labels = labels_table(measured.plan)
     if not measured.plan.ordered:
         measured = replace(measured, plan=replace(measured.plan, audited=()))
     checks = checks_table(measured)
@@ -221,6 +223,7 @@ def _tables(measured: Measured, other: Measured | None, compared: Compared) -> d
         "groups": groups_table(measured, compared),
         "selection": selection_table(measured),
         "unknown": unknown,
+        "labels": labels,
         "decisions": decided,
         "gaps": gaps_table(measured),
         "metrics": metrics_table(measured),

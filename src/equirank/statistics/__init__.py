@@ -1,4 +1,4 @@
-"""Statistics of decisions: ratios of selection rates, their tests, and differences in scores."""
+"""Statistics of decisions: ratios of rates, tests, differences in scores, unknown labels."""
 
 import lazy_loader as _lazy
 

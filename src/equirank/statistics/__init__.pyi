@@ -10,3 +10,5 @@ from .score_gaps import score_gap as score_gap
 from .score_gaps import scoring_rate as scoring_rate
 from .stratified import breslow_day as breslow_day
 from .stratified import mantel_haenszel as mantel_haenszel
+from .unknown_labels import completion_bounds as completion_bounds
+from .unknown_labels import imbens_manski as imbens_manski
