@@ -1,6 +1,7 @@
 """Exact tests of selection given who was in each list and how many were selected."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from .counts import Counts, Values, as_counts
 __all__ = ["ExactTest", "exact_over_lists", "fisher_exact"]
 
 
+#: Most lists whose distribution is kept.
+MOST_KEPT = 2_000
 ONE_OUTCOME = "only one outcome is possible: there is nothing to test"
 
 
@@ -142,11 +145,22 @@ def _tails(selected: int, n1: np.ndarray, n2: np.ndarray, m: np.ndarray) -> tupl
     """Return the tails of an exact distribution, and why they say nothing or are absent."""
     if not np.any(np.minimum(n1, m) > np.maximum(m - n2, 0.0)):
         return Tails(1.0, 1.0), ONE_OUTCOME
+    if n1.sum() > n2.sum():  # the distribution of the other side is the mirror image
+        selected, n1, n2 = int(m.sum()) - selected, n2, n1
     try:
-        return conditional_tails(selected, n1, n2, m), ""
+        if len(m) > MOST_KEPT:
+            return conditional_tails(selected, n1, n2, m), ""
+        return _kept_tails(selected, n1.tobytes(), n2.tobytes(), m.tobytes()), ""
     except TooLarge as error:
         nan = float("nan")
         return Tails(nan, nan), (
             f"the exact distribution takes more than {error.args[0]:.1e} multiplications, over the "
             f"limit of {MOST_STEPS:.0e}; use the test of mantel_haenszel"
         )
+
+
+@lru_cache(maxsize=256)
+def _kept_tails(selected: int, *parts: bytes) -> Tails:
+    """Return the tails for the bytes of n1, n2 and m; a report states them in several places."""
+    n1, n2, m = (np.frombuffer(part) for part in parts)
+    return conditional_tails(selected, n1, n2, m)
