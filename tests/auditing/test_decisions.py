@@ -154,6 +154,17 @@ def test_a_stage_is_tested_among_those_who_reached_it():
     both = [q for q in np.unique(lists) if len(set(SEX[first & (q == QUERY)])) == 2]
     assert conditional.scope["people"] == (first & np.isin(QUERY, both)).sum()
     assert conditional.sentence.startswith('Of those who reached stage "hired", the data do not')
+    rows = {
+        row["decision"]: row
+        for row in result.tables["decisions"]
+        if (row["attribute"], row["group"]) == ("sex", "f")
+    }
+    # Conditional pooled ratios multiply to the overall one.
+    row = rows['stage "hired"']
+    assert row["overall_rate"] == pytest.approx(second[group].mean())
+    assert row["overall_ratio"] == pytest.approx(second[group].mean() / second[~group].mean())
+    pooled = [rows[f'stage "{name}"']["pooled_ratio"] for name in ("screened", "hired")]
+    assert np.prod(pooled) == pytest.approx(row["overall_ratio"])
     overall = claims_of(result, stage="hired", overall=True)["sex", "f"]
     assert overall.estimate == pytest.approx(mantel_haenszel(second, group, ~group, QUERY))
     assert claims_of(result, stage="screened")["sex", "f"].status == "finding"

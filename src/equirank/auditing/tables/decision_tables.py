@@ -26,7 +26,8 @@ COLUMNS = (
     "o:attribute o:decision o:group o:against f:selected i:people f:rate f:low f:high "
     "f:other_selected i:other_people f:other_rate f:ratio f:ratio_low f:ratio_high f:pooled_ratio "
     "f:highest_ratio f:z f:z_p f:exact_p f:mid_p f:odds_ratio f:mh_test f:mh_p f:breslow_day_p "
-    "f:shortfall f:shortfall_reference o:flip f:to_four_fifths i:lists o:note"
+    "f:shortfall f:shortfall_reference o:flip f:to_four_fifths f:overall_rate f:overall_ratio "
+    "i:lists o:note"
 )
 #: Counts may differ by this much from whole numbers, from rounding.
 WHOLE = 1e-6
@@ -39,7 +40,8 @@ def decisions_table(plan: Plan) -> Table:
     else with a known label, or the reference. ``ratio`` compares within lists and has the interval
     of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
     ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
-    ``flip`` need whole counts, so ties at a cutoff leave them out.
+    ``flip`` need whole counts, so ties at a cutoff leave them out. At a stage, ``overall_rate`` and
+    ``overall_ratio`` are those of everyone instead of those who reached it.
     """
     rows = [
         row
@@ -59,6 +61,7 @@ def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]
     people = np.bincount(cell, minlength=n_cells).reshape(-1, each.n_groups)
     selected = np.bincount(cell, decision.selected[inside], n_cells).reshape(people.shape)
     rates = divide(selected.sum(axis=0), people.sum(axis=0).astype(float))
+    overall = divide(selected.sum(axis=0), each.attribute.sizes.astype(float))
     known = rates[~np.isnan(rates)]
     highest = float(known.max()) if len(known) else float("nan")
     rows = []
@@ -73,14 +76,29 @@ def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]
         a, n1 = selected[:, code], people[:, code]
         if code == each.reference:
             row["against"] = ""
-            rows.append(row | _share(plan, a, n1) | _nobody())
+            rows.append(row | _nobody() | _share(plan, a, n1) | _overall(decision, overall, code))
             continue
         b, n2 = selected.sum(axis=1) - a, people.sum(axis=1) - n1
         if each.reference is not None:
             b, n2 = selected[:, each.reference], people[:, each.reference]
         row |= _share(plan, a, n1)
-        rows.append(row | _compared(plan, a, n1, np.maximum(b, 0.0), n2))
+        row |= _compared(plan, a, n1, np.maximum(b, 0.0), n2)
+        everyone = each.attribute.sizes.sum() - each.attribute.sizes[code]
+        other = float(b.sum()) / everyone if everyone else np.nan
+        if each.reference is not None:
+            other = float(overall[each.reference])
+        rows.append(row | _overall(decision, overall, code, other))
     return rows
+
+
+def _overall(
+    decision: Decision, rates: np.ndarray, code: int, other: float = np.nan
+) -> dict[str, float]:
+    """Return the rate of a stage among everyone, and its ratio to that of the other side."""
+    if "stage" not in decision.scope:
+        return {"overall_rate": np.nan, "overall_ratio": np.nan}
+    rate = float(rates[code])
+    return {"overall_rate": rate, "overall_ratio": rate / other if other > 0 else np.nan}
 
 
 def _share(plan: Plan, a: np.ndarray, n1: np.ndarray) -> dict[str, Any]:
