@@ -24,6 +24,7 @@ from equirank.auditing.notes import _attribute, _decision
 from equirank.auditing.tables.gap_tables import gaps_table, metrics_table
 from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import own_p, shuffle_labels
+from equirank.metrics import NDCG
 
 GATES = ("any first selected < 0.8", "any first above < 0.4", "any first exposure < 0.8")
 NULL_GATES = ("any first selected < 1", "any first above < 0.5", "any first positions > 0")
@@ -61,6 +62,7 @@ def shapes() -> dict[str, Callable[[np.random.Generator], dict[str, Any]]]:
     found["5 unknown labels"] = unknown
     found["6 relevance, graded"] = lambda rng: relevant(rng, bands=False)
     found["6 relevance, continuous"] = lambda rng: relevant(rng, bands=True)
+    found["6 NDCG by group"] = lambda rng: relevant(rng, bands=False) | {"_gains": [NDCG(k=10)]}
     found["7 recorded decisions"] = recorded
     found["7 quotas"] = quotas
     found["7 a fair stage after an unfair one"] = staged
@@ -213,6 +215,7 @@ def report(
         "rule": given.pop("_rule", DecisionRule(k=5)),
         "reference": given.pop("_reference", None),
         "scored": given.pop("_scored", False),
+        "gains": given.pop("_gains", ()),
         "protected": None,
         "cross": True,
         "level": 0.95,

@@ -1,6 +1,6 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -13,6 +13,7 @@ from ..core.named_groups import named_groups
 from ..core.outcomes import Decision, DecisionRule
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
+from ..metrics import NDCG
 
 __all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
 
@@ -91,6 +92,7 @@ class Plan:
     seed: int
     ordered: bool = True
     scored: bool = False
+    gains: tuple[NDCG, ...] = ()
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -121,6 +123,7 @@ def make_plan(
     reference: Any = None,
     ordered: bool = True,
     scored: bool = False,
+    gains: Sequence[NDCG] = (),
 ) -> Plan:
     """Return the plan: attributes, intersections, protected groups, references and decisions."""
     data = ranking.data
@@ -161,6 +164,7 @@ def make_plan(
         seed,
         ordered,
         scored,
+        tuple(gains),
     )
 
 
