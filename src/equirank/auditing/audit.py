@@ -222,7 +222,8 @@ def audit(
         Whether to compare scores, too: the share of people above the median score of everybody,
         and the gap between mean scores in standard deviations.
     metrics : metric, string, or a list of them, optional
-        Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
+        Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute. An
+        `NDCG` is also compared by group, given relevance, if that has at most 10 grades.
     against : optional
         A second ranking of the same people in the same lists to compare with, in any form of
         ``data`` (a frame needs the same columns, and ``id``). A ranking cut at k is compared with
