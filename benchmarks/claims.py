@@ -10,20 +10,31 @@ import argparse
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 
-from equirank import Ranking, as_ranking_data
+from equirank import AuditResult, Ranking, Table, as_ranking_data
 from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.compared import compare_groups
-from equirank.auditing.gates import judge, read_gate
+from equirank.auditing.measured import measure_all, parse_wanted
 from equirank.auditing.notes import _attribute, _decision
+from equirank.auditing.tables.gap_tables import gaps_table, metrics_table
 from equirank.core.outcomes import DecisionRule
+from equirank.core.shuffles import own_p, shuffle_labels
+from equirank.metrics import NDCG
 
 GATES = ("any first selected < 0.8", "any first above < 0.4", "any first exposure < 0.8")
 NULL_GATES = ("any first selected < 1", "any first above < 0.5", "any first positions > 0")
+METRIC_GATES = (
+    "RND@10 > 0.3",
+    "AdverseImpactRatio@5 < 0.8",
+    "ExposureGap > 0.1",
+    "RND@10.low > 0.2",
+)
+METRIC_NULL_GATES = ("RND@10 > 0", "AdverseImpactRatio@5 < 1", "ExposureGap > 0", "RND@10.low > 0")
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class Report:
     finding: bool
     fired: bool
     fired_null: bool
+    metric: bool
+    metric_null: bool
 
 
 def shapes() -> dict[str, Callable[[np.random.Generator], dict[str, Any]]]:
@@ -49,6 +62,7 @@ def shapes() -> dict[str, Callable[[np.random.Generator], dict[str, Any]]]:
     found["5 unknown labels"] = unknown
     found["6 relevance, graded"] = lambda rng: relevant(rng, bands=False)
     found["6 relevance, continuous"] = lambda rng: relevant(rng, bands=True)
+    found["6 NDCG by group"] = lambda rng: relevant(rng, bands=False) | {"_gains": [NDCG(k=10)]}
     found["7 recorded decisions"] = recorded
     found["7 quotas"] = quotas
     found["7 a fair stage after an unfair one"] = staged
@@ -190,8 +204,9 @@ def report(
     seed: int,
     n_permutations: int = 1999,
     n_boot: int = 500,
+    metrics: bool = True,
 ) -> Report:
-    """Return what one report says."""
+    """Return what one report says; ``metrics`` includes the gates about metrics."""
     rng = np.random.default_rng(seed)
     given = make(rng)
     blocks, after = given.pop("_blocks", None), given.pop("_after", None)
@@ -200,6 +215,7 @@ def report(
         "rule": given.pop("_rule", DecisionRule(k=5)),
         "reference": given.pop("_reference", None),
         "scored": given.pop("_scored", False),
+        "gains": given.pop("_gains", ()),
         "protected": None,
         "cross": True,
         "level": 0.95,
@@ -227,19 +243,20 @@ def report(
         "n_permutations": plan.n_permutations,
         "n_boot": plan.n_boot,
     }
+    # A list with one group only has no comparisons, which a gate refuses.
     fair = blocks is None and null is None and plan.ordered
-    fired = []
-    for gates in (GATES, NULL_GATES):
-        outcomes = []
-        # A list with one group only has no comparisons, which a gate refuses.
-        if fair and any(claim.quantity == "selected" for claim in claims):
-            outcomes = judge([read_gate(gate) for gate in gates], claims, _none, facts)
-        fired.append(any(outcome.fired for outcome in outcomes))
+    fair = fair and any(claim.quantity == "selected" for claim in claims)
+    wanted: list[tuple[str, ...]] = [GATES, NULL_GATES]
+    tables = {"gaps": Table({}), "metrics": Table({})}
+    if fair and metrics:
+        wanted += [METRIC_GATES, METRIC_NULL_GATES]
+        named = parse_wanted(["RND@10", "AdverseImpactRatio@5", "ExposureGap"])
+        measured = measure_all(plan, named, only=True)
+        tables = {"gaps": gaps_table(measured), "metrics": metrics_table(measured)}
+    result = AuditResult(facts, claims, tables)
+    fired = [fair and result.fails(gates) for gates in wanted]
+    fired += [False] * (4 - len(fired))
     return Report(any(claim.status == "finding" for claim in lottery_claims), *fired)
-
-
-def _none(_: Any) -> list[dict[str, Any]]:
-    return []
 
 
 def power(lists: int, seed: int) -> tuple[bool, bool]:
@@ -252,8 +269,6 @@ def power(lists: int, seed: int) -> tuple[bool, bool]:
     fair = _position_claim(qid, noise, group, seed)
     # A shift of the group's scores that lowers it by the detectable number of positions.
     wanted = 0.5 - fair.detectable / size
-    from statistics import NormalDist
-
     shift = np.sqrt(2.0) * NormalDist().inv_cdf(min(max(wanted, 1e-6), 1 - 1e-6))
     claim = _position_claim(qid, noise + np.where(group == "g0", shift, 0.0), group, seed)
     truth = fair.detectable
@@ -261,7 +276,12 @@ def power(lists: int, seed: int) -> tuple[bool, bool]:
 
 
 def _position_claim(qid: np.ndarray, score: np.ndarray, group: np.ndarray, seed: int) -> Any:
-    data = as_ranking_data(qid=qid, score=score, sensitive_features={"first": group})
+    claims = _claims(qid, score, group, seed)
+    return next(claim for claim in claims if claim.quantity == "position")
+
+
+def _claims(qid: np.ndarray, score: np.ndarray, group: np.ndarray, seed: int, y: Any = None) -> Any:
+    data = as_ranking_data(qid=qid, score=score, y=y, sensitive_features={"first": group})
     plan = make_plan(
         data.ranking(),
         protected="first=g0",
@@ -272,8 +292,103 @@ def _position_claim(qid: np.ndarray, score: np.ndarray, group: np.ndarray, seed:
         n_permutations=1999,
         seed=seed,
     )
-    claims = compare_groups(plan).claims
-    return next(claim for claim in claims if claim.quantity == "position")
+    return compare_groups(plan).claims
+
+
+#: Tests of positions given continuous relevance: that of the library, and others.
+GIVEN_TESTS = ("bands", "residuals", "cubic", "blocks")
+
+
+def given_relevance(kind: str, lists: int, effect: float, seed: int) -> tuple[float, ...]:
+    """Return the p-values of `GIVEN_TESTS`, about one group given its relevance.
+
+    ``residuals`` multiplies, in each list, the residuals of position and of the group, both on the
+    linear trend of the relevance rank; ``cubic`` on a cubic trend. Their sum over the root of the
+    sum of squares is compared with its values after random changes of the lists' signs. ``blocks``
+    shuffles labels among three neighbours in relevance, after a cubic trend.
+    """
+    rng = np.random.default_rng([seed, lists])
+    sizes = rng.integers(15, 40, lists)
+    qid, n = np.repeat(np.arange(lists), sizes), int(sizes.sum())
+    inside = rng.random(n) < rng.uniform(0.3, 0.7)
+    if kind == "correlated":
+        latent = 0.5 * (inside - inside.mean()) / inside.std() + rng.normal(0, np.sqrt(0.75), n)
+        score = latent + rng.normal(size=n)
+    else:  # the group begins at a threshold of relevance, and scores level off
+        latent = rng.normal(size=n)
+        inside = rng.random(n) < np.where(latent > 0.3, 0.85, 0.2)
+        score = np.tanh(2.0 * latent) + rng.normal(size=n)
+    score = score - effect * inside
+    group = np.where(inside, "g0", "g1")
+    claims = _claims(qid, score, group, seed, y=latent - latent.min())
+    bands = next((claim.p for claim in claims if claim.quantity == "merit"), np.nan)
+    place, rank = (_list_ranks(values, qid) / sizes[qid] for values in (-score, latent))
+    trends = [_residuals(np.stack([place, inside], axis=1), rank, qid, d) for d in (1, 3)]
+    products = [np.bincount(qid, trend[:, 0] * trend[:, 1]) for trend in trends]
+    blocks = (rank * np.maximum(sizes // 3, 1)[qid]).astype(int)
+    found = shuffle_labels(
+        qid, blocks, inside.astype(int), np.array([[0, 1]]), trends[1][:, :1], np.array([True]),
+        999, seed,
+    )  # fmt: skip
+    shuffled = own_p(found.z[0], found.draws[:, 0])[0]
+    return bands, *(_sign_p(each, rng) for each in products), shuffled
+
+
+def _list_ranks(values: np.ndarray, qid: np.ndarray) -> np.ndarray:
+    """Return ranks from 0 within lists."""
+    order = np.lexsort((values, qid))
+    ranks = np.empty(len(qid))
+    ranks[order] = np.arange(len(qid)) - np.searchsorted(qid, qid)
+    return ranks
+
+
+def _residuals(columns: np.ndarray, rank: np.ndarray, qid: np.ndarray, degree: int) -> np.ndarray:
+    """Return columns less their polynomial trend on the rank, list by list."""
+    found = np.empty(columns.shape)
+    for q in range(qid[-1] + 1):
+        rows = slice(*np.searchsorted(qid, [q, q + 1]))
+        basis = np.linalg.qr(np.vander(rank[rows] - 0.5, degree + 1))[0]
+        found[rows] = columns[rows] - basis @ (basis.T @ columns[rows])
+    return found
+
+
+def _sign_p(products: np.ndarray, rng: np.random.Generator) -> float:
+    drawn = np.abs(rng.choice([-1.0, 1.0], (999, len(products))) @ products)
+    return (1.0 + (drawn >= abs(products.sum()) - 1e-9).sum()) / 1000.0
+
+
+#: Shortest and longest list, mean and standard deviation of the effects of lists.
+VARYING = {
+    "equal lists": ((30, 30), 0.4, 0.0),
+    "lengths vary": ((10, 80), 0.4, 0.0),
+    "effects vary": ((30, 30), 0.4, 0.5),
+    "both vary": ((10, 80), 0.4, 0.5),
+}
+
+
+def coverage(kind: str, lists: int, seed: int) -> tuple[bool, bool]:
+    """Does the interval of a position difference cover that of these lists, and of those to come?
+
+    Scores are normal, and the group's are lower by d, which varies between lists: it is ranked
+    above someone else with chance Phi(-d / sqrt 2), so the difference of positions in a list of N
+    people is N (1/2 - Phi(-d / sqrt 2)) on average.
+    """
+    (shortest, longest), mean, deviation = VARYING[kind]
+    rng = np.random.default_rng([seed, lists])
+    sizes = rng.integers(shortest, longest, lists, endpoint=True)
+    effect = rng.normal(mean, deviation, lists)
+    qid = np.repeat(np.arange(lists), sizes)
+    inside = rng.random(len(qid)) < 0.4
+    # Both groups are in every list.
+    first = np.cumsum(sizes) - sizes
+    inside[first], inside[first + 1] = True, False
+    score = rng.normal(size=len(qid)) - effect[qid] * inside
+    claim = _position_claim(qid, score, np.where(inside, "g0", "g1"), seed)
+    low, high = claim.also["positions"][1:3]
+    cdf = NormalDist().cdf
+    below = np.array([0.5 - cdf(-d / np.sqrt(2.0)) for d in effect])
+    to_come = (shortest + longest) / 2.0 * (0.5 - cdf(-mean / np.sqrt(2.0 + deviation**2)))
+    return bool(low <= (sizes * below).mean() <= high), bool(low <= to_come <= high)
 
 
 def main() -> int:
@@ -285,28 +400,46 @@ def main() -> int:
     options = parser.parse_args()
     pool = Parallel(n_jobs=options.jobs, batch_size=8)
     runs, bad, every = options.runs, 0, []
-    print(f"{'shape':32} {'findings':>9} {'gates':>7} {'gates at 1':>11}   of {runs} reports")
+    fields = ("finding", "fired", "fired_null", "metric", "metric_null")
+    heads = ("findings", "gates", "at 1", "metrics", "at ideal")
+    print(f"{'shape':32}" + "".join(f"{head:>10}" for head in heads) + f"   of {runs} reports")
     for name, make in shapes().items():
         if options.only not in name:
             continue
         seeds = np.random.SeedSequence([7, len(name), *name.encode()]).generate_state(runs)
         found = pool(delayed(report)(make, int(seed)) for seed in seeds)
-        rates = [
-            np.mean([getattr(r, f) for r in found]) for f in ("finding", "fired", "fired_null")
-        ]
+        rates = [np.mean([getattr(each, field) for each in found]) for field in fields]
         every.append(rates)
         limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
         bad += max(rates) > limit
-        print(f"{name:32} {rates[0]:9.4f} {rates[1]:7.4f} {rates[2]:11.4f}", flush=True)
+        print(f"{name:32}" + "".join(f"{rate:10.4f}" for rate in rates), flush=True)
     if every:
         pooled = np.mean(every, axis=0)
         bad += pooled.max() > 0.055 and runs >= 2000
-        print(f"{'pooled':32} {pooled[0]:9.4f} {pooled[1]:7.4f} {pooled[2]:11.4f}")
+        print(f"{'pooled':32}" + "".join(f"{rate:10.4f}" for rate in pooled))
     if options.only in "power":
         for lists in (3, 10, 20, 60):
             both = pool(delayed(power)(lists, seed) for seed in range(max(runs // 2, 1)))
             rates = np.mean(both, axis=0)
             print(f"power at detectable, {lists:3} lists {rates[0]:6.3f}   coverage {rates[1]:.3f}")
+    if options.only in "given":
+        print(f"{'p <= 0.05 given relevance':42}" + "".join(f"{test:>10}" for test in GIVEN_TESTS))
+        for kind, size in (("correlated", 0.0), ("threshold", 0.0), ("correlated", 0.45)):
+            for lists in (1, 3, 10, 20, 60, 200):
+                effect = size * np.sqrt(20.0 / lists)
+                both = pool(
+                    delayed(given_relevance)(kind, lists, effect, seed) for seed in range(runs)
+                )
+                rates = (np.array(both) <= 0.05).mean(axis=0)
+                name = f"{kind}, {lists} lists, effect {effect:.2f}"
+                print(f"{name:42}" + "".join(f"{rate:10.3f}" for rate in rates), flush=True)
+    if options.only in "coverage":
+        print(f"{'coverage of positions':32} {'these lists':>12} {'lists to come':>14}")
+        for kind in VARYING:
+            for lists in (3, 10, 20, 60):
+                both = pool(delayed(coverage)(kind, lists, seed) for seed in range(runs // 2))
+                rates = np.mean(both, axis=0)
+                print(f"{kind:16} {lists:3} lists       {rates[0]:12.3f} {rates[1]:14.3f}")
     return int(bad > 0)
 
 

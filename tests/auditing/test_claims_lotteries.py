@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 RUNS = 200
+#: Lotteries in which gates about metrics are judged too; each costs an evaluation per report.
+WITH_METRICS = ("1 1 lists", "1 3 lists")
 
 
 def benchmark():
@@ -31,9 +33,10 @@ def test_a_lottery(shape):
     make = BENCHMARK.shapes()[shape]
     # A third of 0.05 / 10 is the smallest p-value of a gate for ten groups.
     draws, runs = (1199, RUNS // 2) if "10 groups" in shape else (399, RUNS)
-    found = [BENCHMARK.report(make, seed, n_permutations=draws, n_boot=100) for seed in range(runs)]
+    options = {"n_permutations": draws, "n_boot": 100, "metrics": shape in WITH_METRICS}
+    found = [BENCHMARK.report(make, seed, **options) for seed in range(runs)]
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
-    for field in ("finding", "fired", "fired_null"):
+    for field in ("finding", "fired", "fired_null", "metric", "metric_null"):
         share = np.mean([getattr(report, field) for report in found])
         assert share <= limit, (field, share)
 
@@ -50,3 +53,15 @@ def test_unfair_reports_state_a_finding():
     found = [BENCHMARK.report(make, seed, n_permutations=399, n_boot=100) for seed in range(20)]
     assert np.mean([report.finding for report in found]) > 0.8
     assert np.mean([report.fired_null for report in found]) > 0.5
+    assert np.mean([report.metric_null for report in found]) > 0.5
+
+
+@pytest.mark.slow
+def test_intervals_of_few_lists_cover_these_lists_and_not_those_to_come():
+    few, many = (
+        np.mean([BENCHMARK.coverage("both vary", lists, seed) for seed in range(40)], axis=0)
+        for lists in (6, 20)
+    )
+    assert few[0] >= 0.88
+    assert few[1] <= 0.85
+    assert many.min() >= 0.88

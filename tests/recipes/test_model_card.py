@@ -64,7 +64,7 @@ def make(name="boost", groups=("f", "m"), column="age", audited=True):
         ),
         evaluation=evaluate(ranking, "NDCG@3", n_boot=20),
         by_group={"sex": evaluate(ranking, "NDCG@3", by="sex", n_boot=20)},
-        audit=audit(ranking, n_boot=20, n_permutations=20) if audited else None,
+        audit=audit(ranking, metrics="NDCG@3", n_boot=20, n_permutations=20) if audited else None,
         limits=["It ends here."],
     )
 
@@ -101,6 +101,21 @@ def test_values_and_intervals_by_group(page):
     for row in card.by_group["sex"].by_group:
         assert f"{row['value']:.3f}" in text
     assert card.audit.verdict[0] in text
+
+
+def test_differences_in_ndcg_are_claims(page):
+    text = " ".join(Text(page).text.split())
+    (claim,) = (each for each in make().audit.claims if each.quantity == "NDCG@3")
+    assert claim.block == "ii"
+    assert "Differences in NDCG, compared with people of the same relevance" in text
+    # In these data nothing is a finding, which one sentence states for all comparisons.
+    assert claim.status == "cannot_tell"
+    section = text[
+        text.index("Differences in NDCG") : text.index(
+            "Fairness", text.index("together with those") + 40
+        )
+    ]
+    assert "No difference between groups is a finding at the 5% level" in section
 
 
 def test_sections_and_links_agree(page):

@@ -259,7 +259,8 @@ def audit(
         Names of groups in sentences, such as ``{"sex": {"female": "women"}}``; without it they say
         ``group "female" (sex)``.
     metrics : metric, string, or a list of them, optional
-        Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute.
+        Further metrics, such as ``"RND@50"``; group metrics are computed for every attribute. An
+        `NDCG` is also compared by group, given relevance, if that has at most 10 grades.
     against : optional
         A second ranking of the same people in the same lists to compare with, in any form of
         ``data`` (a frame needs the same columns, and ``id``). A ranking cut at k is compared with

@@ -1,6 +1,6 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -13,6 +13,7 @@ from ..core.named_groups import named_groups
 from ..core.outcomes import Decision, DecisionRule
 from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
+from ..metrics import NDCG
 
 __all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
 
@@ -92,6 +93,7 @@ class Plan:
     ordered: bool = True
     scored: bool = False
     shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    gains: tuple[NDCG, ...] = ()
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -123,6 +125,7 @@ def make_plan(
     ordered: bool = True,
     scored: bool = False,
     shown: Mapping[str, Mapping[Any, str]] | None = None,
+    gains: Sequence[NDCG] = (),
 ) -> Plan:
     """Return the plan: attributes, intersections, protected groups, references and decisions."""
     data = ranking.data
@@ -164,6 +167,7 @@ def make_plan(
         ordered,
         scored,
         _shown_names(shown or {}, audited),
+        tuple(gains),
     )
 
 

@@ -7,6 +7,7 @@ from ..core.ranking import Ranking
 from ..reports.claims import Claim
 from .audit_plan import Plan
 from .change_claims import change_block
+from .gain_claims import gain_claims
 from .group_claims import Tested, finish, group_blocks
 from .people import People, find_people
 from .unpaired_claims import unpaired_blocks
@@ -66,6 +67,7 @@ def compare_groups(
     change: dict[str, Any] = {}
     if people.partitions:
         blocks = group_blocks(plan, people)
+        blocks[1] += gain_claims(plan, people)
         if before is not None:
             block, change = change_block(plan, people, before)
             blocks.append(block)

@@ -27,6 +27,7 @@ from .people import Partition, People, Values, known_codes, list_ranks, make_val
 __all__ = [
     "FEWEST_LISTS",
     "FEWEST_PEOPLE",
+    "MOST_GRADES",
     "Ends",
     "Tested",
     "by_chance",
@@ -36,6 +37,7 @@ __all__ = [
     "given_relevance",
     "group_blocks",
     "group_chance",
+    "interval_levels",
     "mean_ends",
     "tested",
 ]
@@ -181,7 +183,7 @@ def _judged(claim: Claim) -> Claim:
         reason = f"no {missing} could be computed"
         return replace(claim, status="described", reason=reason)
     neutral = 1.0 if claim.unit == "ratio" else 0.0
-    if claim.unit == "chance" and not claim.quantity.startswith("change"):
+    if claim.unit in ("chance", "gain") and not claim.quantity.startswith("change"):
         neutral = claim.shares[1]
     beyond = claim.low > neutral if claim.estimate > neutral else claim.high < neutral
     clear = claim.p_family <= claim.threshold + 1e-12 and beyond
@@ -331,13 +333,13 @@ class Ends:
         }
 
 
-def _levels(plan: Plan) -> list[float]:
+def interval_levels(plan: Plan) -> list[float]:
     """Return the level of intervals, and the two-sided level of one-sided bounds."""
     return [plan.level, max(2.0 * plan.level - 1.0, 0.0)]
 
 
 def _quantiles(plan: Plan) -> list[float]:
-    return [NormalDist().inv_cdf((1.0 + level) / 2.0) for level in _levels(plan)]
+    return [NormalDist().inv_cdf((1.0 + level) / 2.0) for level in interval_levels(plan)]
 
 
 def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float) -> Ends:
@@ -347,7 +349,7 @@ def mean_ends(plan: Plan, parts: np.ndarray, estimate: float, deviation: float) 
     parts = parts[~np.isnan(parts)]
     n = len(parts)
     if n >= FEWEST_LISTS:
-        pairs = bootstrap_t(parts * n, np.ones(n), _levels(plan), plan.n_boot, plan.seed)
+        pairs = bootstrap_t(parts * n, np.ones(n), interval_levels(plan), plan.n_boot, plan.seed)
         return Ends.of(pairs, "lists")
     widths = [z * deviation for z in _quantiles(plan)]
     return Ends.of([(estimate - width, estimate + width) for width in widths], "people")
@@ -416,7 +418,7 @@ def _exposure(
     share = found.group_size[used, g].sum() / (found.group_size + found.other_size)[used, g].sum()
     ends = Ends()
     if plan.n_boot and used.sum() >= FEWEST_LISTS:
-        options = _levels(plan), plan.n_boot, plan.seed
+        options = interval_levels(plan), plan.n_boot, plan.seed
         pairs = bootstrap_t(observed, expected, *options, logarithm=True)
         ends = Ends.of(pairs, "lists")
     elif plan.n_boot:
@@ -523,7 +525,7 @@ def _score(plan: Plan, people: People, values: Values, shuffled: ShuffledSet, g:
     scale = gap.g / gap.d / gap.deviation if gap.d else 1.0 / gap.deviation
     if used.sum() >= FEWEST_LISTS:
         parts = found.parts[used, g, j]
-        pairs = bootstrap_t(parts, weight, _levels(plan), plan.n_boot, plan.seed)
+        pairs = bootstrap_t(parts, weight, interval_levels(plan), plan.n_boot, plan.seed)
         ends = Ends.of(pairs, "lists").times(scale)
     else:
         error = gap.error * gap.deviation * scale
@@ -550,9 +552,9 @@ def _ratio_ends(plan: Plan, a: np.ndarray, b: np.ndarray, n1: np.ndarray, n2: np
     n = n1 + n2
     x, y = a * n2 / n, b * n1 / n
     if len(a) >= FEWEST_LISTS and x.sum() > 0:
-        pairs = bootstrap_t(x, y, _levels(plan), plan.n_boot, plan.seed, logarithm=True)
+        pairs = bootstrap_t(x, y, interval_levels(plan), plan.n_boot, plan.seed, logarithm=True)
         return Ends.of(pairs, "lists")
-    found = [mantel_haenszel(a, n1, b, n2, level=level) for level in _levels(plan)]
+    found = [mantel_haenszel(a, n1, b, n2, level=level) for level in interval_levels(plan)]
     return Ends.of([(each.low, each.high) for each in found], "people")
 
 

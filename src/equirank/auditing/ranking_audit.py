@@ -16,6 +16,7 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
 from ..kernels.resampling import weighted_means
+from ..metrics import NDCG
 from ..reports.claims import claims_table
 from ..reports.provenance import Provenance
 from .audit_plan import Plan, make_plan
@@ -102,6 +103,7 @@ def audit_ranking(
         ordered=_has_order(ranking),
         scored=scored or asks_for_scores(rules),
         shown=shown,
+        gains=[metric for metric in metrics if isinstance(metric, NDCG)],
         **settings,
     )
     second = None

@@ -13,7 +13,9 @@ from ..auditing.audit_result import AuditResult
 from ..core.data import RankingData
 from ..core.evaluation import Evaluation
 from ..core.table import Table
+from ..metrics import NDCG
 from ..plots.theme import group_scale
+from ..reports.claims import lead_statements
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN, Provenance
 from .new_file import is_external, sees_groups
@@ -96,6 +98,7 @@ class ModelCard:
                 each.metric.name: each.metric.direction for each in self.evaluation.results
             },
             verdict=[] if self.audit is None else self.audit.verdict,
+            gains=self._gain_sentences(),
             panels=list(self._panels()),
         )
 
@@ -115,6 +118,12 @@ class ModelCard:
         if self.audit is not None:
             tables["held_out_groups"] = self.audit.tables["groups"]
         return tables
+
+    def _gain_sentences(self) -> list[str]:
+        """Return the first sentences about NDCG by group, at most five."""
+        claims = [] if self.audit is None else self.audit.claims
+        about = [claim for claim in claims if claim.unit == "gain"]
+        return [each.text for each in lead_statements(about)[0]] if about else []
 
     def _panels(self) -> Iterator[dict[str, Any]]:
         """Yield the rows and colours of each attribute for the fairness section."""
@@ -164,7 +173,18 @@ def make_card(
     if held.sensitive:
         seed = config.split.seed
         date = provenance.date
-        audited = audit(trained.ranking, cross=False, n_boot=n_boot, random_state=seed, date=date)
+        # A named NDCG is compared by group, in the same report as all other comparisons.
+        gains = [
+            each.metric for each in trained.evaluation.results if isinstance(each.metric, NDCG)
+        ]
+        audited = audit(
+            trained.ranking,
+            metrics=gains or None,
+            cross=False,
+            n_boot=n_boot,
+            random_state=seed,
+            date=date,
+        )
     name = os.path.basename(os.path.normpath(folder))
     groups = ", sensitive_features=groups" if sees_groups(model) else ""
     lists = ", qid=lists" if "qid" in model.predict_needs else ""

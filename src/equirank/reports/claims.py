@@ -37,7 +37,7 @@ MOST_NAMED = 6
 
 
 #: How the ends of an interval are written, by unit of the claim.
-INTERVAL_UNITS = {"chance": "%", "share": "%", "ratio": "times"}
+INTERVAL_UNITS = {"chance": "%", "share": "%", "ratio": "times", "gain": "times"}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Claim:
         these lists.
     estimate, unit : float, str
         The number; its unit is ``"positions"``, ``"chance"``, ``"ratio"``, ``"share"``,
-        ``"deviations"`` or ``"people"``.
+        ``"deviations"``, ``"people"`` or ``"gain"`` (NDCG).
         Positions count downwards: above 0 the group ranks lower.
     shares : tuple of float
         The pair of shares behind ``size``.
@@ -287,6 +287,9 @@ def _difference(claim: Claim) -> str:
             f"{percent(claim.shares[0])} of the exposure and {percent(claim.shares[1])} of the "
             "people"
         )
+    if claim.unit == "gain":
+        value, other = (ratio(share) for share in claim.shares)
+        return f"have an {claim.quantity} of {value}, compared with {other} expected from {given}"
     if claim.quantity == "score":
         return (
             f"have scores {ratio(abs(claim.estimate))} standard deviations {side} than "
@@ -326,6 +329,8 @@ def _question(claim: Claim) -> str:
         return f"{_selection(claim)} more or less often than {_others(claim)}"
     if claim.quantity == "score":
         return f"have higher or lower scores than {_others(claim)}"
+    if claim.unit == "gain":
+        return f"have a higher or lower {claim.quantity} than expected"
     if claim.quantity == "exposure":
         return "receive more or less exposure than their share"
     return f"rank higher or lower than {_others(claim)}"
@@ -345,7 +350,7 @@ def _sentence(claim: Claim) -> str:
         return f"{_upper(who)} are not compared: {claim.reason}."
     comma = (
         ","
-        if claim.quantity in ("selected", "scored", "exposure") or claim.unit == "chance"
+        if claim.quantity in ("selected", "scored", "exposure") or claim.unit in ("chance", "gain")
         else ""
     )
     text = f"{given}{who} {_difference(claim)}{comma} {_where(claim)}{_certainty(claim)}."

@@ -139,11 +139,17 @@ class NDCG(GainMetric):
         self, slots: Slots, codes: np.ndarray, n_groups: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return each group's gain in this order, and in the ideal order of the whole list."""
+        made, ideal = (slots.sum_by_group(v, codes, n_groups) for v in self.item_gains(slots))
+        return made, ideal
+
+    def item_gains(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+        """Return the discounted gain of each item in this order, and in the ideal one.
+
+        Items of equal relevance share their positions of the ideal order evenly.
+        """
         table = discounts(int(slots.sizes.max()), self.discount, self.k)
         gain = gains(slots.y, self.gain)
-        made = slots.sum_by_group(gain * slots.expect(table), codes, n_groups)
-        ideal = gain * _ideal_discounts(gain, slots.offsets, table)
-        return made, slots.sum_by_group(ideal, codes, n_groups)
+        return gain * slots.expect(table), gain * _ideal_discounts(gain, slots.offsets, table)
 
 
 def _ideal_discounts(gain: np.ndarray, offsets: np.ndarray, table: np.ndarray) -> np.ndarray:
