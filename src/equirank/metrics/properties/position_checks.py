@@ -53,7 +53,8 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
 def as_mask(protected: Any) -> np.ndarray:
     """Return a mask of the protected items."""
     mask = np.asarray(protected)
-    if mask.ndim != 1 or len(mask) == 0 or not np.isin(mask, (0, 1)).all():
+    boolean = mask.dtype == bool or np.isin(mask, (0, 1)).all()
+    if mask.ndim != 1 or len(mask) == 0 or not boolean:
         raise DataError(f"protected must be a sequence of True and False, got {_shown(mask)}")
     return mask.astype(bool)
 
