@@ -603,8 +603,14 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, tmp_path_factory):
         if line.startswith("training"):
             break
     time.sleep(0.3)
-    process.send_signal(2)
-    _, said = process.communicate(timeout=60)
+    for _ in range(6):
+        # An interrupt during a callback of compiled code may be lost, so it is repeated.
+        process.send_signal(2)
+        try:
+            _, said = process.communicate(timeout=20)
+            break
+        except subprocess.TimeoutExpired:
+            continue
     assert process.returncode == 130
     assert said.endswith("equirank: interrupted\n")
     assert os.listdir(tmp_path) == ["c.toml"]

@@ -92,7 +92,8 @@ def dask_audit(
         title=title, purpose=purpose, period=period, author=author, date=date
     ).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(metrics)
-    columns: dict[str, Any] = {"query": query, "score": score, "relevance": relevance}
+    merit = False if relevance is None else relevance
+    columns: dict[str, Any] = {"query": query, "score": score, "relevance": merit}
     columns |= {"position": position, "sensitive": sensitive}
     columns["ids"] = False if id is None else id
     blocks = _blocks(data, columns, wanted, cross, ties, max_groups, client)
