@@ -311,9 +311,9 @@ def given_relevance(kind: str, lists: int, effect: float, seed: int) -> tuple[fl
     sizes = rng.integers(15, 40, lists)
     qid, n = np.repeat(np.arange(lists), sizes), int(sizes.sum())
     inside = rng.random(n) < rng.uniform(0.3, 0.7)
-    if kind == "correlated":
+    if kind != "threshold":
         latent = 0.5 * (inside - inside.mean()) / inside.std() + rng.normal(0, np.sqrt(0.75), n)
-        score = latent + rng.normal(size=n)
+        score = latent + (0.5 if kind == "half noise" else 1.0) * rng.normal(size=n)
     else:  # the group begins at a threshold of relevance, and scores level off
         latent = rng.normal(size=n)
         inside = rng.random(n) < np.where(latent > 0.3, 0.85, 0.2)
@@ -424,7 +424,8 @@ def main() -> int:
             print(f"power at detectable, {lists:3} lists {rates[0]:6.3f}   coverage {rates[1]:.3f}")
     if options.only in "given":
         print(f"{'p <= 0.05 given relevance':42}" + "".join(f"{test:>10}" for test in GIVEN_TESTS))
-        for kind, size in (("correlated", 0.0), ("threshold", 0.0), ("correlated", 0.45)):
+        kinds = ("correlated", 0.0), ("half noise", 0.0), ("threshold", 0.0), ("correlated", 0.45)
+        for kind, size in kinds:
             for lists in (1, 3, 10, 20, 60, 200):
                 effect = size * np.sqrt(20.0 / lists)
                 both = pool(
