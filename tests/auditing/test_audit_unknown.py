@@ -70,7 +70,7 @@ def test_they_are_counted_beside_the_tables(applicants):
     assert result.facts["attributes"][0]["unknown"] == 110
     told = "race unknown: 110 people (5.3%); selected: 91% (top 440), 91% (top 1,000)."
     assert [n["text"] for n in result.notes if n["kind"] == "unknown"] == [
-        f"{told} They keep their positions and are in no group."
+        f"{told} They are in no group, and keep their positions."
     ]
     again = AuditResult.from_json(result.to_json())
     assert again == result

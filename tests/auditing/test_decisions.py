@@ -261,6 +261,13 @@ def test_the_worked_example_of_three_jobs():
     ]
 
 
+def test_a_ratio_of_zero_says_what_its_interval_adds():
+    row = row_of(audit(**pool((0, 20, 9, 20)), **QUICK))
+    assert (row["ratio"], row["note"]) == (0, "interval with 0.5 added to each count")
+    katz = np.sqrt(1 / 0.5 - 1 / 20.5 + 1 / 9.5 - 1 / 20.5)
+    assert row["ratio_low"] == pytest.approx(0.5 / 9.5 * np.exp(-1.959964 * katz))
+
+
 def test_ties_at_a_cutoff_have_no_exact_test():
     result = audit(score=[2, 1, 1, 1, 1, 0] * 4, sensitive={"who": list("ghghgh") * 4}, k=5,
                    **QUICK)  # fmt: skip

@@ -66,7 +66,7 @@ def test_few_ties_are_noted_and_not_warned_about():
 def test_unknown_labels_are_in_no_group_and_are_told():
     result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", ""]}, k=2, **QUICK)
     told = "sex unknown: 2 people (50%); selected: 50% (top 2)."
-    assert texts(result, "unknown") == [f"{told} They keep their positions and are in no group."]
+    assert texts(result, "unknown") == [f"{told} They are in no group, and keep their positions."]
     assert result.facts["attributes"][0]["unknown"] == 2
     groups = result.facts["attributes"][0]["groups"]
     assert groups == [

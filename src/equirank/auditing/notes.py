@@ -123,8 +123,8 @@ def _decided(facts: dict[str, Any]) -> Notes:
         if each["undecided"]:
             yield (
                 "undecided",
-                f"The decision ({each['name']}) is not recorded for {_people(each['undecided'])}, "
-                "who are left out of its rates.",
+                f"The decision ({each['name']}) is not recorded for {_people(each['undecided'])}; "
+                "its rates leave them out.",
             )
 
 
@@ -163,7 +163,9 @@ def _unknown(facts: dict[str, Any], tables: dict[str, Table]) -> Notes:
     for each in facts["attributes"]:
         rows = [row for row in tables["unknown"] if row["attribute"] == each["name"]]
         if rows and not each["crossed"]:
-            text = "They keep their positions and are in no group."
+            text = "They are in no group" + (
+                ", and keep their positions." * facts["ordered"] or "."
+            )
             yield "unknown", f"{unknown_words(each['name'], rows)} {text}"
 
 

@@ -356,8 +356,12 @@ def _show_decisions(result: "AuditResult", attribute: str) -> None:
             else f"{ratio(row['ratio_low'])} to {ratio(row['ratio_high'])}"
             for row in rows
         ],
+        # A note about lists is one of the notes below.
+        "note": ["" if row["note"].startswith("the groups") else row["note"] for row in rows],
     }
+    if not any(columns["note"]):
+        del columns["note"]
     if len(result.facts["decisions"]) == 1:
         del columns["decision"]
-    right = [name for name in columns if name not in ("decision", "group")]
+    right = [name for name in columns if name not in ("decision", "group", "note")]
     show_table(Table(columns), printable(f"{attribute}: who was selected"), right)

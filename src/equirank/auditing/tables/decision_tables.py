@@ -29,6 +29,8 @@ COLUMNS = (
     "f:shortfall f:shortfall_reference o:flip f:to_four_fifths f:overall_rate f:overall_ratio "
     "i:lists o:note"
 )
+#: What is said of an interval of a ratio of 0.
+ADDED = "interval with 0.5 added to each count"
 #: Counts may differ by this much from whole numbers, from rounding.
 WHOLE = 1e-6
 
@@ -154,7 +156,7 @@ def _compared(
         "flip": "",
         "to_four_fifths": np.nan,
         "lists": within.lists,
-        "note": within.reason or within.note,
+        "note": within.reason or within.note or (ADDED if within.added else ""),
     }
     stacked = np.stack(counts)
     if np.abs(stacked - np.rint(stacked)).max() > WHOLE:
