@@ -235,8 +235,16 @@ def test_a_file_without_ids(ranked, tmp_path):
     text = (ranked / "ranked.csv").read_text().replace("query,id,", "query,name,", 1)
     (tmp_path / "named.csv").write_text(text)
     words = ("explain", tmp_path / "named.csv", "--id", "p7", "--k", 3)
-    assert "must have a column of ids for --id; --id-column names it" in run(*words).stderr
-    assert done(*words, "--id-column", "name").startswith("Your application")
     model = (*words, "--model", ranked / "boost")
-    assert "must have a column of ids for --id" in run(*model).stderr
-    assert done(*model, "--id-column", "name").startswith("Your application")
+    for each in (words, model):
+        named = done(*each, "--id-column", "name")
+        assert named.startswith("Your application")
+        # The one column that contains the id, and no value twice, is taken, and that is said.
+        assert done(*each) == named
+        assert "id: column 'name' (guessed: it contains 'p7', and no value" in run(*each).stderr
+        unknown = [word if word != "p7" else "p777" for word in each]
+        assert "must have a column of ids for --id; --id-column names it" in run(*unknown).stderr
+    lines = text.splitlines()
+    both = [f"{line},{'twin' if at == 0 else line.split(',')[1]}" for at, line in enumerate(lines)]
+    (tmp_path / "named.csv").write_text("\n".join(both) + "\n")
+    assert "--id-column names it" in run(*words).stderr

@@ -162,7 +162,7 @@ def explain(
             raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
         if out is not None:
             require_report_extra()
-        words["unseen"] = unseen
+        words |= {"unseen": unseen, "id": id}
         found = _explain_person(folder_or_file, reading, id, of, query, seed, words)
         if out is not None:
             with writing(out):
@@ -242,8 +242,27 @@ def _read_ranked(
         **columns,
     )
     if data.ids is None:
-        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+        words["id_column"] = _id_column(file, reading, words["id"])
+        return _read_ranked(file, reading, query, words)
     return data
+
+
+def _id_column(file: str, reading: options.Reading, person: str) -> str:
+    """Return the one column that contains the id, and no value twice; else raise."""
+    from ..core.source import Source
+    from ..io.table_file import TableFile, format_of
+
+    kind: Any = reading.format or format_of(file)
+    found = []
+    for name, cells in TableFile(file, kind, reading.options()).cells(text=True).items():
+        values = [str(cell) for cell in cells.tolist() if cell is not None]
+        if person in values and len(set(values)) == len(cells):
+            found.append(name)
+    if len(found) != 1:
+        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+    reason = f"id: column {found[0]!r} (guessed: it contains {person!r}, and no value twice)"
+    show_source(Source(name_of(file), "", 0, remarks=(reason,)))
+    return found[0]
 
 
 def _read_for_model(
@@ -282,7 +301,8 @@ def _read_for_model(
     found = [name for name in read.carried if name != lists and name not in keep]
     column = words["id_column"] or (found[0] if found else None)
     if column is None:
-        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+        words["id_column"] = _id_column(file, reading, words["id"])
+        return _read_for_model(file, reading, query, fixed, words)
     order = read.data.caller_rank
     outcomes = {n: read.carried[n][order] for n in keep if n == words["selected"]}
     data = replace(read.data, ids=read.carried[column][order], outcomes=outcomes)
