@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equirank import DataError, RankingData, as_ranking_data
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 
 INTERLEAVED = ["b", "a", "b", "c", "a", "b"]
 STORED = [0, 2, 5, 1, 4, 3]

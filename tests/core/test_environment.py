@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from equirank import MissingExtraError
-from equirank.core.environment import progress, require
+from equirank.core.environment import listening, progress, require, stage
 
 
 def test_an_installed_package_is_given():
@@ -103,3 +103,31 @@ def test_importing_the_core_loads_nothing_heavy():
     )
     assert done.stdout.strip() == "[]"
     assert done.stderr == ""
+
+
+def test_listeners_hear_of_nested_loops_and_can_end_them():
+    told = []
+    with listening(lambda share, words: told.append((share, words))):
+        with stage(0.5, "first"):
+            for _ in progress([1, 2], "outer"):
+                assert list(progress("abc", "inner")) == list("abc")
+        with stage(1.0, "second"):
+            assert list(progress(iter("ab"), "of unknown length")) == ["a", "b"]
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert {words for _, words in told} == {"first", "second"}
+
+    def stop(share, words):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), listening(stop):
+        list(progress([1, 2], "work"))
+    assert list(progress([1, 2], "nobody listens")) == [1, 2]
+
+
+def test_rows_of_steps_are_shares_of_the_whole():
+    told = []
+    with listening(lambda share, words: told.append(share)):
+        list(progress([1, 3], "rows", 4, rows=lambda step: step))
+    assert told == [0.0, 0.125]  # a loop covers half of what is left

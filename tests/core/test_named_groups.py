@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 from equirank.core.named_groups import named_groups
 
 ATTRIBUTES = {

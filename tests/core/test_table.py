@@ -151,3 +151,17 @@ def test_flags_are_no_numbers():
     table = Table({"ok": [True, False]})
     assert table.to_dict() == {"ok": [True, False]}
     assert repr(table).splitlines() == ["ok", "True", "False"]
+
+
+def test_latex_escapes_what_it_would_read_as_commands():
+    table = Table({"a_b": ["50% & $1 {x} \\y ~^#<>"], "n": [1]})
+    assert table.to_latex() == (
+        "\\begin{tabular}{lr}\n\\toprule\na\\_b & n \\\\\n\\midrule\n"
+        "50\\% \\& \\$1 \\{x\\} \\textbackslash{}y \\textasciitilde{}\\textasciicircum{}\\#"
+        "\\textless{}\\textgreater{} & 1 \\\\\n\\bottomrule\n\\end{tabular}"
+    )
+    assert Table({}).to_latex().count("\n") == 5
+
+
+def test_latex_has_every_row():
+    assert Table({"n": range(200)}).to_latex().count("\\\\\n") == 201

@@ -15,7 +15,9 @@ from equirank import DataError, EquirankWarning
 from equirank.io import delimited, files, read_csv
 from equirank.io.column_roles import RECOGNISED
 from equirank.io.delimited import PlainBytes
+from equirank.io.gatherer import typed
 from equirank.io.number_cells import MISSING
+from equirank.io.text_layout import Records
 
 PLAIN_TEXTS = ["a,b\n1,2\n", '"a","b ""c"" d"\r\n"","x\ny"\n', '"""a"""', '"a"', "", "a\n"]
 ODD_TEXTS = ['a"b,c\n', '"a"b,c\n', 'a,"b\n', 'a,b"\n', '"a" ,b\n', ' "a",b\n', "a\0b", '"a""']
@@ -550,3 +552,69 @@ def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
     fails(write(gzip.compress(b"\0" * (1 << 16))), "must not unpack to more than 200 times")
     monkeypatch.setattr(files, "_LEAST", 1 << 17)
     assert slow(write(bomb)).n_rows == 1 << 15
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 100])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'qid,id,sex,score\n1,a,f,2\n1,b,m,3\n2,"c\nd",f,1\n2,e,m,1\n\n3,"f, ""g""",m,0\n',
+        "qid,id,sex,score\n1,a,f,2\n,,,\n1,b,m,3\n\n,,,\n2,c,m,1\n",
+        "qid;id;sex;score\r\n1;;f;2\r\n1;b;m;3\r\n",
+        '"qid",id,"se\nx",score\n1,a,f,2\n1,b,m,3\n1,c,m,4\n',
+        "qid,id,sex,score\n1,a,f,2\n1,b,m\n1,c,m,3\n",
+        "qid,id,sex,score\n1,a,f,2\n qid ,id,sex,score\n1,c,m,3\n",
+        "qid,id,sex,score\n1,a,f,2\n1,qid,m,1\nqid,c,m,3\n",
+        'qid,id,sex,score\n1,a,f,2\n1,"b,m,3\n1,c,m,4\n',
+        "qid,id,sex,score\n1,a,f,2\n1,b\0,m,3\n",
+        "qid,id,sex,score\n1,a,f,2\n1,b,m,x\n",
+    ],
+)
+def test_blocks_are_read_as_record_by_record(tmp_path, monkeypatch, text, size):
+    path = tmp_path / "people.csv"
+    path.write_bytes(text.encode())
+
+    def found():
+        try:
+            data = read_csv(path, sensitive=["sex"] if ",sex," in text else None, features=())
+        except DataError as error:
+            return str(error)
+        parts = [part.tolist() for part in (data.ids, data.score, data.qids, data.offsets)]
+        return (
+            parts,
+            {name: each.codes.tolist() for name, each in data.sensitive.items()},
+            data.source,
+        )
+
+    monkeypatch.setattr(delimited, "_ROWS", size)
+    blocks = found()
+    monkeypatch.setattr(Records, "_plain", lambda self, lines, layout: None)
+    assert blocks == found()
+    monkeypatch.setattr(delimited, "_ROWS", 8192)
+    assert blocks == found()
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        [], ["10"], ["10", ""], ["", ""], ["1\n2", "3"], ["1", "2\n"], ["\n1"], ["-0"], ["0", "-5"],
+        ["010"], ["+1"], ["9" * 19, "1"], ["-" + "9" * 19], ["1.5", "2"], ["1", "\u0663"], ["1 "],
+    ],
+)  # fmt: skip
+def test_labels_are_numbers_if_each_is_written_as_one(labels):
+    whole = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+    twin = list(labels)
+    if all(whole.fullmatch(label) and -(2**63) <= int(label) < 2**63 for label in labels):
+        twin = [int(label) for label in labels]
+    assert typed(labels, decimals=False) == twin
+
+
+def test_ids_that_occur_again_and_lists_that_return(tmp_path, monkeypatch):
+    path = tmp_path / "items.csv"
+    path.write_text("qid,id,score\n" + "".join(f"{n % 3},{n % 4},{n}\n" for n in range(24)))
+    monkeypatch.setattr(delimited, "_ROWS", 5)
+    data = read_csv(path)
+    assert data.ids.dtype.kind == "i"
+    assert data.ids.tolist() == [n % 4 for q in range(3) for n in range(q, 24, 3)]
+    path.write_text(path.read_text() + "2,x,9\n")
+    assert read_csv(path).ids.tolist()[-2:] == ["3", "x"]

@@ -10,7 +10,7 @@ import pytest
 from equirank import DataError, EquirankWarning, as_ranking_data, audit
 from equirank.core.unknown_words import UNKNOWN, folded, plain_label
 from equirank.io import read_csv, read_file
-from equirank.io.label_words import _one_edit, label_rules
+from equirank.io.label_words import _one_edit, band_names, label_rules, look_alikes
 
 SPECIFIED = ["", "na", "n/a", "null", "nan", "unknown", "not given", "not specified"]
 SPECIFIED += ["prefer not to say", "decline to answer", "declined", "?", "-"]
@@ -183,3 +183,28 @@ def test_a_frame_that_is_audited_warns():
     frame = {"sex": ["f", "m", "unknown"] * 4, "score": list(range(12))}
     with pytest.warns(EquirankWarning, match=r"\['sex'\] has groups whose names mean unknown"):
         audit(frame, sensitive="sex", n_boot=0, n_permutations=0)
+
+
+def test_bands_cover_every_number():
+    values = [str(n) for n in range(0, 100)] + ["34.5", "", "young", "nan"]
+    found = band_names(values, [18, 35, 50])
+    assert set(found) == {*map(str, range(100)), "34.5"}
+    for text, name in found.items():
+        number = float(text)
+        expected = (
+            "under 18"
+            if number < 18
+            else "18 to 34"
+            if number < 35
+            else "35 to 49"
+            if number < 50
+            else "50 and over"
+        )
+        assert name == expected
+    assert band_names(["0.5"], [0.25, 1.5]) == {"0.5": "0.25 to under 1.5"}
+
+
+def test_look_alikes_need_one_fitting_word():
+    assert look_alikes(["m", "male", "mixed"]) == []
+    assert look_alikes(["Female", "Femle", "x"]) == [("Female", "Femle")]
+    assert look_alikes(["1", "10", "1000"]) == []

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import equirank
-from equirank.kernels.compiled import DiskCache, key_of, uniform
+from equirank.kernels.compiled import DiskCache
+from equirank.kernels.counted_random import key_of, uniform
 
 PROGRAM = """
 import sys

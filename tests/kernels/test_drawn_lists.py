@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equirank.kernels.compiled import key_of, uniform
+from equirank.kernels.counted_random import key_of, uniform
 from equirank.kernels.drawn_lists import epsilon_swaps, select_online
 
 

@@ -7,8 +7,10 @@ from math import factorial, prod
 import numpy as np
 import pytest
 
-from equirank.kernels.fa_star_ir_minimums import adjusted_table
+from equirank.kernels import fa_star_ir_regions
+from equirank.kernels.fa_star_ir_minimums import SAME, adjusted_table
 from equirank.kernels.fa_star_ir_regions import (
+    Region,
     group_fail_probability,
     group_region,
     group_search,
@@ -140,3 +142,102 @@ def test_reachable_counts_against_all_ways_on(seed):
         for a, b in product(range(j + 1), repeat=2):
             if a + b <= j and a <= most[0] and b <= most[1]:
                 assert (found[j - 1, b] <= a) == can(j, a, b)
+
+
+def step(current, shares, pool):
+    """Return the distribution of the counts of the next prefix, over the whole cube."""
+    j = len(current)
+    after = np.zeros((j + 1,) * current.ndim)
+    inner = (slice(0, j),) * current.ndim
+    taken = 0
+    for group, share in enumerate(shares.tolist()):
+        moved = list(inner)
+        moved[group] = slice(1, j + 1)
+        count = np.arange(j).reshape([-1 if axis == group else 1 for axis in range(current.ndim)])
+        probability = np.maximum(share - count, 0.0) / (pool - j + 1) if pool else share
+        taken = taken + count
+        after[tuple(moved)] += probability * current
+    rest = max(0.0, (pool or 1.0) - float(shares.sum()))
+    if pool:
+        rest = np.maximum(rest - np.maximum(j - 1 - taken, 0), 0.0) / (pool - j + 1)
+    after[inner] += rest * current
+    return after
+
+
+def cumulated(values):
+    for axis in range(values.ndim):
+        values = np.cumsum(values, axis=axis)
+    return values
+
+
+def slow_region(k, shares, alpha, pool=0):
+    shares = np.asarray(shares, dtype=np.float64)
+    need = np.empty((k, *(k + 1,) * (len(shares) - 1)), dtype=np.int32)
+    low, high, missed = 0.0, 1.0, 0.0
+    alive = probabilities = np.ones((1,) * len(shares))
+    for j in range(1, k + 1):
+        probabilities = step(probabilities, shares, pool)
+        values = cumulated(probabilities)
+        passes = values > alpha * (1.0 + SAME)
+        low = max(low, float(values[~passes].max(initial=0.0)))
+        high = min(high, float(values[passes].min(initial=1.0)))
+        short = np.asarray(j + 1 - passes.sum(axis=0))
+        short = np.where(short > j, k + 1, short)
+        # Counts above j are impossible and repeat the entry of j.
+        edge = np.minimum(np.arange(k + 1), j)
+        need[j - 1] = short[np.ix_(*(edge,) * short.ndim)] if short.ndim else short
+        alive = step(alive, shares, pool)
+        missed += float(alive[~passes].sum())
+        alive[~passes] = 0.0
+    return Region(need, low, high, missed)
+
+
+def slow_search(k, shares, alpha, pool=0):
+    """The slow twin: every level computes the whole distribution again."""
+    limit = alpha * (1.0 + SAME)
+    best = slow_region(k, shares, alpha, pool)
+    if best.fail <= limit:
+        return best
+    bad = best.low
+    best = slow_region(k, shares, 0.0, pool)
+    level = min(bad, alpha / k)
+    while True:
+        tried = slow_region(k, shares, level, pool)
+        if tried.fail <= limit:
+            best = tried
+        else:
+            bad = min(bad, tried.low)
+            if level <= best.high:
+                return best
+        if best.high >= bad * (1.0 - SAME):
+            return best
+        level = max(best.high, np.sqrt(best.high * bad))
+
+
+def assert_same(found, twin):
+    assert found.need.dtype == twin.need.dtype == np.int32
+    np.testing.assert_array_equal(found.need, twin.need)
+    np.testing.assert_allclose(found[1:], twin[1:], rtol=1e-12)
+
+
+@pytest.mark.parametrize("depth", [20.0, 0.02])
+@pytest.mark.parametrize(
+    ("k", "shares", "alpha", "pool"),
+    [
+        (1, [0.4, 0.3], 0.1, 0),
+        (12, [0.35], 0.1, 0),
+        (25, [0.3, 0.2], 0.1, 0),
+        (25, [0.1, 0.05], 0.3, 0),
+        (14, [0.25, 0.2, 0.15], 0.1, 0),
+        (8, [0.3, 0.3, 0.3], 0.05, 0),
+        (6, [0.2, 0.2, 0.2, 0.2], 0.1, 0),
+        (20, [9.0, 6.0], 0.1, 25),
+        (12, [4.0, 3.0, 5.0], 0.1, 14),
+    ],
+)
+def test_searches_are_those_of_the_whole_cube(monkeypatch, k, shares, alpha, pool, depth):
+    monkeypatch.setattr(fa_star_ir_regions, "DEPTH", depth)  # a small one lowers the floor later
+    shares = np.array(shares)
+    assert_same(group_search(k, shares, alpha, pool), slow_search(k, shares, alpha, pool))
+    for level in (0.0, 0.003, alpha):
+        assert_same(group_region(k, shares, level, pool), slow_region(k, shares, level, pool))

@@ -1,18 +1,27 @@
 """Sums over pairs without listing them, against sums over listed pairs."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equirank.kernels.pair_factors import (
-    best_first,
-    item_potentials,
-    least_margin,
-    reached,
-    run_sums,
-    shift_scores,
-    side_sums,
-)
+from equirank.kernels import pair_factors
+from equirank.kernels.pair_factors import RunTerms, best_first, least_margin, reached, shift_scores
+
+
+def run_sums(score, p, q, weighted, runs, begin, end, up, down, *sums):
+    terms = RunTerms(p, q, weighted, runs, up, down)
+    pair_factors.run_sums(score, terms, begin, end, *sums)
+
+
+def side_sums(codes, cut, missing, side, p, q, weighted, runs, begin, end, up, down, *sums):
+    terms = RunTerms(p, q, weighted, runs, up, down)
+    pair_factors.side_sums(codes, cut, missing, side, terms, begin, end, *sums)
+
+
+def item_potentials(p, q, weighted, runs, begin, end, up, down, *potentials):
+    terms = RunTerms(p, q, weighted, runs, up, down)
+    pair_factors.item_potentials(terms, begin, end, *potentials)
 
 
 @st.composite
@@ -91,6 +100,16 @@ def test_what_runs_meet_and_what_rows_weigh(lay, way):
     as_worse = np.exp(back + high - reference)
     item_potentials(p, q, True, lay["runs"], 0, n_runs, up, down, as_better, as_worse, out)
     assert np.allclose(out, better - worse, atol=1e-9)
+
+
+@pytest.mark.parametrize("high", [1.0, 900.0, 1e5])
+def test_a_high_score_of_a_cell_without_factor_hides_no_pair(high):
+    """Grades 0, 1 and 2 of cells 0, 1 and 0: pairs count within cell 0, whatever cell 1 scores."""
+    levels, cell = np.arange(4), np.array([0, 1, 0])
+    out = np.full((1, 3), -np.inf)
+    value, scale = np.ones((1, 3)), np.array([0.5, high, 0.0])
+    reached(-1, np.eye(2), value, scale, np.array([0, 3]), levels, cell, 0, 1, out)
+    assert out.tolist() == [[-np.inf, -np.inf, 0.5]]
 
 
 @given(layouts(), st.sampled_from([-1, 0, 1]))

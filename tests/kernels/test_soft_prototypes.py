@@ -5,6 +5,7 @@ import pytest
 
 from equirank.kernels import soft_prototypes as prototypes
 from equirank.kernels.soft_prototypes import (
+    SoftAssignment,
     add_pair_errors,
     memberships,
     pair_distances,
@@ -84,7 +85,7 @@ def test_memberships_are_the_definition_whatever_the_block(case, root, monkeypat
     for cells in (1, 1 << 16):  # blocks of 64 rows, and one block
         monkeypatch.setattr(prototypes, "CELLS", cells)
         share, distance = np.empty((4, 180)), np.empty((4, 180))
-        memberships(X, V, a, root, share, distance)
+        memberships(SoftAssignment(X, V, a, root, share, distance))
         wanted = plain(X, V, a, root)
         np.testing.assert_allclose(share, wanted[0], rtol=1e-10)
         np.testing.assert_allclose(distance, wanted[1], rtol=1e-10)
@@ -94,7 +95,7 @@ def test_representations_are_mixtures_and_the_way_they_are_off(case):
     X, V, a, _ = case
     made, pull = np.empty((9, 3)), np.empty((9, 3))
     share, distance = np.empty((4, 9)), np.empty((4, 9))
-    total = representations(X, V, a, True, share, distance, made, pull, 0.5)
+    total = representations(SoftAssignment(X, V, a, True, share, distance), made, pull, 0.5)
     wanted = plain(X, V, a, True)[0].T @ V
     np.testing.assert_allclose(made, wanted, rtol=1e-10)
     np.testing.assert_allclose(pull, 0.5 * (wanted - X), rtol=1e-9, atol=1e-12)
@@ -112,9 +113,9 @@ def test_gradient_agrees_with_differences(case, root, beside):
         return float((share.T @ V * pull).sum() + beside * (share * slope).sum())
 
     share, distance = np.empty((4, 9)), np.empty((4, 9))
-    memberships(X, V, a, root, share, distance)
+    memberships(SoftAssignment(X, V, a, root, share, distance))
     for_V, for_a = through_memberships(
-        X, V, a, root, share, distance, pull, slope if beside else None
+        SoftAssignment(X, V, a, root, share, distance), pull, slope if beside else None
     )
     h = 1e-6
     for f in range(3):
@@ -131,10 +132,11 @@ def test_blocks_of_the_way_back_add_up(case, monkeypatch):
     X, slope = np.vstack([X] * 20), np.tile(slope, 20)
     pull = np.random.default_rng(1).normal(size=X.shape)
     share, distance = np.empty((4, 180)), np.empty((4, 180))
-    memberships(X, V, a, True, share, distance)
-    whole = through_memberships(X, V, a, True, share, distance, pull, slope)
+    soft = SoftAssignment(X, V, a, True, share, distance)
+    memberships(soft)
+    whole = through_memberships(soft, pull, slope)
     monkeypatch.setattr(prototypes, "CELLS", 1)
-    parts = through_memberships(X, V, a, True, share, distance, pull, slope)
+    parts = through_memberships(soft, pull, slope)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10)
 
@@ -142,11 +144,10 @@ def test_blocks_of_the_way_back_add_up(case, monkeypatch):
 def test_a_row_on_a_prototype_has_no_slope_and_no_warning():
     X = np.array([[1.0, 2.0], [0.0, 0.0]])
     share, distance = np.empty((1, 2)), np.empty((1, 2))
-    memberships(X, X[:1], np.ones(2), True, share, distance)
+    soft = SoftAssignment(X, X[:1], np.ones(2), True, share, distance)
+    memberships(soft)
     assert distance[0, 0] < 1e-6
-    for_V, for_a = through_memberships(
-        X, X[:1], np.ones(2), True, share, distance, np.ones((2, 2)), np.ones((1, 2))
-    )
+    for_V, for_a = through_memberships(soft, np.ones((2, 2)), np.ones((1, 2)))
     assert np.isfinite(for_V).all()
     assert np.isfinite(for_a).all()
 
@@ -154,5 +155,5 @@ def test_a_row_on_a_prototype_has_no_slope_and_no_warning():
 def test_far_rows_do_not_overflow():
     X = np.array([[1e6], [-1e6]])
     share, distance = np.empty((2, 2)), np.empty((2, 2))
-    memberships(X, X, np.ones(1), False, share, distance)
+    memberships(SoftAssignment(X, X, np.ones(1), False, share, distance))
     np.testing.assert_allclose(share, np.eye(2))

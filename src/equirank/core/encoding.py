@@ -11,7 +11,8 @@ from .errors import DataError, EquirankWarning, outer_stacklevel, suggest
 from .inputs import frozen, shown
 
 if TYPE_CHECKING:
-    from .data import Attribute, RankingData
+    from .attribute import Attribute
+    from .data import RankingData
 
 __all__ = [
     "Encoding",
@@ -155,7 +156,7 @@ def known_groups(data: "RankingData", name: str, encoding: Encoding, unseen: Uns
         stored = _first(data, new)
         group = attribute.categories[attribute.codes[stored]]
         unseen.found(unseen.group.format(name), new, group, data.place(stored)[1], groups)
-    return replace(attribute, codes=frozen(codes), categories=tuple(groups))
+    return attribute.with_categories(groups, lookup)
 
 
 def _first(data: "RankingData", chosen: np.ndarray) -> int:

@@ -3,7 +3,9 @@
 import importlib
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,7 +14,17 @@ from .errors import MissingExtraError
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["cache_folder", "library_version", "load_object", "progress", "require"]
+    from rich.progress import Progress
+
+__all__ = [
+    "cache_folder",
+    "library_version",
+    "listening",
+    "load_object",
+    "progress",
+    "require",
+    "stage",
+]
 
 T = TypeVar("T")
 
@@ -79,8 +91,81 @@ def library_version() -> str:
     return str(importlib.import_module("equirank").__version__)
 
 
+class _Listener:
+    """Who is told of progress, and the span of the whole work that the present loop covers."""
+
+    def __init__(self, call: Callable[[float, str], None]) -> None:
+        self.call, self.low, self.high, self.words = call, 0.0, 1.0, ""
+
+    def steps(self, steps: Iterable[T], words: str, length: int | None, rows: Any) -> Iterator[T]:
+        """Yield the steps; a loop within a step covers the span of the step.
+
+        How many loops follow is unknown, so each covers half of what is left.
+        """
+        low, high, done = self.low, (self.low + self.high) / 2, 0
+        last = self.high
+        try:
+            for step in steps:
+                size = 1 if rows is None else rows(step)
+                if length:
+                    shares = [min(1.0, count / length) for count in (done, done + size)]
+                    self.low, self.high = (low + (high - low) * share for share in shares)
+                self.call(self.low, self.words or words)
+                yield step
+                done += size
+        finally:
+            self.low, self.high = high, last
+
+
+_LISTENER: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(call: Callable[[float, str], None] | None) -> Iterator[None]:
+    """Call a function with the share done and words, from every loop of `progress` within.
+
+    What it raises ends the work. None: nobody is told.
+
+    Examples
+    --------
+    >>> told = []
+    >>> with listening(lambda share, words: told.append((share, words))):
+    ...     with stage(0.5, "first half"):
+    ...         _ = list(progress("ab", "letters", total=2))
+    >>> told
+    [(0.0, 'first half'), (0.0, 'first half'), (0.125, 'first half'), (0.5, 'first half')]
+    """
+    token = _LISTENER.set(None if call is None else _Listener(call))
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@contextmanager
+def stage(end: float, words: str) -> Iterator[None]:
+    """Report to the listener, if any, that the work up to a share of the whole is of this kind."""
+    listener = _LISTENER.get()
+    if listener is None:
+        yield
+        return
+    high = listener.high
+    listener.high, listener.words = end, words
+    listener.call(listener.low, words)
+    try:
+        yield
+    finally:
+        listener.low, listener.high, listener.words = end, high, ""
+    listener.call(end, words)
+
+
 def progress(
-    steps: Iterable[T], description: str, total: int | None = None, *, after: float = 1.0
+    steps: Iterable[T],
+    description: str,
+    total: int | None = None,
+    *,
+    after: float = 1.0,
+    rows: Callable[[T], int] | None = None,
 ) -> Iterator[T]:
     """Yield the steps of a long computation and show a progress bar, on a terminal only.
 
@@ -94,35 +179,53 @@ def progress(
         The number of steps, where ``steps`` has no length.
     after : float, default=1.0
         Seconds of work before a bar appears, so that short work shows none.
+    rows : callable, optional
+        Number of rows of a step; ``total`` is then a number of rows, and the bar shows rows per
+        second.
 
     Notes
     -----
     ``EQUIRANK_PROGRESS=0`` switches bars off.
     """
+    length = len(steps) if total is None and isinstance(steps, Sized) else total
+    listener = _LISTENER.get()
+    if listener is not None:
+        yield from listener.steps(steps, description, length, rows)
+        return
     if os.environ.get("EQUIRANK_PROGRESS") == "0" or not sys.stderr.isatty():
         yield from steps
         return
     import time
 
-    started, bar = time.monotonic(), None
-    length = len(steps) if total is None and isinstance(steps, Sized) else total
+    started, bar, done = time.monotonic(), None, 0
     try:
-        for done, step in enumerate(steps):
+        for step in steps:
             if bar is None and time.monotonic() - started > after:
-                from rich.console import Console
-                from rich.progress import Progress
-
-                bar = Progress(
-                    console=Console(stderr=True),
-                    transient=True,
-                    redirect_stdout=False,
-                    redirect_stderr=False,
-                )
-                task = bar.add_task(description, total=length, completed=done)
+                bar = _bar(rows is not None)
+                task = bar.add_task(description, total=length, completed=done, rate="")
                 bar.start()
             yield step
+            done += 1 if rows is None else rows(step)
             if bar is not None:
-                bar.update(task, completed=done + 1)
+                rate = f"{done / (time.monotonic() - started):,.0f} rows/s"
+                bar.update(task, completed=done, rate=rate)
     finally:
         if bar is not None:
             bar.stop()
+
+
+def _bar(rates: bool) -> "Progress":
+    """Return a progress bar with the time left, and with rates of rows if asked for."""
+    from rich.console import Console
+    from rich.progress import Progress, TextColumn
+
+    columns = list(Progress.get_default_columns())
+    if rates:
+        columns.insert(-1, TextColumn("{task.fields[rate]}", markup=False))
+    return Progress(
+        *columns,
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )

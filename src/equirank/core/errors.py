@@ -4,7 +4,9 @@ import difflib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
 
 __all__ = [
     "DataError",
@@ -15,6 +17,7 @@ __all__ = [
     "MissingExtraError",
     "NoHeadroomWarning",
     "OneListWarning",
+    "listed",
     "logger",
     "outer_stacklevel",
     "suggest",
@@ -86,3 +89,9 @@ def suggest(word: str, choices: Sequence[str]) -> str:
     lowered = {choice.lower(): choice for choice in reversed(choices)}
     near = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.5)
     return f"; did you mean {lowered[near[0]]!r}?" if near else ""
+
+
+def listed(names: Iterable[Any]) -> str:
+    """Return the first ten names, quoted, and "..." for the rest."""
+    first = [repr(name) for name in islice(names, 11)]
+    return ", ".join(first[:10]) + (", ..." if len(first) > 10 else "")

@@ -5,10 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.segments import divide
 from . import inference
 from .data import RankingData
 from .errors import DataError
 from .evaluation import Evaluation, Result
+from .given_data import refuse_beside
+from .list_keys import list_keys
+from .list_sums import ListSums
 from .metric import GroupMetric, Metric, Values, resampled
 from .pair_cost import warn_uneven_costs
 from .params import Constraint, Integer, Number, check_params
@@ -24,6 +28,7 @@ from .query_blocks import (
 from .random import generator
 from .ranking import Ranking, as_given_ranking
 from .registry import parse_metrics
+from .summed_results import evaluate_sums
 
 __all__ = ["RESAMPLING", "evaluate", "evaluate_blocks"]
 
@@ -55,8 +60,10 @@ def evaluate(
 
     Parameters
     ----------
-    data : RankingData, Ranking or data frame
-        Data with a score or position column, or a ranking.
+    data : RankingData, Ranking, data frame or ListSums
+        Data with a score or position column, or a ranking. Sums of more than 2,048 lists or
+        1,000,000 rows have the values, intervals and p-values of the metrics that they contain, but
+        no values of single lists or groups.
     metrics : metric, string, or a list of them
         ``[NDCG@10, "RND(step=5)@50"]`` or ``"NDCG@10, RND"``.
     by : str or sequence of str, optional
@@ -65,9 +72,12 @@ def evaluate(
         Repeat the split within the strata of this attribute.
     n_boot : int
         Bootstrap replicates for the intervals: over queries, or over the items of a single list
-        (stratified by group). 0 switches them off.
+        (stratified by group). More than 2,048 queries are resampled as 1,024 buckets. 0 switches
+        them off.
     n_permutations : int
-        Draws of the permutation tests beside group gaps. 0 switches them off.
+        Draws of the permutation tests beside group gaps. With more than 2,048 queries every query
+        is compared with relabellings of itself instead, and the number only says that there are
+        tests. 0 switches them off.
     level : float
         Level of the intervals.
     random_state : int, Generator, RandomState or None
@@ -95,8 +105,18 @@ def evaluate(
     >>> evaluate(frame, "NDCG@10", y="click", qid="day", score="score", n_boot=0)["NDCG@10"]
     1.0
     """
-    given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level}
+    given: dict[str, Any] = {
+        "n_boot": n_boot, "n_permutations": n_permutations, "level": level,
+    }  # fmt: skip
     check_params("evaluate", given, RESAMPLING)
+    if isinstance(data, ListSums):
+        refuse_beside(columns, "ListSums")
+        if not data.complete:
+            if by is not None or control is not None:
+                raise DataError("by and control need the rows of every list, which sums lack")
+            chosen = parse_metrics(metrics)
+            return evaluate_sums(data, chosen, **given, random_state=random_state)
+        data = data.kept.to_data(data.plan).ranking(data.plan.ties)
     ranking = as_given_ranking(data, "evaluate", columns)
     measures = Measures.of(parse_metrics(metrics), ranking.data, by, control)
     if any("cost" in metric.needs for metric in measures.chosen):
@@ -164,7 +184,7 @@ def evaluate_blocks(
     return _summed_up(
         measures,
         block,
-        _query_bootstrap(measures.everything, block.values, n_boot, random_state),
+        _query_bootstrap(measures.everything, block.values, n_boot, random_state, block.qids),
         n_permutations=n_permutations,
         level=level,
         random_state=random_state,
@@ -195,8 +215,9 @@ def _summed_up(
             part = _split_result(measures, metric, block, drawn, tested)
         boot, group_boot = drawn[at]
         p, null = tested[at]
-        values = block.values[at]
-        results.append(Result(metric, values, boot, group_boot, float(p), part, null))
+        values, pool = block.values[at], block.pools[at]
+        twins = pool if pool is not None and pool.ndim == 1 else None
+        results.append(Result(metric, values, boot, group_boot, float(p), part, null, twins))
     return Evaluation(
         tuple(results),
         block.qids,
@@ -234,7 +255,7 @@ def _bootstrap(
 ) -> list[Replicates]:
     """Return the bootstrap replicates of each metric and of its values by group."""
     if ranking.data.n_queries > 1 or n_boot == 0:
-        return _query_bootstrap(metrics, values, n_boot, random_state)
+        return _query_bootstrap(metrics, values, n_boot, random_state, ranking.data.qids)
     parts: list[list[Replicate]] = [[] for _ in metrics]
     strata = _strata(ranking.data, metrics)
     for counts in inference.item_counts(generator(random_state, 0), n_boot, strata):
@@ -247,16 +268,49 @@ def _bootstrap(
 
 
 def _query_bootstrap(
-    metrics: list[Metric], values: list[Values], n_boot: int, random_state: Any
+    metrics: list[Metric], values: list[Values], n_boot: int, random_state: Any, qids: np.ndarray
 ) -> list[Replicates]:
+    """Return replicates over queries; many are resampled as buckets, by the keys of their labels.
+
+    A metric with a summary of its own needs every query.
+    """
     if n_boot == 0:
         return [(None, None)] * len(metrics)
     parts: list[list[Replicate]] = [[] for _ in metrics]
     n_queries = len(values[0].value)
+    means = [type(metric).summarize in (Metric.summarize, ByGroup.summarize) for metric in metrics]
+    if n_queries <= inference.MANY_QUERIES:
+        means = [False] * len(metrics)
+    if any(means):
+        bucket = (list_keys(qids) % np.uint64(inference.BUCKETS)).astype(np.int64)
+        units = len(np.unique(bucket))
+        counts = np.concatenate(
+            list(inference.query_counts(generator(random_state, 0), n_boot, units))
+        )
+        for at in np.flatnonzero(means).tolist():
+            parts[at].append(_bucket_replicates(metrics[at], values[at], bucket, counts))
+    if all(means):
+        return [_stacked(part) for part in parts]
     for counts in inference.query_counts(generator(random_state, 0), n_boot, n_queries):
         for at, metric in enumerate(metrics):
-            parts[at].append(metric.summarize(values[at], counts))
+            if not means[at]:
+                parts[at].append(metric.summarize(values[at], counts))
     return [_stacked(part) for part in parts]
+
+
+def _bucket_replicates(
+    metric: Metric, values: Values, bucket: np.ndarray, counts: np.ndarray
+) -> Replicate:
+    """Return the means over resampled buckets of queries."""
+    columns = values.value[:, None]
+    if values.groups is not None:
+        columns = np.concatenate([columns, values.groups], axis=1)
+    total, defined = inference.unit_sums(columns, bucket)
+    means = divide(counts @ total, counts @ defined)
+    groups = None if values.groups is None else means[:, 1:]
+    if isinstance(metric, ByGroup):
+        groups = metric.quotients(np.asarray(groups))
+    return means[:, 0], groups
 
 
 def _stacked(part: list[Replicate]) -> Replicates:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
@@ -26,6 +27,8 @@ class Result:
     """One metric of an evaluation: its values per query, replicates and permutation p-value.
 
     ``null`` contains the draws of the test statistic under permuted groups (larger is stronger).
+    With more than 2,048 queries, ``twins`` contains the mean over relabellings of each query
+    instead.
     """
 
     metric: Metric
@@ -35,6 +38,7 @@ class Result:
     p_value: float
     split: Split | None
     null: np.ndarray | None = None
+    twins: np.ndarray | None = None
 
     @cached_property
     def summary(self) -> tuple[float, np.ndarray | None]:
@@ -47,6 +51,37 @@ class Result:
         """Number of queries where the metric is undefined."""
         return int(np.isnan(self.values.value).sum())
 
+    def interval(self, level: float, n: int) -> tuple[float, float]:
+        """Return the interval of the value; NaN without replicates."""
+        if self.replicates is None:
+            return float("nan"), float("nan")
+        if type(self.metric).summarize is Metric.summarize:
+            found = inference.mean_interval(self.replicates, self.values.value, level, n)
+            ends = np.clip(found[0], *self.metric.bounds), np.clip(found[1], *self.metric.bounds)
+        else:
+            ends = inference.interval(self.replicates, level, n)
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def chance(self) -> float:
+        """The mean over permutations of groups; NaN without them."""
+        if self.twins is not None:
+            return self.summary[0] - inference.twin_moments(self.values.value, self.twins)[0]
+        if self.null is None or not np.isfinite(self.null).any():
+            return float("nan")
+        sign = 1.0 if self.metric.direction == "lower" else -1.0
+        return sign * float(self.null[np.isfinite(self.null)].mean())
+
+    def edge(self, level: float) -> float:
+        """Return the quantile of the test statistic under permuted groups; larger is stronger."""
+        if self.twins is not None:
+            sign = 1.0 if self.metric.direction == "lower" else -1.0
+            error = inference.twin_moments(self.values.value, self.twins)[1]
+            return sign * self.chance + NormalDist().inv_cdf(level) * error
+        if self.null is None or not np.isfinite(self.null).any():
+            return float("nan")
+        return float(np.quantile(self.null[np.isfinite(self.null)], level))
+
 
 class Evaluation:
     """Metric values per query, with summaries and intervals.
@@ -58,7 +93,9 @@ class Evaluation:
     results : tuple of Result
         One per metric.
     qids : ndarray
-        The queries.
+        The queries; none if they are only known as sums over so many of them.
+    n_queries : int
+        Number of queries.
     level : float
         Level of the intervals.
     notes : list of str
@@ -89,16 +126,18 @@ class Evaluation:
         strata: tuple[Any, ...] = (),
         backend: str | None = None,
         seed_state: Any = 0,
+        n_queries: int | None = None,
     ) -> None:
         self.results = results
         self.qids = qids
+        self.n_queries = len(qids) if n_queries is None else n_queries
         self.level = level
         self.sample_size = sample_size
         self.groups = by
         self.strata = strata
         self.backend = backend
         self._seed_state = seed_state
-        self.notes = list(_notes(results, len(qids)))
+        self.notes = list(_notes(results, self.n_queries))
 
     @property
     def metrics(self) -> list[str]:
@@ -138,22 +177,32 @@ class Evaluation:
         rows: list[dict[str, Any]] = []
         for result in self.results:
             value, groups = result.summary
-            low, high = self._interval(result.replicates)
-            used = len(self.qids) - result.n_skipped
+            low, high = result.interval(self.level, self.sample_size)
+            used = self.n_queries - result.n_skipped
             row = {"metric": result.metric.name, "group": None, "value": value}
             row |= {"low": float(low), "high": float(high), "p_value": result.p_value}
             rows.append(row | {"queries": used, "skipped": result.n_skipped})
             if groups is None or result.values.groups is None:
                 continue
-            lows, highs = self._interval(result.group_replicates, groups.shape)
+            lows, highs = self._group_interval(result, groups.shape)
             there = (~np.isnan(result.values.groups)).sum(axis=0)
             for at, label in enumerate(result.values.labels):
                 row = {"metric": result.metric.name, "group": label, "value": float(groups[at])}
                 row |= {"low": float(lows[at]), "high": float(highs[at]), "p_value": np.nan}
-                row |= {"queries": int(there[at]), "skipped": len(self.qids) - int(there[at])}
+                row |= {"queries": int(there[at]), "skipped": self.n_queries - int(there[at])}
                 rows.append(row)
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return Table(columns, self.backend)
+
+    def _group_interval(
+        self, result: Result, shape: tuple[int, ...]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the intervals of a metric's values by group."""
+        drawn, values = result.group_replicates, result.values.groups
+        plain = type(result.metric).summarize is Metric.summarize
+        if drawn is None or values is None or not plain:
+            return self._interval(drawn, shape)
+        return inference.mean_interval(drawn, values, self.level, self.sample_size)
 
     def _interval(
         self, replicates: np.ndarray | None, shape: tuple[int, ...] = ()
@@ -245,15 +294,20 @@ class Evaluation:
         names = [name for name in rows[0] if name not in dropped]
         return Table({name: [row[name] for row in rows] for name in names}, self.backend)
 
-    def versus(self, other: "Evaluation", *, n_permutations: int = 10_000) -> Table:
+    def versus(
+        self, other: "Evaluation", *, n_boot: int = 1000, n_permutations: int = 10_000
+    ) -> Table:
         """Test the difference of two evaluations over the queries they share.
 
         Parameters
         ----------
         other : Evaluation
             Of another ranking of the same queries, with the same metrics.
+        n_boot : int
+            Bootstrap replicates of the interval; 0 for none.
         n_permutations : int
-            Sign flips of the paired randomisation test (all of them where there are fewer).
+            Sign flips of the paired randomisation test (all of them where there are fewer); 0 for
+            no tests.
 
         Returns
         -------
@@ -263,6 +317,8 @@ class Evaluation:
             t-test, each also Holm-corrected across the metrics. One shared query leaves them
             undefined.
         """
+        for each in (self, other):
+            each.per_query(each.results[0].metric)  # an error if they are not known
         mine, theirs = _shared(self.qids, other.qids)
         shared = [result for result in self.results if result.metric.name in other.metrics]
         if not shared:
@@ -275,7 +331,8 @@ class Evaluation:
             a = result.values.value[mine]
             b = other.result(result.metric.name).values.value[theirs]
             both = ~(np.isnan(a) | np.isnan(b))
-            rows.append(self._versus_row(result.metric, a[both], b[both], n_permutations, at))
+            draws = n_boot, n_permutations
+            rows.append(self._versus_row(result.metric, a[both], b[both], draws, at))
         for test in ("p_random", "p_t"):
             corrected = inference.holm([row[test] for row in rows])
             for row, p in zip(rows, corrected, strict=True):
@@ -283,14 +340,16 @@ class Evaluation:
         return Table({name: [row[name] for row in rows] for name in rows[0]}, self.backend)
 
     def _versus_row(
-        self, metric: Metric, a: np.ndarray, b: np.ndarray, n_permutations: int, at: int
+        self, metric: Metric, a: np.ndarray, b: np.ndarray, draws: tuple[int, int], at: int
     ) -> dict[str, Any]:
         rng = generator(self._seed_state, 3, at)
         low = high = p_random = p_t = float("nan")
-        if len(a) > 1:
-            counts = np.concatenate(list(inference.query_counts(rng, 1000, len(a))))
+        n_boot, n_permutations = draws
+        if len(a) > 1 and n_boot:
+            counts = np.concatenate(list(inference.query_counts(rng, n_boot, len(a))))
             drawn = weighted_means((a - b)[:, None], counts)[:, 0]
             low, high = map(float, inference.interval(drawn, self.level, len(a)))
+        if len(a) > 1 and n_permutations:
             p_random, p_t = inference.paired_tests(a - b, rng, n_permutations)
         value, other = (float(v.mean()) if len(v) else float("nan") for v in (a, b))
         row = {"metric": metric.name, "value": value, "other": other, "difference": value - other}
@@ -306,7 +365,7 @@ class Evaluation:
         document: dict[str, Any] = {
             "schema_version": 1,
             "level": self.level,
-            "queries": len(self.qids),
+            "queries": self.n_queries,
             "summary": list(self.summary()),
         }
         if any(result.split is not None for result in self.results):

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from . import inputs
-from .data import Attribute, RankingData
+from .attribute import Attribute
+from .data import RankingData
 from .errors import DataError
 from .pair_explanation import PairExplanation, PairFacts
 from .params import Integer, check_params
@@ -244,9 +245,9 @@ class Scored:
     Attributes
     ----------
     model : str
-        Its name.
+        Name of the class of the model, for sentences.
     names : sequence of str
-        The features.
+        The features, in the order of the columns of X.
     score : function of RankingData
         Scores of the stored rows.
     parts : function of RankingData

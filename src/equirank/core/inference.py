@@ -27,19 +27,72 @@ __all__ = [
     "holm",
     "interval",
     "item_counts",
+    "mean_interval",
     "paired_tests",
     "permutation_p",
     "pool_generator",
     "query_counts",
+    "twin_moments",
+    "twin_p",
+    "unit_sums",
 ]
+
+
+#: Means over fewer queries have Student's t interval.
+FEW_QUERIES = 10
+#: More queries than this are resampled as buckets, and tested by twins.
+MANY_QUERIES = 2_048
+#: Number of buckets.
+BUCKETS = 1_024
 
 
 def query_counts(rng: np.random.Generator, n_boot: int, n_queries: int) -> Iterator[np.ndarray]:
     """Draw bootstrap replicates over queries, block by block: how often each query counts."""
     block = max(1, BLOCK // n_queries)
-    for begin in range(0, n_boot, block):
+    for begin in progress(range(0, n_boot, block), "bootstrap over lists"):
         counts = bootstrap_counts(rng, min(block, n_boot - begin), n_queries)
         yield counts.astype(np.float64)
+
+
+def unit_sums(values: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of columns over the queries of each bucket, and the numbers of defined ones.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_queries, n_columns)
+        NaN is undefined.
+    bucket : ndarray
+        The bucket of each query.
+    """
+    order = np.argsort(bucket, kind="stable")
+    first = np.flatnonzero(np.diff(bucket[order], prepend=-1))
+    ranked = values[order]
+    defined = ~np.isnan(ranked)
+    total = np.add.reduceat(np.where(defined, ranked, 0.0), first, axis=0)
+    return total, np.add.reduceat(defined.astype(np.float64), first, axis=0)
+
+
+def twin_moments(values: np.ndarray, twins: np.ndarray) -> tuple[float, float]:
+    """Return mean and standard error of values minus the means of their relabellings."""
+    d = (values - twins)[~np.isnan(values - twins)]
+    if len(d) == 0:
+        return float("nan"), float("nan")
+    return float(d.mean()), float(d.std() / np.sqrt(len(d)))
+
+
+def twin_p(values: np.ndarray, twins: np.ndarray, sign: float) -> float:
+    """Return the one-sided p-value of ``z = sum d / sqrt(sum d^2)``, d = value - mean of twins.
+
+    Examples
+    --------
+    >>> twin_p(np.array([0.5, 0.1, np.nan]), np.array([0.1, 0.5, 0.2]), 1.0)
+    0.5
+    """
+    d = (values - twins)[~np.isnan(values - twins)]
+    if len(d) == 0:
+        return float("nan")
+    square = float((d * d).sum())
+    return NormalDist().cdf(-sign * float(d.sum()) / sqrt(square)) if square > 0 else 1.0
 
 
 def item_counts(rng: np.random.Generator, n_boot: int, strata: np.ndarray) -> Iterator[np.ndarray]:
@@ -71,6 +124,44 @@ def interval(replicates: np.ndarray, level: float, n: int) -> tuple[np.ndarray, 
     else:
         low, high = np.quantile(replicates, [tail, 1.0 - tail], axis=0)
     return np.asarray(low), np.asarray(high)
+
+
+def mean_interval(
+    replicates: np.ndarray, values: np.ndarray, level: float, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the interval of means over queries: Student's t for 2 to 9 queries, else `interval`.
+
+    Percentiles of few values cannot leave their range. A column with fewer than two defined values
+    has no t interval.
+
+    Parameters
+    ----------
+    replicates : ndarray
+        Means of the bootstrap replicates, for many queries.
+    values : ndarray of shape (n_queries, ...)
+        The value of each query; NaN is left out.
+    level, n
+        As in `interval`.
+
+    Examples
+    --------
+    >>> low, high = mean_interval(np.zeros(1), np.array([1.0, 2.0, 3.0]), 0.95, 3)
+    >>> round(float(low), 3), round(float(high), 3)  # 2 -+ 4.303 / sqrt(3)
+    (-0.484, 4.484)
+    """
+    if not 1 < len(values) < FEW_QUERIES:
+        return interval(replicates, level, n)
+    from scipy.special import stdtrit
+
+    defined = ~np.isnan(values)
+    count = defined.sum(axis=0)
+    mean = np.where(defined, values, 0.0).sum(axis=0) / np.maximum(count, 1)
+    square = np.where(defined, (values - mean) ** 2, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = np.sqrt(square / (count - 1.0) / count)
+        width = stdtrit(np.maximum(count - 1.0, 1.0), (1.0 + level) / 2.0) * error
+    width = np.where(count > 1, width, np.nan)
+    return np.asarray(mean - width), np.asarray(mean + width)
 
 
 def _nan_quantiles(replicates: np.ndarray, tail: float) -> tuple[np.ndarray, np.ndarray]:

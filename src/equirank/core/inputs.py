@@ -138,6 +138,8 @@ def label_column(name: str, values: Any) -> np.ndarray | None:
     if array.dtype.kind not in "OT":
         return array
     cells = array.tolist()
+    if {*map(type, cells)} == {str} and "\0" not in "".join(cells):
+        return array
     try:
         seen = set(cells)
     except TypeError:

@@ -207,7 +207,9 @@ def _missing_mask(values: np.ndarray) -> np.ndarray:
     if values.dtype.kind in "mM":
         return np.isnat(values)
     if values.dtype.kind in "OT":
-        return np.array([is_missing(value) for value in values.tolist()], dtype=bool)
+        cells = values.tolist()
+        if {*map(type, cells)} != {str}:
+            return np.array([is_missing(value) for value in cells], dtype=bool)
     return np.zeros(len(values), dtype=bool)
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from ..kernels.resampling import weighted_means
 from . import inputs
-from .data import RankingData, as_scored_data, refuse_beside
+from .data import RankingData
 from .docstrings import inherit_parameters
 from .errors import DataError, EquirankWarning
+from .given_data import as_scored_data, refuse_beside
 from .params import AnyOf, Choice, Constraint, Integer, Label, Optional, Vector, check_params
 from .ranking import Ranking
 from .slots import Slots

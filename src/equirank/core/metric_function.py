@@ -10,7 +10,7 @@ from typing import Any, Literal
 from . import docstrings
 from .metric import Metric, score_arrays
 
-__all__ = ["function_name", "metric_function", "parameter_texts"]
+__all__ = ["SHARED", "function_name", "metric_function", "parameter_texts"]
 
 
 #: The array that each need of a metric adds to the positional arguments.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .data import Attribute
+from .attribute import Attribute
 from .errors import DataError, suggest
 
 __all__ = ["named_groups"]

@@ -22,6 +22,7 @@ __all__ = [
     "Number",
     "Optional",
     "Vector",
+    "accepted_by",
     "check_params",
 ]
 
@@ -221,6 +222,19 @@ class Optional:
     def __str__(self) -> str:
         """Return the words that follow 'must be' in messages."""
         return f"{self.part}, or None"
+
+
+def accepted_by(convert: Callable[[Any], Any]) -> Callable[[Any], bool]:
+    """Return a predicate for `Check`: whether a function takes a value without a DataError."""
+
+    def accepts(value: Any) -> bool:
+        try:
+            convert(value)
+        except DataError:
+            return False
+        return True
+
+    return accepts
 
 
 def check_params(owner: str, values: Mapping[str, Any], declared: Mapping[str, Constraint]) -> None:

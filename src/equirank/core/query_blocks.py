@@ -16,8 +16,11 @@ from . import inference
 from .data import RankingData
 from .errors import DataError
 from .metric import GroupMetric, Metric, Values, measure, permuted
+from .random import as_seed
 from .ranking import Ranking
 from .slots import Slots
+from .sums_plan import n_twins_of
+from .twins import twin_means
 
 __all__ = [
     "ByGroup",
@@ -204,11 +207,12 @@ class QueryBlock:
     Attributes
     ----------
     qids : ndarray
-        The queries.
+        Label of each query, in the order of the data.
     values : list of Values
         Of each metric.
     pools : list of ndarray or None
-        Of each metric that compares groups (draws x queries x tested columns).
+        Of each metric that compares groups (draws x queries x tested columns); with more than
+        2,048 queries, the mean over relabellings of each query instead.
     exact : bool
         Whether the pools contain every arrangement of the whole data.
     """
@@ -239,6 +243,14 @@ def measure_block(
         for at, metric in enumerate(metrics)
         if isinstance(metric, (GroupMetric, ByGroup)) and n_permutations > 0
     ]
+    n_queries = data.n_queries if whole is None else whole.n_queries
+    if n_queries > inference.MANY_QUERIES and ranking.n_draws == 1:
+        few = [(at, metric) for at, metric in tested if isinstance(metric, GroupMetric)]
+        seed = as_seed(random_state)
+        means = twin_means([metric for _, metric in few], ranking, n_twins_of(n_queries), seed)
+        for (at, _), mean in zip(few, means, strict=True):
+            pools[at] = mean
+        tested = [(at, metric) for at, metric in tested if isinstance(metric, ByGroup)]
     for by, control in dict.fromkeys((m.by, getattr(m, "control", None)) for _, m in tested):
         some = [(at, m) for at, m in tested if (m.by, getattr(m, "control", None)) == (by, control)]
         strata = None if control is None else data.attribute(control).codes
@@ -264,7 +276,7 @@ def join_blocks(blocks: Sequence[QueryBlock]) -> QueryBlock:
         groups = None if parts[0].groups is None else np.concatenate([p.groups for p in parts])
         values.append(Values(np.concatenate([p.value for p in parts]), groups, parts[0].labels))
     pools = [
-        None if parts[0] is None else np.concatenate(parts, axis=1)
+        None if parts[0] is None else np.concatenate(parts, axis=min(1, parts[0].ndim - 1))
         for parts in zip(*(block.pools for block in blocks), strict=True)
     ]
     qids = [block.qids for block in blocks]
@@ -280,6 +292,9 @@ def permutation_test(
     pool, metric = block.pools[at], measures.everything[at]
     if pool is None:
         return float("nan"), None
+    if pool.ndim == 1:
+        sign = 1.0 if metric.direction == "lower" else -1.0
+        return inference.twin_p(block.values[at].value, pool, sign), None
     statistic: Any = _only_column
     if isinstance(metric, ByGroup):
         statistic = _Spread(metric, measures.n_strata)

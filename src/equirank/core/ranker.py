@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,12 +11,15 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from . import inputs
-from .data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
+from .data import RankingData
 from .declared import Declared
 from .encoding import Encoding, Unseen, align
-from .errors import DataError
+from .errors import DataError, outer_stacklevel
 from .explain_pair import Parts, Scored, explain_pair
 from .frames import as_frame, column_names
+from .given_data import as_ranking_data, refuse_beside, warn_of_one_list
+from .keywords import FitKeywords, ListKeywords, PairKeywords, PredictKeywords, shared_keywords
+from .label_knowledge import detail_columns
 from .labels import MAX_GROUPS
 from .pair_cost import PairCost
 from .pair_explanation import PairExplanation
@@ -91,81 +94,50 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         }
         super().__init_subclass__(**kwargs)
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
-        query_weight: Any = None,
-    ) -> Self:
-        """Fit the ranker.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` contains all other inputs. The columns of a data frame that no
-            other argument names are features; text becomes categories.
-        y : array-like or str
-            Relevance, >= 0.
-        qid, sensitive_features, cost, query_weight : array-like or str, optional
-            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
-            if there are more than 1,000; ``qid=0`` states one list.
-        """
-        self._fit(self._begin(X, y, qid, sensitive_features, cost, query_weight))
+    @shared_keywords(FitKeywords)
+    def fit(self, X: Any, y: Any = None, **given: Unpack[FitKeywords]) -> Self:
+        """Fit the ranker."""
+        self._fit(self._begin(X, y, **given))
         self.is_fitted_ = True
         return self
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        unseen: Literal["error", "missing"] | None = None,
-    ) -> np.ndarray:
+    @shared_keywords(ListKeywords, PredictKeywords)
+    def predict(self, X: Any, **given: Unpack[PredictKeywords]) -> np.ndarray:
         """Return one score per row, in input order; higher scores rank first.
 
         The columns of a data frame are found by name, so their order does not matter and others are
-        ignored. ``unseen`` is the treatment of categories and groups that training did not contain,
-        as in `as_ranking_data`; None: that of the training data. With ``"missing"``, missing groups
-        are unknown labels, too.
+        ignored.
         """
-        data = self._prediction_data(X, None, qid, sensitive_features, unseen)
-        self._warn_of_one_list(X, qid, data, "predict")
+        data = self._prediction_data(X, None, **given)
+        self._warn_of_one_list(X, given["qid"], data, "predict")
         return data.to_original(np.asarray(self._scores(self.visible(data)), dtype=np.float64))
 
+    @shared_keywords(ListKeywords, PredictKeywords)
     def rank(
         self,
         X: Any,
         y: Any = None,
         *,
-        qid: Any = None,
-        sensitive_features: Any = None,
         n_draws: int | None = None,
         random_state: Any = None,
-        unseen: Literal["error", "missing"] | None = None,
+        **given: Unpack[PredictKeywords],
     ) -> Ranking:
         """Rank the rows of each query.
 
         Parameters
         ----------
         X : array-like, sparse array, data frame or RankingData
-            Features. The other inputs are stored in ``ranking.data`` for evaluation.
-        y, qid, sensitive_features : array-like, optional
-            As in `as_ranking_data`; the ranker uses only what its class declares. Without
-            ``qid`` all rows are one list, with a `OneListWarning` as in `fit`.
+            Features. The other inputs are stored in ``ranking.data`` for evaluation; the ranker
+            uses only what its class declares.
+        y : array-like, optional
+            Relevance.
         n_draws : int, optional
             Number of draws of a stochastic ranker.
         random_state : int, Generator, RandomState or None
             Seed of the draws.
-        unseen : {"error", "missing"}, optional
-            As in `predict`.
         """
-        data = self._prediction_data(X, y, qid, sensitive_features, unseen)
-        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
+        data = self._prediction_data(X, y, **given)
+        self._warn_of_given(X, given["qid"], data, "rank")
         if n_draws is not None:
             if not hasattr(self, "_draw"):
                 name = type(self).__name__
@@ -181,36 +153,23 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         scores = np.asarray(self._scores(self.visible(data)), dtype=np.float64)
         return Ranking.from_scores(data, data.to_original(scores))
 
+    @shared_keywords(ListKeywords)
     def score(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
+        self, X: Any, y: Any = None, sample_weight: Any = None, **lists: Unpack[ListKeywords]
     ) -> float:
         """Return the mean NDCG@10 over queries.
 
-        Without ``qid`` all rows are one list, with a `OneListWarning` as in `fit`.
         ``sample_weight`` is ignored; scikit-learn's Pipeline passes it if routing is enabled.
         """
-        data = self._prediction_data(X, y, qid, sensitive_features)
-        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.score")
+        data = self._prediction_data(X, y, **lists)
+        self._warn_of_given(X, lists["qid"], data, "score")
         ranking = self.rank(data)
         metric = parse_metric("NDCG@10")
         return float(metric.summarize(metric.per_query(ranking))[0])
 
+    @shared_keywords(ListKeywords, PairKeywords)
     def explain_pair(
-        self,
-        X: Any,
-        a: int,
-        b: int,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        n_draws: int = 100,
-        random_state: Any = 0,
+        self, X: Any, a: int, b: int, **given: Unpack[PairKeywords]
     ) -> PairExplanation:
         """Explain why row a ranks above (or below) row b by the contribution of each feature.
 
@@ -218,33 +177,29 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         values. Otherwise the contributions are Shapley values of a game between the two rows, exact
         if at most ten features differ and estimated if more do. In each case they sum to the
         difference of the scores of `predict`.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features of all rows; a ranker that scores whole lists needs all rows of the list.
-        a, b : int
-            Row numbers in X, of two rows of one list.
-        qid, sensitive_features : array-like, optional
-            As in `predict`.
-        n_draws : int
-            Number of orders to draw if more than ten features differ.
-        random_state : int, Generator, RandomState or None
-            Seed of the draws.
-
-        Returns
-        -------
-        PairExplanation
-            A table of contributions, with sentences; `equirank.plots.pair_explanation` draws it.
         """
-        data = self._prediction_data(X, None, qid, sensitive_features)
-        self._warn_of_one_list(X, qid, data, "explain_pair")
+        data = self._prediction_data(X, None, given["qid"], given["sensitive_features"])
+        self._warn_of_one_list(X, given["qid"], data, "explain_pair")
         names = self._feature_names(data)
         shown = self._shown_values
         model = Scored(
             type(self).__name__, names, self._own_scores, self._own_parts, self.predict_needs, shown
         )
-        return explain_pair(model, data, a, b, n_draws=n_draws, random_state=random_state)
+        drawn = {"n_draws": given["n_draws"], "random_state": given["random_state"]}
+        return explain_pair(model, data, a, b, **drawn)
+
+    def _own_routing(self, *, score: bool = False) -> Any:
+        """Return the routing of what the object declares, where that differs from its class.
+
+        With ``score``, the inputs of `predict` are those of `score`, too.
+        """
+        request = super().get_metadata_routing()
+        for name in METADATA:
+            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
+        for name in ("qid", "sensitive_features"):
+            for method in (request.predict, request.score) if score else (request.predict,):
+                method.add_request(param=name, alias=name in self.predict_needs)
+        return request
 
     def save(self, folder: str | Path) -> None:
         """Save the fitted model to a folder for `equirank.load`, without pickle."""
@@ -305,14 +260,14 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
         count = data.n_features
         return [f"x{at}" for at in range(count)] if names is None else [str(n) for n in names]
 
-    def _begin(
-        self, X: Any, y: Any, qid: Any, sensitive_features: Any, cost: Any, query_weight: Any
-    ) -> RankingData:
+    def _begin(self, X: Any, y: Any = None, **given: Any) -> RankingData:
         """Check parameters and data, store their properties, and return the training data."""
-        self.check_declared(stacklevel=4)
-        data = self._training_data(X, y, qid, sensitive_features, cost, query_weight)
+        level = outer_stacklevel() + 1
+        self.check_declared(level)
+        arrays = [given.get(name) for name in METADATA]
+        data = self._training_data(X, y, *arrays)
         if "qid" in self.current_needs():
-            warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.fit", stacklevel=4)
+            warn_of_one_list(X, arrays[0], data.n_rows, f"{type(self).__name__}.fit", level)
         for need, there in _present(data).items():
             if need in self.current_needs() and not there:
                 raise DataError(f"{need} must be given: {type(self).__name__} needs it to fit")
@@ -376,6 +331,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def _frame_data(self, X: Any, y: Any, given: dict[str, Any]) -> RankingData:
         """Return the data of a frame; columns that are named are no features, used or not."""
         frame = as_frame(X)
+        people = detail_columns(frame, given.get("sensitive_features"))
+        given = given | {"sensitive_features": people}
         named = {name for values in (y, *given.values()) for name in column_names(frame, values)}
         names = [str(name) for name in frame.columns if str(name) not in named]
         wanted = {name: self._wanted(name, values) for name, values in given.items()}
@@ -464,7 +421,12 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def _warn_of_one_list(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
         """Warn in a method whose result depends on the lists for some rankers only."""
         if "qid" in self.predict_needs:
-            warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.{method}", stacklevel=4)
+            self._warn_of_given(X, qid, data, method)
+
+    def _warn_of_given(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
+        """Warn in a method whose result depends on the lists."""
+        owner = f"{type(self).__name__}.{method}"
+        warn_of_one_list(X, qid, data.n_rows, owner, outer_stacklevel() + 1)
 
     def _check_finite(self, data: RankingData) -> None:
         """Raise if features are infinite, or missing and not allowed."""

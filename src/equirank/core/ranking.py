@@ -10,8 +10,9 @@ import numpy as np
 from ..kernels.discounts import block_means
 from ..kernels.segments import segment_sum, sort_within, tie_blocks
 from . import inputs
-from .data import RankingData, as_given_data, refuse_beside
+from .data import RankingData
 from .errors import DataError
+from .given_data import as_given_data, refuse_beside
 from .params import Integer, check_params
 from .slots import Slots
 from .table import Table
@@ -65,9 +66,10 @@ class Ranking:
         ----------
         data : RankingData
             The ranked data.
-        score : array-like, optional
+        score : array-like of shape (n_rows,) or (n_rows, n_draws), optional
             Scores in the caller's row order; defaults to the data's own, and replaces them in
-            ``ranking.data``.
+            ``ranking.data``. Each column of a matrix is a draw, such as one of a posterior of
+            relevance; the scores of ``ranking.data`` are then their means.
         ties : {"average", "stable"}
             Equal scores share their block of positions, or are ordered as the caller gave them.
         """
@@ -76,6 +78,8 @@ class Ranking:
             if data.score is None:
                 raise DataError("score must be given, and the data has none")
             values = data.score
+        elif np.ndim(score) == 2:
+            return cls._from_score_draws(data, np.asarray(score), ties)
         else:
             values = _stored(data, "score", inputs.numbers("score", score))
             data = replace(data, score=inputs.frozen(values))
@@ -115,6 +119,24 @@ class Ranking:
         if table.shape[1] == 1:
             firsts, lasts, share = firsts[:, 0], lasts[:, 0], None
         return cls(data, inputs.frozen(firsts), inputs.frozen(lasts) if tied else None, share)
+
+    @classmethod
+    def _from_score_draws(
+        cls, data: RankingData, score: np.ndarray, ties: Literal["average", "stable"]
+    ) -> "Ranking":
+        """Rank by each column of scores."""
+        if score.shape[1] == 0:
+            raise DataError(f"score must be one column per draw, got shape {score.shape}")
+        draws = [cls.from_scores(data, column, ties=ties) for column in score.T]
+        if len(draws) == 1:
+            return draws[0]
+        mean = np.mean([np.asarray(draw.data.score) for draw in draws], axis=0)
+        position = np.stack([draw.position for draw in draws], axis=1)
+        last = None
+        if any(draw.last is not None for draw in draws):
+            lasts = [draw.position if draw.last is None else draw.last for draw in draws]
+            last = inputs.frozen(np.stack(lasts, axis=1))
+        return cls(replace(data, score=inputs.frozen(mean)), inputs.frozen(position), last)
 
     @classmethod
     def _from_slots(cls, slots: Slots) -> "Ranking":

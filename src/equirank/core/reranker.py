@@ -1,18 +1,44 @@
 """Reranker: the base class of everything that maps a ranking to a ranking."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
 from sklearn.base import BaseEstimator
 
-from .data import RankingData, as_scored_data, refuse_beside
+from .data import RankingData
 from .declared import Declared
 from .errors import DataError
+from .given_data import as_scored_data, refuse_beside
 from .inputs import is_frame
 from .persistence import save
 from .ranking import Ranking, as_given_ranking
 
-__all__ = ["Reranker"]
+__all__ = ["ORDER_TARGETS", "Control", "Reranker"]
+
+#: Kinds of targets that a change of the order can reach; see ``acts_on``.
+ORDER_TARGETS = frozenset({"selected", "exposure", "position", "metric"})
+
+
+@dataclass(frozen=True)
+class Control:
+    """How a parameter of a re-ranker is set by hand: its words, its range and its step.
+
+    Attributes
+    ----------
+    words : str
+        What the parameter is called on pages for people.
+    low, high : float, float or None
+        The range; None for the length of the list.
+    step : float
+        The smallest change.
+    """
+
+    words: str
+    low: float
+    high: float | None
+    step: float
 
 
 class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
@@ -27,6 +53,24 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         Those of ``"sensitive", "relevance", "score"`` that the ranking's data must contain.
     params : mapping of str to Constraint
         The constraint of each parameter, made from the fields; checked on every call.
+    acts_on : frozenset of str
+        Kinds of targets that `equirank.remedy` may use it for: those of ``"selected", "exposure",
+        "position", "metric", "score"``; empty if it is no remedy. It uses groups to decide if
+        ``needs`` contains ``"sensitive"``.
+    strength : str
+        The parameter that says how strongly it acts, which `equirank.remedy` searches.
+    random, slow : bool
+        Whether its order is random; whether it solves a program for each list.
+    plain_name : str
+        What it does, in a few words for people who do not program; empty if it is not offered to
+        them.
+    controls : mapping of str to Control
+        The parameters that they set, ``strength`` first; of a mapping of groups the value of one
+        group.
+    two_sided : bool
+        Whether it can also move the group down: its result is near a target, not at least that.
+    no_guarantee : str
+        Where the guarantee is empty, in words; empty if it never is.
 
     Examples
     --------
@@ -42,6 +86,14 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
     """
 
     needs: ClassVar[frozenset[str]] = frozenset()
+    acts_on: ClassVar[frozenset[str]] = frozenset()
+    strength: ClassVar[str] = ""
+    random: ClassVar[bool] = False
+    slow: ClassVar[bool] = False
+    plain_name: ClassVar[str] = ""
+    controls: ClassVar[Mapping[str, Control]] = {}
+    two_sided: ClassVar[bool] = False
+    no_guarantee: ClassVar[str] = ""
 
     def __call__(self, ranking: Ranking) -> Ranking:
         """Re-rank a ranking."""

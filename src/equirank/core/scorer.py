@@ -1,12 +1,18 @@
 """A metric as a scikit-learn scorer."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .errors import outer_stacklevel
+from .keywords import CostKeywords, ListKeywords, shared_keywords
 from .metric import Metric
 
-__all__ = ["MetricScorer"]
+if TYPE_CHECKING:
+    from .ranking import Ranking
+
+__all__ = ["MetricScorer", "predicted_ranking"]
 
 
 class MetricScorer:
@@ -26,35 +32,14 @@ class MetricScorer:
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
 
+    @shared_keywords(ListKeywords, CostKeywords)
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
+        self, estimator: Any, X: Any, y: Any = None, **given: Unpack[CostKeywords]
     ) -> float:
         """Score the estimator's predictions on X."""
-        from .data import as_ranking_data, warn_of_one_list
-        from .labels import MAX_GROUPS
-        from .ranking import Ranking
-
-        given = {"qid": qid, "sensitive_features": sensitive_features}
-        passed = _to_predict(estimator, given)
-        data = as_ranking_data(
-            None,
-            y,
-            qid=qid,
-            sensitive_features=sensitive_features if "sensitive" in self.metric.needs else None,
-            cost=cost,
-            score=estimator.predict(X, **passed),
-            max_groups=MAX_GROUPS,  # a fold may be short
-        )
-        if "qid" not in passed:  # otherwise predict warns
-            warn_of_one_list(X, qid, data.n_rows, repr(self))
-        values = self.metric.per_query(Ranking.from_scores(data))
+        needed = "sensitive" in self.metric.needs
+        ranking = predicted_ranking(repr(self), estimator, X, y, given, groups=needed)
+        values = self.metric.per_query(ranking)
         value = float(self.metric.summarize(values)[0])
         return value if self.metric.direction == "higher" else -value
 
@@ -72,8 +57,28 @@ class MetricScorer:
         return f"{self.metric}.scorer()"
 
 
-def _to_predict(estimator: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """Return the declared prediction needs of a ranker or of the last step of a pipeline."""
+def predicted_ranking(
+    owner: str, estimator: Any, X: Any, y: Any, given: Mapping[str, Any], groups: bool = True
+) -> "Ranking":
+    """Return the ranking by an estimator's predictions, which receive what the class declares.
+
+    Warnings name the ``owner``. Without ``groups`` the ranking has none. A pipeline predicts as its
+    last step declares.
+    """
+    from .given_data import as_ranking_data, warn_of_one_list
+    from .labels import MAX_GROUPS
+    from .ranking import Ranking
+
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
-    return {name: value for name, value in given.items() if name in needs}
+    passed = {name: value for name, value in given.items() if name in needs}
+    data = as_ranking_data(
+        None,
+        y,
+        **{**given, **({} if groups else {"sensitive_features": None})},
+        score=estimator.predict(X, **passed),
+        max_groups=MAX_GROUPS,  # a fold may be short
+    )
+    if "qid" not in passed:  # otherwise predict warns
+        warn_of_one_list(X, given["qid"], data.n_rows, owner, outer_stacklevel() + 1)
+    return Ranking.from_scores(data)

@@ -14,11 +14,14 @@ from .random import as_seed, generator
 
 __all__ = [
     "MOST_DRAWN",
+    "Rates",
     "Shuffled",
     "bootstrap_t",
     "critical_value",
     "family_p",
     "holm",
+    "length_scope",
+    "normal_draws",
     "normal_p",
     "own_p",
     "shuffle_labels",
@@ -32,6 +35,56 @@ MOST_DRAWN = 1_000_000_000
 MANY_LISTS = 2_000
 #: Relative tolerance of comparisons between observed and drawn statistics.
 TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Rates:
+    """Selected people of two sides, in lists that contain both.
+
+    Attributes
+    ----------
+    a, n1, b, n2 : float
+        Selected and all people of the group, and of the other side.
+    x, y : ndarray
+        ``a n2 / N`` and ``b n1 / N`` by unit, whose sums are the Mantel-Haenszel ratio.
+    spread : float
+        ``sum((m n1 n2 - a b N) / N^2)``, m = a + b, of the variance of its log.
+    counts : ndarray of shape (4, n_lists), optional
+        a, n1, b and n2 of each list, if they are known.
+    """
+
+    a: float
+    n1: float
+    b: float
+    n2: float
+    x: np.ndarray
+    y: np.ndarray
+    spread: float
+    counts: np.ndarray | None = None
+
+
+def length_scope(sizes: np.ndarray, counts: np.ndarray, people: float) -> dict[str, Any]:
+    """Return lists, people and the shortest, median and longest length, from lengths and counts.
+
+    Examples
+    --------
+    >>> length_scope(np.array([2, 5]), np.array([1, 1]), 7)
+    {'lists': 2, 'people': 7, 'shortest': 2, 'median': 3.5, 'longest': 5}
+    """
+    lists = int(counts.sum())
+    if lists == 0:
+        return {"lists": 0, "people": 0, "shortest": 0, "median": 0.0, "longest": 0}
+    ends = np.cumsum(counts)
+    middle = [
+        int(np.searchsorted(ends, rank, side="right")) for rank in ((lists - 1) // 2, lists // 2)
+    ]
+    return {
+        "lists": lists,
+        "people": int(people),
+        "shortest": int(sizes[0]),
+        "median": float(sizes[middle].mean()),
+        "longest": int(sizes[-1]),
+    }
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +131,44 @@ class Shuffled:
     def used(self) -> np.ndarray:
         """Which lists contain both sides, of shape (n_queries, n_groups)."""
         return (self.group_size > 0) & (self.other_size > 0)
+
+    def lists(self, g: int) -> int:
+        """Return the number of lists that contain both sides."""
+        return int(self.used[:, g].sum())
+
+    def sides(self, g: int) -> tuple[float, float]:
+        """Return the number of people on both sides, in lists that contain both."""
+        used = self.used[:, g]
+        return float(self.group_size[used, g].sum()), float(self.other_size[used, g].sum())
+
+    def scope(self, g: int, sizes: np.ndarray) -> dict[str, Any]:
+        """Return lists and people that are compared, and the lengths of these lists."""
+        return length_scope(
+            *np.unique(sizes[self.used[:, g]], return_counts=True), sum(self.sides(g))
+        )
+
+    def mean_terms(self, g: int, j: int, adjusted: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the difference of means of each list (less its mean over shuffles), and ones."""
+        used = self.used[:, g]
+        parts = self.parts[used, g, j] - (self.mean_parts[used, g, j] if adjusted else 0.0)
+        return parts * len(parts), np.ones(len(parts))
+
+    def observed_terms(self, g: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the group received and what was expected, by list."""
+        used = self.used[:, g]
+        expected = self.expected[used, g, j]
+        return self.parts[used, g, j] + expected, expected
+
+    def rates(self, g: int, j: int) -> Rates:
+        """Return selected and all people of both sides, and the terms of their ratio."""
+        used = self.used[:, g]
+        n1, n2 = self.group_size[used, g], self.other_size[used, g]
+        a, expected = self.observed_terms(g, j)
+        n = n1 + n2
+        b = np.maximum(divide(expected * n, n1) - a, 0.0)
+        spread = float((((a + b) * n1 * n2 - a * b * n) / n**2).sum())
+        totals = float(a.sum()), float(n1.sum()), float(b.sum()), float(n2.sum())
+        return Rates(*totals, a * n2 / n, b * n1 / n, spread, np.stack([a, n1, b, n2]))
 
 
 def shuffle_labels(
@@ -301,12 +392,19 @@ class _Moments:
 
     def normal_draws(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         deviation = self.deviation()
-        flat = deviation.ravel()
-        correlation = np.nan_to_num(divide(self.covariance(), np.outer(flat, flat)))
-        values, vectors = np.linalg.eigh(correlation)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        draws = rng.standard_normal((n_draws, len(flat))) @ root.T
-        return np.where(flat > 0, draws, np.nan).reshape(n_draws, *deviation.shape)
+        draws = normal_draws(self.covariance(), deviation.ravel(), n_draws, rng)
+        return draws.reshape(n_draws, *deviation.shape)
+
+
+def normal_draws(
+    covariance: np.ndarray, deviation: np.ndarray, n_draws: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return standardised normal draws with this covariance; NaN where the deviation is 0."""
+    correlation = np.nan_to_num(divide(covariance, np.outer(deviation, deviation)))
+    values, vectors = np.linalg.eigh(correlation)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    draws = rng.standard_normal((n_draws, len(deviation))) @ root.T
+    return np.where(deviation > 0, draws, np.nan)
 
 
 def own_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:

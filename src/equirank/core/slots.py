@@ -21,7 +21,7 @@ class Slots:
     Attributes
     ----------
     data : RankingData
-        Source of relevance and groups.
+        The data that were ranked, for relevance and groups.
     order : ndarray
         The stored row in each slot.
     offsets : ndarray

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Source"]
+__all__ = ["IN_MEMORY", "Source"]
+
+
+#: Name of the source of data that no file contains.
+IN_MEMORY = "in memory"
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,15 @@
 """Train-test splits by whole queries, or by row if the data are one list."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
-from .data import RankingData, as_ranking_data
+from .data import RankingData
 from .errors import DataError
+from .given_data import as_ranking_data
+from .keywords import ListKeywords, shared_keywords
 from .params import Choice, Flag, Integer, Number, check_params
 from .random import generator
 
@@ -58,14 +60,9 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         self.shuffle = shuffle
         self.random_state = random_state
 
+    @shared_keywords(ListKeywords)
     def split(
-        self,
-        X: Any,
-        y: Any = None,
-        groups: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
+        self, X: Any, y: Any = None, groups: Any = None, **lists: Unpack[ListKeywords]
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the row numbers of train and test of each fold.
 
@@ -76,15 +73,18 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         y : ignored
         groups : array-like, optional
             Taken as ``qid`` where that is not given.
-        qid, sensitive_features : array-like, optional
-            The list of each row; groups to spread evenly with ``by="item"``.
+        qid : array-like, optional
+            The list of each row.
+        sensitive_features : array-like, optional
+            Groups to spread evenly with ``by="item"``.
         """
         check_params(
             "QueryKFold",
             vars(self),
             {"n_splits": Integer(2), "by": Choice("query", "item"), "shuffle": Flag()},
         )
-        data = _rows_only(X, groups if qid is None else qid, sensitive_features)
+        qid = groups if lists["qid"] is None else lists["qid"]
+        data = _rows_only(X, qid, lists["sensitive_features"])
         fold = _folds(data, self.n_splits, self.by, self.shuffle, self.random_state)
         fold = data.to_original(fold)
         for number in range(self.n_splits):

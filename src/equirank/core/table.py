@@ -16,6 +16,12 @@ __all__ = ["Table", "as_label", "make_table", "table_from_json", "table_to_json"
 
 
 BACKENDS = ("pandas", "polars", "pyarrow")
+#: What LaTeX reads as a command, and how the character itself is written.
+_LATEX = str.maketrans(
+    {character: f"\\{character}" for character in "&%$#_{}"}
+    | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}"}
+)
 
 
 class Table:
@@ -124,6 +130,29 @@ class Table:
         if len(self) > max_rows:
             lines.append(f"... {len(self) - max_rows} more rows")
         return "\n".join(lines)
+
+    def to_latex(self, digits: int = 4) -> str:
+        r"""Return the table as a LaTeX ``tabular`` with the rules of the package booktabs.
+
+        Characters that LaTeX reads as commands are escaped; numbers are aligned right. A table
+        without columns is an empty ``tabular``.
+
+        Examples
+        --------
+        >>> print(Table({"metric": ["NDCG@10"], "value": [0.75]}).to_latex(digits=2))
+        \begin{tabular}{lr}
+        \toprule
+        metric & value \\
+        \midrule
+        NDCG@10 & 0.75 \\
+        \bottomrule
+        \end{tabular}
+        """
+        cells = [[cell.translate(_LATEX) for cell in c] for c in self._cells(len(self), digits)]
+        rows = [" & ".join(row) + r" \\" for row in zip(*cells, strict=True)] or [r"\\"]
+        kinds = "".join("r" if v.dtype.kind in "fiu" else "l" for v in self.columns.values())
+        head, body = [rf"\begin{{tabular}}{{{kinds or 'l'}}}", r"\toprule", rows[0]], rows[1:]
+        return "\n".join([*head, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
 
     def _repr_html_(self) -> str:
         cells = [[html.escape(cell) for cell in column] for column in self._cells(60, 4)]

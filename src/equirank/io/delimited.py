@@ -2,58 +2,38 @@
 
 import codecs
 import io
-import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import IO, Any, Literal
+from typing import IO, Any, Unpack
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import MissingExtraError
-from .column_roles import Name, Names, Roles, assign
+from ..core.keywords import shared_keywords
+from .column_roles import Names, Roles, assign
+from .file_keywords import ColumnKeywords, HeaderKeywords, TextKeywords, split_keywords
 from .file_options import FileOptions
-from .files import open_bytes, source_of
-from .gatherer import Gatherer, TextChunk, empty_rows, named_cells
-from .label_words import LabelMap
-from .number_cells import MISSING, CommaSurvey, Decimal, DecimalComma, comma_words, numbers_of
+from .files import GivenFile, file_size, given_file, open_bytes, source_of
+from .gatherer import Gatherer, TextChunk, empty_rows, gather_decimals, named_cells
+from .number_cells import MISSING, Decimal, numbers_of
 from .text_layout import Records, TextLayout, open_records, text_layout
 
 __all__ = ["PlainBytes", "csv_cells", "gather_csv", "read_csv", "text_chunks"]
 
 
-_ROWS, _CELLS = 8192, 1 << 20  # most rows and cells of a chunk of the standard library
+_ROWS, _CELLS = 1024, 1 << 20  # most rows and cells of a chunk of the standard library
 _COLUMNS = 4096  # pyarrow handles a short chunk of more columns slowly
 _SMALL = 1 << 21  # bytes; importing pyarrow takes longer than reading a smaller file
 _BYTES = 1 << 20  # bytes of a chunk of pyarrow, which reads several ahead
 _MISSING = frozenset(MISSING)
 
 
+@shared_keywords(ColumnKeywords, HeaderKeywords, TextKeywords)
 def read_csv(
-    path: str | os.PathLike[str],
-    *,
-    query: Name = None,
-    relevance: Name = None,
-    score: Name = None,
-    position: Name = None,
-    sensitive: Names = None,
-    cost: Name = None,
-    id: Name = None,
-    outcomes: Names = None,
-    features: Names = None,
-    missing_sensitive: Literal["error", "unknown", "category"] = "error",
-    missing_relevance: Literal["error", "irrelevant"] = "error",
-    max_groups: int | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    columns: Sequence[str] | None = None,
-    repeated: Literal["error", "number"] = "error",
-    unknown: Sequence[str] | None = None,
-    labels: LabelMap | str | os.PathLike[str] | None = None,
-    keep_labels: bool = False,
+    path: GivenFile, *, features: Names = None, **given: Unpack[TextKeywords]
 ) -> RankingData:
     r"""Read a CSV file (gzip or plain), with a header line unless ``columns`` names its columns.
 
@@ -62,61 +42,8 @@ def read_csv(
 
     Parameters
     ----------
-    path : path
+    path : path or open file of bytes
         The file. Gzip is recognised by its content.
-    query : str, optional
-        The query of each row. Recognised: qid, query, query_id, list, list_id. Without such a
-        column all rows are one query.
-    relevance : str, optional
-        Numbers >= 0. Recognised: relevance, rel, label, grade, y, y_true.
-    score : str, optional
-        A given score, higher first. Recognised, unless the position is named: score, scores,
-        y_score, prediction.
-    position : str, optional
-        A given position from 1 (0: not shown). Recognised, unless the score is named: position,
-        rank.
-    sensitive : str or sequence of str, optional
-        Sensitive attributes. They are never recognised by name.
-    cost : str, optional
-        Item costs > 0. Recognised: cost.
-    id : str, optional
-        The id of each row. Recognised: id, ids, doc_id, docid, item_id.
-    outcomes : str or sequence of str, optional
-        Columns of recorded decisions, for `audit`. They are never recognised by name.
-    features : str or sequence of str, optional
-        The columns of X. None: every remaining column with a name and only numbers, in the order
-        of the file; a warning names the omitted columns. ``()``: no X.
-    missing_sensitive, missing_relevance : str
-        As in `as_ranking_data`.
-    max_groups : int, optional
-        Most groups of a sensitive column, as in `as_ranking_data`.
-    encoding : str, optional
-        The encoding. None: that of the byte-order mark, else UTF-8, else Windows-1252 with a
-        warning.
-    delimiter : str, optional
-        One character, or comma, semicolon, tab, bar or space (white space of any length). None:
-        the one of the first four that occurs equally often in each of the first 50 records.
-    decimal : {"comma", "point"}, optional
-        The decimal sign; the other sign may separate thousands. None: a column in which every
-        value fits digits, comma, digits has decimal commas.
-    columns : sequence of str, optional
-        The names of all columns, if the file has no line of names. Lines above the first row that
-        begin with ``|`` or ``#`` are then comments.
-    repeated : {"error", "number"}
-        A column name that occurs again is an error, or gets a number (``score.2``).
-    unknown : sequence of str, optional
-        Words that mean an unknown group, in any case of letters. None: empty, na, n/a, null, nan,
-        unknown, not given, not specified, prefer not to say, decline to answer, declined, ?, -.
-    labels : mapping or path, optional
-        For each sensitive column the name of each label, ``{"sex": {"weiblich": "female"}}``, or a
-        TOML file with such tables. An empty name means unknown.
-    keep_labels : bool, default=False
-        Whether labels that differ in case stay apart, and unknown words stay groups.
-
-    Returns
-    -------
-    RankingData
-        Its ``source`` states how the file was read, with the reason of every guess.
 
     Raises
     ------
@@ -139,32 +66,14 @@ def read_csv(
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "people.csv")
-    >>> _ = path.write_text("query,sex,score,relevance\nq1,f,0.2,1\nq1,m,0.9,0\n")
-    >>> read_csv(path, sensitive="sex")
-    RankingData(2 rows, 1 query, y, score, sex (2 groups))
-    >>> folder.cleanup()
+    >>> from equirank.datasets import hiring_path
+    >>> read_csv(hiring_path(), query="vacancy", sensitive="sex", features=())
+    RankingData(3213 rows, 60 queries, score, sex (2 groups))
     """
-    file = FileOptions(
-        encoding=encoding, delimiter=delimiter, decimal=decimal, columns=columns,
-        repeated=repeated, unknown=unknown, labels=labels, keep_labels=keep_labels,
-    )  # fmt: skip
-    layout = text_layout(path, file)
-    roles = assign(
-        layout.path, layout.names, query=query, relevance=relevance, score=score,
-        position=position, cost=cost, id=id, sensitive=sensitive, outcomes=outcomes,
-        features=features,
-    )  # fmt: skip
-    rows = gather_csv(
-        layout,
-        roles,
-        file,
-        missing_sensitive=missing_sensitive,
-        missing_relevance=missing_relevance,
-        max_groups=max_groups,
-    )
+    single, policies, file = split_keywords(given)
+    layout = text_layout(given_file(path), file)
+    roles = assign(layout.path, layout.names, features=features, **single)
+    rows = gather_csv(layout, roles, file, **policies)
     return rows.finish(text=True, left_out=[column for column in layout.names if not column])
 
 
@@ -172,9 +81,9 @@ def csv_cells(layout: TextLayout) -> dict[str, list[str]]:
     """Return all columns as the text in the file; those without a name and a value are left out."""
     columns: list[list[str]] = [[] for _ in layout.names]
     with open_records(layout.path, layout.encoding, layout.delimiter) as records:
-        for cells in records.rows(layout):
-            for column, cell in zip(columns, cells, strict=True):
-                column.append(cell)
+        for rows, _ in records.blocks(layout, _ROWS):
+            for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+                column.extend(cells)
     return named_cells(layout.path, layout.names, columns)
 
 
@@ -184,21 +93,11 @@ def gather_csv(layout: TextLayout, roles: Roles, file: FileOptions, **options: A
     def gather(decimals: Mapping[str, Decimal] | None) -> Gatherer:
         return _gather(layout, roles, decimals, rules=file.label_rules, **options)
 
-    if file.decimal_word is not None:
-        rows = gather(dict.fromkeys(roles.needed, file.decimal_word))
-        rows.how["decimal"] = f"{file.decimal_word} (named)"
-        return rows
-    try:
-        return gather(None)
-    except DecimalComma:
-        survey = CommaSurvey(layout.path, roles.numbers)
+    def chunks() -> Iterator[TextChunk]:
         with open_records(layout.path, layout.encoding, layout.delimiter) as records:
-            for chunk in text_chunks(records, layout, roles.numbers, {}):
-                survey.add(chunk.cells)
-        found = survey.finish()
-        rows = gather(dict.fromkeys(found, "comma"))
-        rows.how |= comma_words(found)
-        return rows
+            yield from text_chunks(records, layout, roles.numbers, {})
+
+    return gather_decimals(layout.path, roles, file, gather, chunks)
 
 
 def _gather(
@@ -209,7 +108,7 @@ def _gather(
     rows = Gatherer(layout.path, roles, decimals=decimals, file=file, **options)
     fast = layout.encoding in ("utf-8", "utf-8-sig") and layout.skipped == bool(layout.heading)
     fast = fast and layout.delimiter.isascii() and layout.delimiter != " "
-    fast = fast and len(layout.names) <= _COLUMNS and os.path.getsize(layout.path) > _SMALL
+    fast = fast and len(layout.names) <= _COLUMNS and file_size(layout.path) > _SMALL
     if fast and _gather_fast(layout, rows):
         return rows
     rows = Gatherer(layout.path, roles, decimals=decimals, file=file, **options)
@@ -229,20 +128,9 @@ def text_chunks(
     indices = {name: first[name] for name in names}
     where = f"{layout.path}, line "
     most = max(1, min(_ROWS, _CELLS // len(layout.names)))
-
-    def chunk(rows: list[list[str]], lines: list[int]) -> TextChunk:
+    for rows, lines in records.blocks(layout, most):
         columns = list(zip(*rows, strict=True))
-        return TextChunk(where, {n: columns[j] for n, j in indices.items()}, lines, decimals)
-
-    rows, lines = list[list[str]](), list[int]()
-    for cells in records.rows(layout):
-        rows.append(cells)
-        lines.append(records.begin)
-        if len(rows) == most:
-            yield chunk(rows, lines)
-            rows, lines = [], []
-    if rows:
-        yield chunk(rows, lines)
+        yield TextChunk(where, {n: columns[j] for n, j in indices.items()}, lines, decimals)
 
 
 class PlainBytes(io.RawIOBase):

@@ -9,17 +9,18 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError, suggest
-from .column_roles import Name, Names, Roles, assign, listed
+from ..core.keywords import shared_keywords
+from .column_roles import Names, Roles, assign, listed
+from .file_keywords import ColumnKeywords, HeaderKeywords, split_keywords
 from .file_options import FileOptions
-from .files import source_of
-from .gatherer import Gatherer, TextChunk, empty_rows, named_cells
-from .label_words import LabelMap
-from .number_cells import CommaSurvey, Decimal, DecimalComma, comma_words
+from .files import FileInMemory, GivenFile, given_file, source_of
+from .gatherer import Gatherer, TextChunk, empty_rows, gather_decimals, named_cells
+from .number_cells import Decimal
 from .text_layout import header_names
 
 __all__ = ["Workbook", "excel_cells", "gather_excel", "read_excel"]
@@ -31,28 +32,13 @@ _TIMES, _LEAST = 200, 1 << 30
 _EXACT = 2.0**53
 
 
+@shared_keywords(ColumnKeywords, HeaderKeywords)
 def read_excel(
-    path: str | os.PathLike[str],
+    path: GivenFile,
     *,
     sheet: str | None = None,
-    query: Name = None,
-    relevance: Name = None,
-    score: Name = None,
-    position: Name = None,
-    sensitive: Names = None,
-    cost: Name = None,
-    id: Name = None,
-    outcomes: Names = None,
     features: Names = None,
-    missing_sensitive: Literal["error", "unknown", "category"] = "error",
-    missing_relevance: Literal["error", "irrelevant"] = "error",
-    max_groups: int | None = None,
-    decimal: str | None = None,
-    columns: Sequence[str] | None = None,
-    repeated: Literal["error", "number"] = "error",
-    unknown: Sequence[str] | None = None,
-    labels: LabelMap | str | os.PathLike[str] | None = None,
-    keep_labels: bool = False,
+    **given: Unpack[HeaderKeywords],
 ) -> RankingData:
     """Read a sheet of a workbook: .xlsx, .xlsm, .xls, .xlsb or .ods.
 
@@ -61,24 +47,14 @@ def read_excel(
 
     Parameters
     ----------
-    path : path
+    path : path or open file of bytes
         The workbook.
     sheet : str, optional
         The name of the sheet. None: the only one with cells.
-    query, relevance, score, position, sensitive, cost, id, outcomes, features : str, optional
-        Names of columns, recognised as in `read_csv`.
-    missing_sensitive, missing_relevance : str
-        As in `as_ranking_data`.
-    max_groups : int, optional
-        Most groups of a sensitive column, as in `as_ranking_data`.
     decimal : {"comma", "point"}, optional
         The decimal sign of numbers that are stored as text, as in `read_csv`.
-    columns, repeated, unknown, labels, keep_labels : optional
-        As in `read_csv`.
-
-    Returns
-    -------
-    RankingData
+    columns : sequence of str, optional
+        The names of all columns, if the sheet has no row of names.
 
     Raises
     ------
@@ -95,22 +71,10 @@ def read_excel(
     >>> read_excel("people.xlsx", sheet="2025", sensitive="sex")  # doctest: +SKIP
     RankingData(3213 rows, 60 queries, score, sex (2 groups))
     """
-    file = FileOptions(
-        sheet=sheet, decimal=decimal, columns=columns, repeated=repeated, unknown=unknown,
-        labels=labels, keep_labels=keep_labels,
-    )  # fmt: skip
-    book = Workbook(path, file)
-    roles = assign(
-        book.path, book.names, query=query, relevance=relevance, score=score, position=position,
-        cost=cost, id=id, sensitive=sensitive, outcomes=outcomes, features=features,
-    )  # fmt: skip
-    rows = gather_excel(
-        book,
-        roles,
-        missing_sensitive=missing_sensitive,
-        missing_relevance=missing_relevance,
-        max_groups=max_groups,
-    )
+    single, policies, file = split_keywords(given, sheet=sheet)
+    book = Workbook(given_file(path), file)
+    roles = assign(book.path, book.names, features=features, **single)
+    rows = gather_excel(book, roles, **policies)
     return rows.finish(text=True, left_out=[name for name in book.names if not name])
 
 
@@ -146,8 +110,11 @@ class Workbook:
     ) -> None:
         self.path, self.options, self.remarks = os.fspath(path), options, list[str]()
         self.how = {"format": words}
-        with open(path, "rb") as file:
-            self._raw = file.read()
+        if isinstance(path, FileInMemory):
+            self._raw = path.content
+        else:
+            with open(path, "rb") as file:
+                self._raw = file.read()
         self._check_size()
         self._sheet = self._choose_sheet()
 
@@ -314,19 +281,10 @@ def gather_excel(book: Workbook, roles: Roles, **options: Any) -> Gatherer:
         rows.remarks += dict.fromkeys(book.remarks)
         return rows
 
-    if file.decimal_word is not None:
-        rows = gather(dict.fromkeys(roles.needed, file.decimal_word))
-        rows.how["decimal"] = f"{file.decimal_word} (named)"
-        return rows
-    try:
-        return gather(None)
-    except DecimalComma:
-        survey = CommaSurvey(book.path, roles.numbers)
-        survey.add(book.chunk(roles.numbers, {}).cells)
-        found = survey.finish()
-        rows = gather(dict.fromkeys(found, "comma"))
-        rows.how |= comma_words(found)
-        return rows
+    def chunks() -> list[TextChunk]:
+        return [book.chunk(roles.numbers, {})]
+
+    return gather_decimals(book.path, roles, file, gather, chunks)
 
 
 def excel_cells(book: Workbook) -> dict[str, list[str]]:

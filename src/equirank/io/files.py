@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from ..core.errors import DataError
 from ..core.source import Source
@@ -21,7 +21,23 @@ try:
 except ImportError:  # not on this system
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["as_text", "open_bytes", "replacing", "shorten", "source_of", "sweep"]
+__all__ = [
+    "FileInMemory",
+    "GivenFile",
+    "as_text",
+    "file_digest",
+    "file_size",
+    "given_file",
+    "open_bytes",
+    "replacing",
+    "shorten",
+    "source_of",
+    "sweep",
+    "write_text",
+]
+
+#: What a reader takes: a path, or an open file of bytes.
+GivenFile = str | os.PathLike[str] | BinaryIO
 
 
 #: Seconds without writing after which an unfinished file is removed: if no process has locked it,
@@ -32,6 +48,54 @@ IDLE, OLD = 10.0, 3600.0
 _BUFFER, _HASHED = 1 << 17, 1 << 20
 #: Gzip may unpack to this many times the size of its file (20 is usual), or to so many bytes.
 _TIMES, _LEAST = 200, 1 << 30
+
+
+class FileInMemory(str):
+    r"""The name of a file whose bytes are in memory; readers take it for a path.
+
+    Examples
+    --------
+    >>> from equirank.io import read_csv
+    >>> file = FileInMemory("people.csv", b"sex,score\nf,2\nm,1\n")
+    >>> read_csv(file, sensitive="sex").score
+    array([2., 1.])
+    """
+
+    content: bytes
+
+    def __new__(cls, name: str, content: bytes) -> "FileInMemory":
+        """Return the name, with the bytes."""
+        made = super().__new__(cls, name)
+        made.content = content
+        return made
+
+    def __getnewargs__(self) -> tuple[str, bytes]:  # type: ignore[override]
+        """Return the arguments that make an equal object, for other processes."""
+        return str(self), self.content
+
+
+def given_file(path: GivenFile) -> str | os.PathLike[str]:
+    """Return a path as it is, and the bytes of an open file with its name, or "stream"."""
+    if isinstance(path, (str, os.PathLike)):
+        return path
+    if not hasattr(path, "read"):
+        raise DataError(f"path must be a path or an open file of bytes, got {path!r}")
+    content = path.read()
+    if not isinstance(content, bytes):
+        raise DataError("path must be a path or an open file of bytes, got a file of text")
+    name = getattr(path, "name", None)
+    return FileInMemory(os.path.basename(name) if isinstance(name, str) else "stream", content)
+
+
+def file_size(path: str | os.PathLike[str]) -> int:
+    """Return the number of bytes of a file, in memory or on disk."""
+    return len(path.content) if isinstance(path, FileInMemory) else os.path.getsize(path)
+
+
+def _open(path: str | os.PathLike[str]) -> io.BufferedReader:
+    if isinstance(path, FileInMemory):
+        return io.BufferedReader(io.BytesIO(path.content))
+    return open(path, "rb")
 
 
 class _Unpacked(io.RawIOBase):
@@ -61,11 +125,11 @@ class _Unpacked(io.RawIOBase):
 @contextmanager
 def open_bytes(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file for reading bytes; gzip, recognised by its first two bytes, is decompressed."""
-    with open(path, "rb") as file:
+    with _open(path) as file:
         if file.peek(2)[:2] != b"\x1f\x8b":
             yield file
             return
-        size = os.path.getsize(path)
+        size = file_size(path)
         with gzip.GzipFile(fileobj=file) as packed:
             try:
                 with io.BufferedReader(_Unpacked(packed, os.fspath(path), size), _BUFFER) as stream:
@@ -96,6 +160,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text in UTF-8, under another name that is renamed when complete."""
+    with replacing(path) as file:
+        file.write(text.encode("utf-8"))
 
 
 def sweep(path: str | os.PathLike[str]) -> None:
@@ -146,10 +216,16 @@ def source_of(
     parts: Sequence[str | os.PathLike[str]] = (),
 ) -> Source:
     """Return the record of a file before its rows are read; a folder consists of ``parts``."""
+    name = os.path.basename(os.path.abspath(path))
+    digest = file_digest(*(parts or [path]))
+    return Source(name, digest, 0, dict(how), remarks=tuple(remarks))
+
+
+def file_digest(*paths: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of the bytes of files, one after the other, in hexadecimal."""
     digest = hashlib.sha256()
-    for one in parts or [path]:
-        with open(one, "rb") as file:
+    for one in paths:
+        with _open(one) as file:
             while block := file.read(_HASHED):
                 digest.update(block)
-    name = os.path.basename(os.path.abspath(path))
-    return Source(name, digest.hexdigest(), 0, dict(how), remarks=tuple(remarks))
+    return digest.hexdigest()

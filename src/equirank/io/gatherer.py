@@ -8,20 +8,24 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, counted_anew
-from ..core.errors import DataError, EquirankWarning
+from ..core.data import RankingData, counted_anew
+from ..core.errors import DataError, EquirankWarning, outer_stacklevel
+from ..core.given_data import as_ranking_data
 from ..core.inputs import EXACT, whole_number
 from ..core.source import Source
 from ..core.unknown_words import CleanedLabels
 from .column_roles import Roles, listed
+from .file_options import FileOptions
 from .files import shorten
 from .growing_arrays import GrowingArray
 from .label_words import LabelRules
 from .number_cells import (
     MISSING,
     CellError,
+    CommaSurvey,
     Decimal,
     DecimalComma,
+    comma_words,
     has_decimal_comma,
     number_hint,
     numbers_of,
@@ -34,6 +38,7 @@ __all__ = [
     "codes_of",
     "empty_rows",
     "expected",
+    "gather_decimals",
     "named_cells",
     "out_of_range",
     "typed",
@@ -41,7 +46,8 @@ __all__ = [
 
 
 _MISSING = frozenset(MISSING)
-_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
+_WHOLE = r"(?:0|-?[1-9][0-9]{0,18})"
+_INTEGERS = re.compile(rf"{_WHOLE}(?:\n{_WHOLE})*", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
@@ -57,11 +63,11 @@ def codes_of(cells: Iterable[Any], *, raw: bool = False) -> tuple[np.ndarray, li
     >>> codes_of(["f", "NA"], raw=True)
     (array([0, 1]), ['f', 'NA'])
     """
-    seen: dict[Any, int] = {} if raw else dict.fromkeys(_MISSING, -1)
-    seen[None] = -1
-    known = len(seen)
-    codes = [seen.setdefault(cell, len(seen) - known) for cell in cells]
-    return np.array(codes, dtype=np.int64), list(seen)[known:]
+    cells = list(cells)
+    missing = {None} if raw else _MISSING | {None}
+    labels = [label for label in dict.fromkeys(cells) if label not in missing]
+    code = dict.fromkeys(missing, -1) | dict(zip(labels, range(len(labels)), strict=True))
+    return np.fromiter(map(code.__getitem__, cells), np.int64, len(cells)), labels
 
 
 def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
@@ -74,8 +80,9 @@ def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
     >>> typed(["10", "9"], False), typed(["10", "09"], False), typed(["1", "2.5"], True)
     ([10, 9], ['10', '09'], [1.0, 2.5])
     """
-    if all(_INTEGER.fullmatch(label) for label in labels):
-        numbers = [int(label) for label in labels]
+    lines = "\n".join(labels)
+    if _INTEGERS.fullmatch(lines) and lines.count("\n") == len(labels) - 1:
+        numbers = list(map(int, labels))
         if all(-(2**63) <= number < 2**63 for number in numbers):
             return numbers
     if decimals and all(_DECIMAL.fullmatch(label) for label in labels):
@@ -181,20 +188,26 @@ def named_cells(
 
 
 class _Labels:
-    """A column of labels with common codes for the whole file."""
+    """A column of labels with common codes for the whole file, or ``distinct`` ones without."""
 
-    def __init__(self) -> None:
+    def __init__(self, distinct: bool = False) -> None:
         self._codes, self._seen = GrowingArray(np.int32), dict[Any, int]()
+        self._cells: list[Any] | None = [] if distinct else None
         self.record: tuple[tuple[str, int, str | None], ...] = ()
         self.remarks: tuple[str, ...] = ()
 
     def append(self, codes: np.ndarray, labels: list[Any]) -> None:
+        if self._cells is not None:
+            self._cells += map([*labels, None].__getitem__, codes.tolist())
+            return
         seen = self._seen
         lookup = np.array([*(seen.setdefault(label, len(seen)) for label in labels), -1], np.int32)
         self._codes.append(lookup[codes])
 
     def finish(self, text: bool, decimals: bool) -> np.ndarray:
         """Return the column: an array of numbers, or of objects with None if missing."""
+        if self._cells is not None:
+            return self._column(self._cells, np.arange(len(self._cells)), text, decimals)
         return self._column(list(self._seen), self._codes.finish(), text, decimals)
 
     def finish_groups(self, name: str, rules: LabelRules, text: bool) -> np.ndarray:
@@ -216,7 +229,7 @@ class _Labels:
         labels = typed(labels, decimals) if text else labels
         values = np.empty(len(labels) + 1, dtype=object)
         values[:] = [*labels, None]
-        numeric = all(isinstance(label, (int, float)) for label in labels)
+        numeric = all(issubclass(kind, (int, float)) for kind in {*map(type, labels)})
         words = groups and all(isinstance(label, str) and len(label) <= _SHORT for label in labels)
         if labels and (numeric or words) and (codes >= 0).all():
             return np.array(labels)[codes]
@@ -251,7 +264,8 @@ class Gatherer:
         self.how: dict[str, str] = {}
         self.remarks: list[str] = []
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
-        self._labels = {name: _Labels() for name in roles.labels}
+        ids = roles.single.get("ids")
+        self._labels = {name: _Labels(distinct=name == ids) for name in roles.labels}
         self._label_role = dict.fromkeys(roles.sensitive, "sensitive") | {
             roles.single[role]: role for role in ("query", "ids") if role in roles.single
         }
@@ -389,7 +403,7 @@ class Gatherer:
                 f"{self.path}: columns without numbers or without a name are left out of X: "
                 f"{listed(left)}; encode them first, or select columns with features=[...]",
                 EquirankWarning,
-                stacklevel=3,
+                stacklevel=outer_stacklevel(),
             )
         X = self._numeric()
         numbers = {role: array.finish() for role, array in self._numbers.items()}
@@ -466,3 +480,31 @@ class Gatherer:
             labels={name: column.record for name, column in columns if column.record},
             remarks=tuple(remarks),
         )
+
+
+def gather_decimals(
+    path: str,
+    roles: Roles,
+    file: FileOptions,
+    gather: Callable[[Mapping[str, Decimal] | None], Gatherer],
+    chunks: Callable[[], Iterable[TextChunk]],
+) -> Gatherer:
+    """Gather rows with the decimal sign of each column: the named one, or else the one it shows.
+
+    ``gather`` takes the sign of each column, or None if commas are still to be decided; ``chunks``
+    returns the columns of numbers.
+    """
+    if file.decimal_word is not None:
+        rows = gather(dict.fromkeys(roles.needed, file.decimal_word))
+        rows.how["decimal"] = f"{file.decimal_word} (named)"
+        return rows
+    try:
+        return gather(None)
+    except DecimalComma:
+        survey = CommaSurvey(path, roles.numbers)
+        for chunk in chunks():
+            survey.add(chunk.cells)
+        found = survey.finish()
+        rows = gather(dict.fromkeys(found, "comma"))
+        rows.how |= comma_words(found)
+        return rows

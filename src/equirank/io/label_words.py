@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
 
-from ..core.errors import DataError, EquirankWarning
+from ..core.errors import DataError, EquirankWarning, outer_stacklevel
 from ..core.unknown_words import UNKNOWN, folded, plain_label
 
-__all__ = ["CleanLabels", "LabelMap", "LabelRules", "label_rules"]
+__all__ = ["CleanLabels", "LabelMap", "LabelRules", "band_names", "label_rules", "look_alikes"]
 
 
 #: For each attribute, the name of each label; an empty name means unknown.
@@ -25,6 +25,8 @@ _MOST_PAIRED = 200
 @dataclass(frozen=True)
 class CleanLabels:
     """The labels of an attribute after cleaning.
+
+    A label is changed once for all its rows.
 
     Attributes
     ----------
@@ -118,7 +120,7 @@ class LabelRules:
             warnings.warn(
                 f"labels of {name!r} names {words}, which the file does not contain",
                 EquirankWarning,
-                stacklevel=5,
+                stacklevel=outer_stacklevel(),
             )
 
     def _remarks(self, name: str, shown: Mapping[str, Any]) -> tuple[str, ...]:
@@ -143,7 +145,7 @@ def _warn_of_near_labels(name: str, words: Sequence[str]) -> None:
             f"groups of {name!r} are one letter apart: {pairs}{more}; if they are the same, labels "
             "can join them",
             EquirankWarning,
-            stacklevel=6,
+            stacklevel=outer_stacklevel(),
         )
 
 
@@ -206,6 +208,38 @@ def label_rules(
     return LabelRules(rules.unknown, mapping, keep_labels)
 
 
+def band_names(values: Sequence[Any], edges: Sequence[float]) -> dict[str, str]:
+    """Return the name of the band of each number, for a map of labels; other texts have none.
+
+    Parameters
+    ----------
+    values : sequence
+        The cells of a column.
+    edges : sequence of float
+        Where each band but the first begins, ascending.
+
+    Examples
+    --------
+    >>> band_names(["34", "35", "70", "?"], [35, 50])
+    {'34': 'under 35', '35': '35 to 49', '70': '50 and over'}
+    """
+    words = [f"{edge:g}" for edge in edges]
+    whole = all(float(edge).is_integer() for edge in edges)
+    names = [f"under {words[0]}"]
+    for low, high, end in zip(words, words[1:], edges[1:], strict=False):
+        names.append(f"{low} to {end - 1:g}" if whole else f"{low} to under {high}")
+    names.append(f"{words[-1]} and over")
+    found = {}
+    for cell in dict.fromkeys(values):
+        try:
+            number = float(str(cell).strip())
+        except ValueError:
+            continue
+        if number == number:
+            found[str(cell)] = names[sum(number >= edge for edge in edges)]
+    return found
+
+
 def _read_map(path: str | os.PathLike[str]) -> dict[str, Any]:
     with open(path, "rb") as file:
         raw = file.read()
@@ -234,4 +268,30 @@ def _folded_map(where: str, name: Any, table: Any, rules: LabelRules) -> dict[st
                 f"name, got {found[key]!r} and {word!r}"
             )
         spelt.setdefault(key, str(label))
+    return found
+
+
+def look_alikes(labels: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of labels that may mean the same: a short form, or one letter apart.
+
+    A short form that fits several labels is left out.
+
+    Examples
+    --------
+    >>> look_alikes(["F", "Female", "male", "m", "other"])
+    [('F', 'Female'), ('m', 'male')]
+    """
+    found = []
+    for label in labels:
+        key = folded(label)
+        longer = [
+            other
+            for other in labels
+            if len(key) < _SHORTEST_WORD <= len(folded(other)) and folded(other).startswith(key)
+        ]
+        if key.isalpha() and len(longer) == 1:
+            found.append((label, longer[0]))
+    words = [label for label in labels[:_MOST_PAIRED] if len(label) >= _SHORTEST_WORD]
+    for at, word in enumerate(words):
+        found += [(word, other) for other in words[at + 1 :] if _one_edit(word, other)]
     return found

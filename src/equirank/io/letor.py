@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError, logger
+from ..core.given_data import as_ranking_data
 from ..core.inputs import natural
-from .files import as_text, open_bytes, replacing, shorten, source_of
+from .files import FileInMemory, as_text, open_bytes, replacing, shorten, source_of
 from .growing_arrays import DenseRows, SparseRows
 from .svmlight import (
     SVMlightReader,
@@ -86,7 +87,7 @@ def read_letor(
 
     See Also
     --------
-    write_letor : The inverse.
+    write_letor : Write such a file.
 
     Examples
     --------
@@ -160,6 +161,8 @@ def _queries(
 
 def _side_file(path: str) -> str | None:
     """Return the file of query sizes in the folder of a file, or None."""
+    if isinstance(path, FileInMemory):  # which has no folder
+        return None
     stems = [path] + ([path[:-3]] if path.endswith(".gz") else [])
     names = [stem + end + packed for stem in stems for end in _SIDE_FILES for packed in ("", ".gz")]
     return next((name for name in names if os.path.isfile(name)), None)
@@ -196,7 +199,7 @@ def write_letor(
 
     See Also
     --------
-    read_letor : The inverse.
+    read_letor : Read it.
 
     Examples
     --------

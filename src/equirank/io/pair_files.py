@@ -105,9 +105,10 @@ def read_pairs(
     --------
     >>> import tempfile, pathlib
     >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "tastings.csv")
-    >>> _ = path.write_text("first,second,preference\nrye,oat,1\noat,spelt,-1\noat,rye,0\n")
-    >>> pairs = read_pairs(path, ids=["oat", "rye", "spelt"])
+    >>> _ = pathlib.Path(folder.name, "tastings.csv").write_text(
+    ...     "first,second,preference\nrye,oat,1\noat,spelt,-1\noat,rye,0\n"
+    ... )
+    >>> pairs = read_pairs(f"{folder.name}/tastings.csv", ids=["oat", "rye", "spelt"])
     >>> pairs.pairs.tolist(), pairs.preference.tolist()
     ([[1, 0], [0, 2], [0, 1]], [1.0, -1.0, 0.0])
     >>> folder.cleanup()

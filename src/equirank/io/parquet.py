@@ -5,32 +5,39 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError
-from .column_roles import Name, Names, Roles, assign
+from ..core.keywords import shared_keywords
+from .column_roles import Names, Roles, assign
+from .file_keywords import ColumnKeywords, split_keywords
 from .file_options import FileOptions
-from .files import source_of
+from .files import FileInMemory, GivenFile, file_size, given_file, source_of
 from .gatherer import Gatherer
-from .label_words import LabelMap
 from .number_cells import CellError
 
 __all__ = [
     "BatchChunk",
+    "arrow_errors",
+    "check_arrow",
     "gather_parquet",
     "open_parquet",
     "parquet_cells",
     "parquet_columns",
     "parquet_files",
+    "parquet_rows",
     "read_batches",
     "read_parquet",
+    "same_kinds",
 ]
 
 
+#: One file, on disk or in memory.
+OneFile = Path | FileInMemory
 _ROWS = 1 << 16  # rows of a chunk
 _TIMES, _LEAST = (
     1000,
@@ -38,24 +45,9 @@ _TIMES, _LEAST = (
 )  # the content may have this many times the bytes of the file, or so many
 
 
+@shared_keywords(ColumnKeywords)
 def read_parquet(
-    path: str | os.PathLike[str],
-    *,
-    query: Name = None,
-    relevance: Name = None,
-    score: Name = None,
-    position: Name = None,
-    sensitive: Names = None,
-    cost: Name = None,
-    id: Name = None,
-    outcomes: Names = None,
-    features: Names = None,
-    missing_sensitive: Literal["error", "unknown", "category"] = "error",
-    missing_relevance: Literal["error", "irrelevant"] = "error",
-    max_groups: int | None = None,
-    unknown: Sequence[str] | None = None,
-    labels: LabelMap | str | os.PathLike[str] | None = None,
-    keep_labels: bool = False,
+    path: GivenFile, *, features: Names = None, **given: Unpack[ColumnKeywords]
 ) -> RankingData:
     """Read a Parquet file, or a folder of them in the order of their names.
 
@@ -64,21 +56,11 @@ def read_parquet(
 
     Parameters
     ----------
-    path : path
+    path : path or open file of bytes
         A file, or a folder whose ``*.parquet`` files have the same columns.
-    query, relevance, score, position, sensitive, cost, id, outcomes, features : str, optional
-        Names of columns, recognised as in `read_csv`. With ``features=None`` X has every remaining
-        column of numbers or booleans; a warning names the omitted columns.
-    missing_sensitive, missing_relevance : str
-        As in `as_ranking_data`.
-    max_groups : int, optional
-        Most groups of a sensitive column, as in `as_ranking_data`.
-    unknown, labels, keep_labels : optional
-        How the labels of sensitive columns are cleaned, as in `read_csv`.
-
-    Returns
-    -------
-    RankingData
+    features : str or sequence of str, optional
+        The columns of X. None: every remaining column of numbers or booleans; a warning names the
+        omitted columns. ``()``: no X.
 
     Raises
     ------
@@ -100,21 +82,10 @@ def read_parquet(
     RankingData(2 rows, 1 query, score, sex (2 groups))
     """
     require("pyarrow.parquet", "data")
-    file = FileOptions(unknown=unknown, labels=labels, keep_labels=keep_labels)
-    roles = assign(
-        os.fspath(path), parquet_columns(path), query=query, relevance=relevance, score=score,
-        position=position, cost=cost, id=id, sensitive=sensitive, outcomes=outcomes,
-        features=features,
-    )  # fmt: skip
-    rows = gather_parquet(
-        path,
-        roles,
-        file,
-        missing_sensitive=missing_sensitive,
-        missing_relevance=missing_relevance,
-        max_groups=max_groups,
-    )
-    return rows.finish(text=False)
+    single, policies, file = split_keywords(given)
+    path = given_file(path)
+    roles = assign(os.fspath(path), parquet_columns(path), features=features, **single)
+    return gather_parquet(path, roles, file, **policies).finish(text=False)
 
 
 def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
@@ -123,14 +94,21 @@ def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
 
 
+def parquet_rows(path: str | os.PathLike[str]) -> int:
+    """Return the number of rows that the metadata state."""
+    parquet = require("pyarrow.parquet", "data")
+    files = [open_parquet(parquet, one, ()) for one in parquet_files(path)]
+    return sum(file.metadata.num_rows for file in files)
+
+
 def parquet_cells(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return all columns as arrays of pyarrow."""
     parquet = require("pyarrow.parquet", "data")
     tables = []
     for one in parquet_files(path):
-        with _damage(one):
+        with arrow_errors(one):
             file = open_parquet(parquet, one, ())
-            tables.append(_checked(file.read(), one))
+            tables.append(check_arrow(file.read(), one))
             _check_rows(one, file, tables[-1].num_rows)
     table = require("pyarrow", "data").concat_tables(tables, promote_options="default")
     return {name: table.column(name).combine_chunks() for name in table.column_names}
@@ -159,12 +137,12 @@ def gather_parquet(
     )
     wanted = list(replace(roles, features=kept).needed)
     texts = [n for n in roles.labels if kinds[n] == "text"]
-    size, n_rows = sum(os.path.getsize(one) for one in paths), 0
+    size, n_rows = sum(file_size(one) for one in paths), 0
     for one in paths:
         opened = open_parquet(parquet, one, texts)
         n_rows += opened.metadata.num_rows
         _check_size(name, size, n_rows, len(wanted))
-        _same_columns(name, one, kinds, opened.schema_arrow, wanted)
+        same_kinds(name, one, schema, opened.schema_arrow, wanted)
         begin = 0
         for batch in read_batches(opened, one, wanted):
             rows.add(BatchChunk(os.fspath(one), batch, begin))
@@ -172,37 +150,44 @@ def gather_parquet(
     return rows
 
 
-def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
+def parquet_files(path: str | os.PathLike[str]) -> list[OneFile]:
     """Return the file, or the Parquet files of a folder in the order of their names."""
+    if isinstance(path, FileInMemory):
+        return [path]
     folder = Path(path)
     if not folder.is_dir():
         return [folder]
-    found = sorted(p for p in folder.glob("*.parquet") if not p.name.startswith((".", "_")))
+    found: list[OneFile] = sorted(
+        p for p in folder.glob("*.parquet") if not p.name.startswith((".", "_"))
+    )
     if not found:
         raise DataError(f"{os.fspath(path)}: must contain files named *.parquet, got none")
     return found
 
 
-def open_parquet(parquet: Any, path: Path, texts: Sequence[str]) -> Any:
+def open_parquet(parquet: Any, path: OneFile, texts: Sequence[str]) -> Any:
     """Open a Parquet file; the columns in ``texts`` are read as dictionaries."""
-    with _damage(path):
-        file = parquet.ParquetFile(path, read_dictionary=list(texts))
+    with arrow_errors(path):
+        where = path
+        if isinstance(path, FileInMemory):
+            where = require("pyarrow", "data").BufferReader(path.content)
+        file = parquet.ParquetFile(where, read_dictionary=list(texts))
         for field in file.schema_arrow:
             str(field)  # names and types are text
         return file
 
 
-def read_batches(file: Any, path: Path, columns: Sequence[str]) -> Iterator[Any]:
+def read_batches(file: Any, path: OneFile, columns: Sequence[str]) -> Iterator[Any]:
     """Yield the rows of an open Parquet file, some thousand at a time."""
     n_rows = 0
-    with _damage(path):
+    with arrow_errors(path):
         for batch in file.iter_batches(_ROWS, columns=list(columns)):
             n_rows += batch.num_rows
-            yield _checked(batch, path)
+            yield check_arrow(batch, path)
     _check_rows(path, file, n_rows)
 
 
-def _check_rows(path: Path, file: Any, n_rows: int) -> None:
+def _check_rows(path: OneFile, file: Any, n_rows: int) -> None:
     """Raise if a file has lost rows; pyarrow believes the count of each group of rows."""
     if n_rows != file.metadata.num_rows:
         raise DataError(
@@ -211,16 +196,16 @@ def _check_rows(path: Path, file: Any, n_rows: int) -> None:
         )
 
 
-def _checked(rows: Any, path: Path) -> Any:
+def check_arrow(rows: Any, path: OneFile) -> Any:
     """Return rows after checking that text is UTF-8 and that codes have labels."""
     for name, column in zip(rows.schema.names, rows.columns, strict=True):
-        with _damage(path, f"column {name!r} must be valid"):
+        with arrow_errors(path, f"column {name!r} must be valid"):
             column.validate(full=True)
     return rows
 
 
 @contextmanager
-def _damage(path: Path, expected: str = "must be a Parquet file") -> Iterator[None]:
+def arrow_errors(path: OneFile, expected: str = "must be a Parquet file") -> Iterator[None]:
     """Raise what pyarrow finds wrong within a file as an error that names the file."""
     arrow = require("pyarrow", "data")
     try:
@@ -262,16 +247,16 @@ def _check_size(name: str, size: int, n_rows: int, n_columns: int) -> None:
         )
 
 
-def _same_columns(
-    name: str, path: Path, first: dict[str, str], other: Any, wanted: Sequence[str]
-) -> None:
+def same_kinds(name: str, path: OneFile, first: Any, other: Any, wanted: Sequence[str]) -> None:
+    """Raise if a column of a file lacks the kind that it has in the first of several files."""
+    known = {field.name: _kind(field.type) for field in first}
     kinds = {field.name: _kind(field.type) for field in other}
     for column in wanted:
         kind = kinds.get(column, "no such column")
-        if kind != first[column]:
+        if kind != known[column]:
             raise DataError(
                 f"{os.fspath(path)}: column {column!r} must have one type in all files of {name} "
-                f"({first[column]}), got {kind}"
+                f"({known[column]}), got {kind}"
             )
 
 

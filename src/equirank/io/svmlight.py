@@ -1,6 +1,5 @@
 """Parsing and formatting of SVMlight text in blocks."""
 
-import os
 import re
 from collections.abc import Iterator
 from typing import IO, Any, NoReturn
@@ -9,7 +8,7 @@ import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
-from .files import as_text, shorten
+from .files import as_text, file_size, shorten
 from .growing_arrays import DenseRows, GrowingArray, SparseRows
 
 __all__ = [
@@ -92,7 +91,7 @@ class SVMlightReader:
         self.ids: list[str] | None = [] if with_comments else None
         self.with_qid = -1
         self._capacity = -1
-        self._n_bytes, self._size = 0, os.path.getsize(path)
+        self._n_bytes, self._size = 0, file_size(path)
         self._widest = 0, 0  # the number of columns, and the line that makes it
 
     def _allocate(self, capacity: int) -> None:

@@ -2,25 +2,26 @@
 
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.inputs import natural
+from ..core.keywords import shared_keywords
 from ..core.source import Source
-from .column_roles import Name, Names, Roles, assign
+from .column_roles import Names, Roles, assign
 from .delimited import csv_cells, gather_csv
 from .excel import Workbook, excel_cells, gather_excel
+from .file_keywords import ColumnKeywords, HeaderKeywords, TextKeywords, split_keywords
 from .file_options import FileOptions
-from .files import open_bytes
+from .files import FileInMemory, GivenFile, given_file, open_bytes
 from .gatherer import Gatherer, expected, out_of_range, typed
-from .label_words import LabelMap
 from .letor import read_letor
 from .number_cells import MISSING
 from .parquet import gather_parquet, parquet_cells, parquet_columns
@@ -44,63 +45,33 @@ _WORDS = {"csv": "CSV", "tsv": "TSV", "parquet": "Parquet", "letor": "LETOR", "e
 _PAIR = re.compile(rb"\s(qid|[0-9]+):\S")
 
 
-# Long, since every column and every option of a file is a parameter.
+@shared_keywords(ColumnKeywords, HeaderKeywords, TextKeywords)
 def read_file(
-    path: str | os.PathLike[str],
+    path: GivenFile,
     format: Kind | None = None,
     *,
-    query: Name = None,
-    relevance: Name = None,
-    score: Name = None,
-    position: Name = None,
-    sensitive: Names = None,
-    cost: Name = None,
-    id: Name = None,
-    outcomes: Names = None,
     features: Names = (),
-    missing_sensitive: Literal["error", "unknown", "category"] = "error",
-    missing_relevance: Literal["error", "irrelevant"] = "error",
-    max_groups: int | None = None,
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    columns: Sequence[str] | None = None,
-    repeated: Literal["error", "number"] = "error",
     sheet: str | None = None,
-    unknown: Sequence[str] | None = None,
-    labels: LabelMap | str | os.PathLike[str] | None = None,
-    keep_labels: bool = False,
+    **given: Unpack[TextKeywords],
 ) -> RankingData:
     r"""Read a file as the commands do: in the given format, or else by the ending of its name.
 
+    An option without effect on the format is an error. In LETOR, sensitive, score, position and
+    cost are numbers of features.
+
     Parameters
     ----------
-    path : path
+    path : path or open file of bytes
         CSV (.csv), TSV (.tsv, .tab), Parquet (.parquet, .pq), LETOR (.letor, .svm, .svmlight,
         .libsvm) or a workbook (.xlsx, .xlsm, .xls, .xlsb, .ods). A file ending in .txt, .data,
         .dat, .test or .train is LETOR if its first line is, and delimited text otherwise. ``.gz``
         may follow the ending of a text.
     format : {"csv", "tsv", "parquet", "letor", "excel"}, optional
         The format, if the ending does not show it.
-    query, relevance, score, position, sensitive, cost, id, outcomes : str, optional
-        Names of columns, recognised as in `read_csv`. In LETOR, sensitive, score, position and
-        cost are numbers of features.
     features : str or sequence of str, optional
         The columns of X, by default none. None: every remaining column of numbers.
-    missing_sensitive, missing_relevance : str
-        As in `as_ranking_data`.
-    max_groups : int, optional
-        Most groups of a sensitive column, as in `as_ranking_data`.
-    encoding, delimiter, decimal, columns, repeated : optional
-        How a text is read, as in `read_csv`; an option without effect on the format is an error.
     sheet : str, optional
         The sheet of a workbook.
-    unknown, labels, keep_labels : optional
-        How the labels of sensitive columns are cleaned, as in `read_csv`.
-
-    Returns
-    -------
-    RankingData
 
     Raises
     ------
@@ -110,9 +81,10 @@ def read_file(
 
     Examples
     --------
-    >>> import tempfile, pathlib
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "people.csv")
+    >>> path = Path(folder.name, "people.csv")
     >>> _ = path.write_text("sex;score\nFemale;0,25\nfemale ;0,5\nmale;0,125\n?;0,75\n")
     >>> data = read_file(path, sensitive="sex", missing_sensitive="category")
     >>> data.score, data.attribute("sex").categories
@@ -121,23 +93,14 @@ def read_file(
     ('female ', 1, 'Female')
     >>> folder.cleanup()
     """
-    options = FileOptions(
-        encoding=encoding, delimiter=delimiter, decimal=decimal, columns=columns,
-        repeated=repeated, sheet=sheet, unknown=unknown, labels=labels, keep_labels=keep_labels,
-    )  # fmt: skip
+    single, policies, options = split_keywords(given, sheet=sheet)
+    path = given_file(path)
     file = TableFile(path, format or format_of(path), options)
-    single = {"query": query, "relevance": relevance, "score": score, "position": position}
-    single |= {"cost": cost, "id": id}
-    more = {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
     if file.kind == "letor":
-        return _read_letor(file, single, sensitive, outcomes, max_groups)
-    roles = assign(
-        file.path, file.columns, sensitive=sensitive, outcomes=outcomes, features=features, **single
-    )
+        return _read_letor(file, single, policies["max_groups"])
+    roles = assign(file.path, file.columns, features=features, **single)
     left_out = [column for column in file.columns if not column]
-    return file.gather(roles, max_groups=max_groups, **more).finish(
-        text=file.kind != "parquet", left_out=left_out
-    )
+    return file.gather(roles, **policies).finish(text=file.kind != "parquet", left_out=left_out)
 
 
 def format_of(path: str | os.PathLike[str]) -> Kind:
@@ -148,7 +111,7 @@ def format_of(path: str | os.PathLike[str]) -> Kind:
             return word  # type: ignore[return-value]
     if name.endswith(TEXTS):
         return "letor" if _is_letor(path) else "csv"
-    if not os.path.exists(path):
+    if not isinstance(path, FileInMemory) and not os.path.exists(path):
         raise FileNotFoundError(2, "", os.fspath(path))
     endings = ", ".join(ending for each in (*FORMATS.values(), TEXTS) for ending in each)
     raise DataError(
@@ -177,16 +140,10 @@ def _format_words(path: str, kind: str) -> str:
     return f"{word} (guessed: {reason} pairs of a number and a value)"
 
 
-def _read_letor(
-    file: "TableFile",
-    columns: dict[str, Any],
-    sensitive: Names,
-    outcomes: Names,
-    max_groups: int | None,
-) -> RankingData:
+def _read_letor(file: "TableFile", columns: dict[str, Any], max_groups: int | None) -> RankingData:
     """Read SVMlight with query ids, where columns are feature numbers."""
-    path = file.path
-    if outcomes:
+    path, sensitive = file.path, columns["sensitive"]
+    if columns["outcomes"]:
         raise DataError(f"{path}: recorded decisions need a file with named columns, got LETOR")
     for role in ("query", "relevance"):
         if columns[role] is not None and columns[role] is not False:
@@ -265,19 +222,15 @@ class TableFile:
 
     Examples
     --------
-    >>> import tempfile, pathlib
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = pathlib.Path(folder.name, "people.csv")
-    >>> _ = path.write_text("query,home,age\n1,own,30\n1,rent,40\n")
-    >>> file = TableFile(path, "csv")
-    >>> file.columns
-    ['query', 'home', 'age']
-    >>> file.labels(["home"])["home"].tolist()
-    ['own', 'rent']
-    >>> data, texts = file.read(["home", "age"], query="query")
+    >>> from equirank.datasets import hiring_path
+    >>> file = TableFile(hiring_path(), "csv")
+    >>> file.columns[:3]
+    ['vacancy', 'applicant', 'sex']
+    >>> file.labels(["sex"])["sex"][:3].tolist()
+    ['female', 'male', 'male']
+    >>> data, texts = file.read(["sex", "test_score"], query="vacancy")
     >>> data.feature_names, texts
-    (('age',), ['home'])
-    >>> folder.cleanup()
+    (('test_score',), ['sex'])
     """
 
     def __init__(

@@ -5,13 +5,13 @@ import csv
 import io
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO
 
-from ..core.errors import DataError, EquirankWarning
+from ..core.errors import DataError, EquirankWarning, outer_stacklevel
 from .file_options import DELIMITERS, FileOptions, delimiter_word
 from .files import open_bytes, shorten
 from .number_cells import data_like
@@ -43,7 +43,7 @@ class TextLayout:
     Attributes
     ----------
     encoding : str
-        The codec.
+        The codec, by the name that Python has for it.
     delimiter : str
         One character; a space stands for white space of any length.
     names : tuple of str
@@ -77,15 +77,18 @@ class Records:
     def __init__(self, path: str, file: IO[str], delimiter: str) -> None:
         self.path, self.line, self.begin, self._delimiter = path, 0, 1, delimiter
         self.empty: list[int] = []
-        lines = self._lines(file)
-        self._reader: Iterator[list[str]] = (
-            (line.split() for line in lines)
-            if delimiter == " "
-            else csv.reader(lines, delimiter=delimiter, strict=True)
-        )
+        self._file, self._put_back = file, list[str]()
+        self._reader = self._parsed(self._lines())
 
-    def _lines(self, file: IO[str]) -> Iterator[str]:
-        for self.line, line in enumerate(file, start=1):
+    def _parsed(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        if self._delimiter == " ":
+            return (line.split() for line in lines)
+        return csv.reader(lines, delimiter=self._delimiter, strict=True)
+
+    def _lines(self) -> Iterator[str]:
+        """Yield the lines, first those that were put back (the last one first)."""
+        while line := self._put_back.pop() if self._put_back else next(self._file, ""):
+            self.line += 1
             if "\0" in line:
                 raise DataError(
                     f"{self.path}, line {self.line}: must be text, got a NUL byte; encoding must "
@@ -129,6 +132,49 @@ class Records:
                     "again"
                 )
             yield cells
+
+    def blocks(
+        self, layout: TextLayout, most: int
+    ) -> Iterator[tuple[list[list[str]], Sequence[int]]]:
+        """Yield the rows below the names, about ``most`` at a time, and their first lines.
+
+        A block of lines that are one row each is parsed at once, any other record by record.
+        """
+        while lines := list(islice(self._file, most)):
+            begins: Sequence[int]
+            rows = self._plain(lines, layout)
+            if rows is not None:
+                self.line += len(lines)
+                begins = range(self.line - len(rows) + 1, self.line + 1)
+            else:
+                self._put_back = lines[::-1]
+                rows, begins = [], []
+                for cells in self.rows(layout):
+                    rows.append(cells)
+                    begins.append(self.begin)
+                    if not self._put_back:
+                        break
+            if rows:
+                yield rows, begins
+
+    def _plain(self, lines: list[str], layout: TextLayout) -> list[list[str]] | None:
+        """Return the rows of a block, None if a line of it is not one row."""
+        if "\0" in "".join(lines):
+            return None
+        try:
+            rows = list(self._parsed(lines))
+        except csv.Error:
+            return None
+        width, heading = len(layout.names), list(layout.heading)
+        if len(rows) != len(lines) or {*map(len, rows)} != {width}:
+            return None
+        rows = rows[max(0, layout.skipped - self.line) :]
+        first = [cells[0] for cells in rows]
+        if width > 1 and "" in first and not all(map(any, rows)):
+            return None
+        if heading and heading[0] in "\n".join(first) and heading in map(_stripped, rows):
+            return None
+        return rows
 
 
 @contextmanager
@@ -232,7 +278,7 @@ def _encoding(path: str, given: str | None) -> tuple[str, str]:
             warnings.warn(
                 f"{path}: is not UTF-8 and is read as Windows-1252; encoding can name another",
                 EquirankWarning,
-                stacklevel=5,
+                stacklevel=outer_stacklevel(),
             )
             return "cp1252", "Windows-1252 (guessed: the file is not UTF-8)"
     return "utf-8", "UTF-8"

@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ..core import inputs
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError, EquirankWarning, FormatError
+from ..core.given_data import as_ranking_data
 from ..core.metric import Metric
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
@@ -79,7 +80,7 @@ def read_trec(
 
     See Also
     --------
-    write_trec : The inverse.
+    write_trec : Write a run, or judgements.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from ..core.environment import require
 from ..core.errors import DataError
 from .files import replacing
 
-__all__ = ["check_ending", "plain_text", "write_table"]
+__all__ = ["check_ending", "plain_text", "table_text", "write_table"]
 
 
 ENDINGS = (".csv", ".tsv", ".tab", ".json", ".parquet", ".pq")
@@ -66,9 +66,15 @@ def write_table(
         if kind in (".parquet", ".pq"):
             _write_parquet(file, columns)
             return
-        plain = {name: values.tolist() for name, values in columns.items()}
-        text = _json(plain) if kind == ".json" else _delimited(plain, kind, keep_formulas)
-        file.write(text.encode())
+        file.write(table_text(columns, kind, keep_formulas=keep_formulas).encode())
+
+
+def table_text(
+    columns: Mapping[str, Any], kind: str = ".csv", *, keep_formulas: bool = False
+) -> str:
+    """Return columns as the text of a CSV, TSV or JSON file, as `write_table` writes it."""
+    plain = {name: values.tolist() for name, values in columns.items()}
+    return _json(plain) if kind == ".json" else _delimited(plain, kind, keep_formulas)
 
 
 def _kind(path: str | os.PathLike[str]) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .compiled import compiled, key_of, uniform
+from .compiled import compiled
+from .counted_random import key_of, uniform
 
 __all__ = [
     "add_wins",

@@ -1,4 +1,4 @@
-"""Compilation with numba, cached on disk if possible, and counter-based random numbers."""
+"""Compilation with numba, cached on disk if possible."""
 
 import glob
 import os
@@ -10,11 +10,10 @@ from functools import partial
 from pickle import UnpicklingError
 from typing import Any
 
-import numpy as np
 from numba import njit
 from numba.core.caching import FunctionCache
 
-__all__ = ["compiled", "key_of", "uniform"]
+__all__ = ["compiled"]
 
 
 #: Fast-math flags that allow reordered sums, so that loops are vectorised; NaN stays NaN.
@@ -93,29 +92,3 @@ def compiled(
     with suppress(RuntimeError):  # no folder is writable
         result._cache = DiskCache(function)  # type: ignore[no-untyped-call]
     return result
-
-
-STEP = np.uint64(0x9E3779B97F4A7C15)
-FIRST = np.uint64(0xBF58476D1CE4E5B9)
-SECOND = np.uint64(0x94D049BB133111EB)
-
-
-@compiled
-def _mix(value: np.uint64) -> np.uint64:
-    """Mix the bits of a number (the finaliser of SplitMix64)."""
-    value = (value ^ (value >> np.uint64(30))) * FIRST
-    value = (value ^ (value >> np.uint64(27))) * SECOND
-    return value ^ (value >> np.uint64(31))
-
-
-@compiled
-def key_of(seed: np.uint64, part: np.uint64) -> np.uint64:
-    """Return the key of a seed (or another key) and one more part."""
-    return _mix(_mix(seed + STEP) ^ (part * STEP))
-
-
-@compiled
-def uniform(key: np.uint64, count: np.uint64) -> float:
-    """Return the random number of this key and count, uniform in [0, 1)."""
-    bits = _mix(key + (count + np.uint64(1)) * STEP)
-    return float(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)

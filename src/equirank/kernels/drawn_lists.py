@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .compiled import compiled, key_of, uniform
+from .compiled import compiled
+from .counted_random import key_of, uniform
 
 __all__ = ["epsilon_swaps", "select_online"]
 

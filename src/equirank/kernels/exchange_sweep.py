@@ -110,9 +110,11 @@ def advance(
 
 
 @compiled
-def _note(found: np.ndarray, count: int, low: float, high: float) -> tuple[np.ndarray, int]:
-    """Append an interval of times, or extend the last one if they touch."""
-    if high <= low:
+def _note(
+    found: np.ndarray, count: int, low: float, high: float, good: bool
+) -> tuple[np.ndarray, int]:
+    """Append an interval of times if it is good, or extend the last one if they touch."""
+    if high <= low or not good:
         return found, count
     if count > 0 and found[count - 1, 1] == low:
         found[count - 1, 1] = high
@@ -149,16 +151,14 @@ def sweep_counts(
             counts[group, position] = count
             if count < low[group, position] or count > high[group, position]:
                 broken += 1
-    found, n_found, n_orders = np.empty((16, 2)), 0, 1
+    found, n_found, n_orders = np.empty((16, 2)), 0, 0
     now = 0.0
     while True:
         then = _next(tree, now)
-        if broken == 0:
-            found, n_found = _note(found, n_found, now, then)
-        now = then
+        found, n_found = _note(found, n_found, now, then, broken == 0)
+        now, n_orders = then, n_orders + 1
         if tree[1] == np.inf:
             return np.arctan2(found[:n_found], 1.0 - found[:n_found]), n_orders
-        n_orders += 1
         while tree[1] <= now + SAME:
             slot = _exchange(first, second, order, tree)
             if slot >= depth:
@@ -197,7 +197,7 @@ def sweep_exposure(
         total[codes[order[position]]] += exposure[position]
         size[codes[order[position]]] += 1.0
     everyone, everything = size.sum(), total.sum()
-    found, n_found, n_orders = np.empty((16, 2)), 0, 1
+    found, n_found, n_orders = np.empty((16, 2)), 0, 0
     now = 0.0
     while True:
         then = _next(tree, now)
@@ -206,12 +206,10 @@ def sweep_exposure(
             if watched[group] and 0.0 < size[group] < everyone:
                 rest = (everything - total[group]) / (everyone - size[group])
                 widest = max(widest, abs(total[group] / size[group] - rest))
-        if widest <= limit:
-            found, n_found = _note(found, n_found, now, then)
-        now = then
+        found, n_found = _note(found, n_found, now, then, widest <= limit)
+        now, n_orders = then, n_orders + 1
         if tree[1] == np.inf:
             return np.arctan2(found[:n_found], 1.0 - found[:n_found]), n_orders
-        n_orders += 1
         while tree[1] <= now + SAME:
             slot = _exchange(first, second, order, tree)
             gain = exposure[slot] - exposure[slot + 1]

@@ -88,26 +88,34 @@ def _drop(
 
 
 @compiled
-def _miss(counts: np.ndarray, p: float, floor: float) -> float:
-    """Return the probability that a list of independent draws is below the counts in some prefix.
+def _miss(counts: np.ndarray, p: float, n: int, size: int, floor: float) -> float:
+    """Return the probability that a drawn list is below the counts in some prefix.
 
-    Updates the distribution of the count among lists that have not failed, prefix by prefix. Counts
-    that no later minimum exceeds are dropped, and so are high counts of probability below
-    ``floor``.
+    The draws are independent, with probability p, if n is 0; else without replacement, from a pool
+    of n with ``size`` protected items. Updates the distribution of the count among lists that have
+    not failed, prefix by prefix. Counts that no later minimum exceeds are dropped, and so are high
+    counts of probability below ``floor``.
     """
     most = 0
     for j in range(len(counts)):
         most = max(most, counts[j])
-    current, after = np.zeros(most + 2), np.zeros(most + 2)
     if most == 0:
         return 0.0
+    current, after = np.zeros(most + 2), np.zeros(most + 2)
     current[0] = 1.0
     first, last, missed = 0, 0, 0.0
     for j in range(len(counts)):
+        left = n - j
         top = min(last + 1, most - 1)
-        after[first] = current[first] * (1.0 - p)
-        for c in range(first + 1, top + 1):
-            after[c] = current[c] * (1.0 - p) + current[c - 1] * p
+        if n == 0:
+            after[first] = current[first] * (1.0 - p)
+            for c in range(first + 1, top + 1):
+                after[c] = current[c] * (1.0 - p) + current[c - 1] * p
+        else:
+            for c in range(first, top + 1):
+                stay = current[c] * max(left - (size - c), 0) if c <= last else 0.0
+                rise = current[c - 1] * max(size - c + 1, 0) if c > first else 0.0
+                after[c] = (stay + rise) / left
         after[top + 1] = 0.0
         first, last, missed = _drop(after, counts[j], first, top, floor, missed)
         if first > last:
@@ -135,7 +143,7 @@ def fail_probability(counts: np.ndarray, p: float, scale: float = 1e-260) -> flo
     >>> fail_probability(np.array([0, 1]), 0.5)  # only the list without protected items
     0.25
     """
-    return float(_miss(np.asarray(counts, dtype=np.int64), p, max(1e-290, 1e-30 * scale)))
+    return float(_miss(np.asarray(counts, dtype=np.int64), p, 0, 0, max(1e-290, 1e-30 * scale)))
 
 
 @lru_cache(maxsize=1024)
@@ -228,32 +236,6 @@ def pool_table(k: int, n: int, size: int, alpha: float) -> Minimum:
     return Minimum(counts, low, high)
 
 
-@compiled
-def _miss_pool(counts: np.ndarray, n: int, size: int, floor: float) -> float:
-    """Return the probability of `_miss` for draws without replacement."""
-    most = 0
-    for j in range(len(counts)):
-        most = max(most, counts[j])
-    if most == 0:
-        return 0.0
-    current, after = np.zeros(most + 2), np.zeros(most + 2)
-    current[0] = 1.0
-    first, last, missed = 0, 0, 0.0
-    for j in range(len(counts)):
-        left = n - j
-        top = min(last + 1, most - 1)
-        for c in range(first, top + 1):
-            stay = current[c] * max(left - (size - c), 0) if c <= last else 0.0
-            rise = current[c - 1] * max(size - c + 1, 0) if c > first else 0.0
-            after[c] = (stay + rise) / left
-        after[top + 1] = 0.0
-        first, last, missed = _drop(after, counts[j], first, top, floor, missed)
-        if first > last:
-            break
-        current, after = after, current
-    return missed
-
-
 def pool_fail_probability(counts: np.ndarray, n: int, size: int, scale: float = 1e-260) -> float:
     """Return the exact probability that a list drawn from a pool misses a minimum count.
 
@@ -265,7 +247,7 @@ def pool_fail_probability(counts: np.ndarray, n: int, size: int, scale: float = 
     0.166667
     """
     floor = max(1e-290, 1e-30 * scale)
-    return float(_miss_pool(np.asarray(counts, dtype=np.int64), n, size, floor))
+    return float(_miss(np.asarray(counts, dtype=np.int64), 0.0, n, size, floor))
 
 
 @lru_cache(maxsize=1024)

@@ -40,8 +40,9 @@ def measure_sums(sums: np.ndarray, measure: str) -> np.ndarray:
     """Return the measure of sums and numbers of two sides, along the last axis.
 
     With sums s and t and numbers n and m, ``share`` is s / (s + t), ``mean`` s / n, ``difference``
-    s / n - t / m, and ``ratio`` (s / n) / (t / m). NaN without people of a side that it needs, and
-    for 0 / 0. A ratio to 0 is infinite.
+    s / n - t / m, and ``ratio`` (s / n) / (t / m). ``excess`` is s less what n of all people would
+    have, s - n (s + t) / (n + m). NaN without people of a side that it needs, and for 0 / 0. A
+    ratio to 0 is infinite.
 
     Examples
     --------
@@ -53,6 +54,8 @@ def measure_sums(sums: np.ndarray, measure: str) -> np.ndarray:
     s, n, t, m = np.moveaxis(sums, -1, 0)
     if measure == "share":
         return divide(s, s + t)
+    if measure == "excess":
+        return s - n * divide(s + t, n + m)
     mean = divide(s, n)
     if measure == "mean":
         return mean
@@ -69,6 +72,8 @@ def can_be_undefined(sums: np.ndarray, totals: np.ndarray, measure: str, third: 
     ``sums`` are those of the known people, ``totals`` the sums of all values of the lists.
     """
     s, n, t, m = sums.T
+    if measure == "excess":
+        return np.zeros(len(n), dtype=bool)
     if measure == "share":
         return np.asarray(totals == 0)
     if measure == "mean":

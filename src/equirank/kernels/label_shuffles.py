@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from .compiled import compiled, key_of, uniform
+from .compiled import compiled
+from .counted_random import key_of, uniform
 
 __all__ = ["shuffled_sums"]
 
@@ -40,25 +41,31 @@ def shuffled_sums(
         Receive the sums over queries, and the sums of squares.
     """
     n_draws, n_groups, n_values = total.shape
-    drawn = np.empty_like(labels)
+    n_labels = len(member_offsets) - 1
+    partner, row_of = np.empty_like(labels), np.empty_like(labels)
+    by_label = np.empty((n_labels, n_values))
     sums = np.empty((n_groups, n_values))
     for d in range(n_draws):
         draw_key = key_of(seed, np.uint64(d))
         for q in range(len(query_cells) - 1):
-            sums[:] = 0.0
+            by_label[:] = 0.0
             for c in range(query_cells[q], query_cells[q + 1]):
                 begin, end = cell_offsets[c], cell_offsets[c + 1]
                 key = key_of(draw_key, np.uint64(c))
-                for i in range(begin, end):
-                    drawn[i] = labels[i]
-                for i in range(end - 1, begin, -1):
-                    other = begin + int(uniform(key, np.uint64(i - begin)) * (i - begin + 1))
-                    drawn[i], drawn[other] = drawn[other], drawn[i]
-                for i in range(begin, end):
-                    v = drawn[i]
-                    for at in range(member_offsets[v], member_offsets[v + 1]):
-                        for j in range(n_values):
-                            sums[member_of[at], j] += values[i, j]
+                for i in range(end - begin):
+                    partner[i] = int(uniform(key, np.uint64(i)) * (i + 1))
+                for i in range(end - begin):  # row_of[i] receives the label of row i
+                    row_of[i] = row_of[partner[i]]
+                    row_of[partner[i]] = i
+                for i in range(end - begin):
+                    v, row = labels[begin + i], begin + row_of[i]
+                    for j in range(n_values):
+                        by_label[v, j] += values[row, j]
+            sums[:] = 0.0
+            for v in range(n_labels):
+                for at in range(member_offsets[v], member_offsets[v + 1]):
+                    for j in range(n_values):
+                        sums[member_of[at], j] += by_label[v, j]
             for g in range(n_groups):
                 for j in range(n_values):
                     part = weight[q, g, j] * (sums[g, j] - expected[q, g, j])

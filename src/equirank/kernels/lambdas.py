@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .compiled import compiled
+from .member_swaps import MemberState, member_effects, member_row
 from .swaps import (
     NO_FAIRNESS,
     PREFIXES,
@@ -93,6 +94,7 @@ class _Work(NamedTuple):
     counter: np.ndarray
     more: np.ndarray  # column x cut
     fewer: np.ndarray  # column x cut
+    near: np.ndarray  # column x cut
     drawn: np.ndarray  # per column
     value: np.ndarray  # per column
     group_grad: np.ndarray  # per column
@@ -126,6 +128,7 @@ def _work_space(begin: int, end: int, offsets: np.ndarray, fair: Fairness) -> _W
     return _Work(
         np.empty(longest, dtype=np.int32), np.empty(longest, dtype=np.int64),
         np.zeros((n_columns, most_cuts + 1)), np.zeros((n_columns, most_cuts + 1)),
+        np.zeros((n_columns, most_cuts + 1), dtype=np.int64),
         np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_columns),
         np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
         np.zeros(longest), np.zeros(longest), np.zeros(longest), np.zeros(longest),
@@ -313,6 +316,11 @@ def _load_groups(
 ) -> None:
     """Compute the effects of swaps between groups at each cut, and adapt the step of the list."""
     n = len(rows)
+    if len(fair.members) > 0:
+        state = MemberState(work.more, work.fewer, work.near, work.drawn, work.value)
+        member_effects(q, n, rows, first, fair, state, work.group_grad)
+        _adapt_step(q, work.group_grad, steps)
+        return
     swap_effects(
         q, n, rows, first, fair, work.more, work.fewer, work.drawn, work.value, work.group_grad
     )
@@ -339,6 +347,7 @@ def _last_fair_position(q: int, n: int, alpha: float, fair: Fairness) -> int:
     return 0 if fair.n_cuts[q] == 0 else cut_position(fair.n_cuts[q] - 1, q, fair)
 
 
+# Long, since every pair adds to both derivatives of relevance and fairness in one loop.
 @compiled
 def pair_gradients(
     begin: int,
@@ -372,7 +381,9 @@ def pair_gradients(
     grad_q, hess_q, counted, uncounted = work.grad, work.hess, work.counted, work.uncounted
     effect_in, effect_out = work.effect_in, work.effect_out
     sigma, share = loss.sigma, 1.0 - loss.alpha
-    one_column = fair.kind == PREFIXES and fair.start.shape[1] == 1
+    by_member = len(fair.members) > 0
+    members = MemberState(work.more, work.fewer, work.near, work.drawn, work.value)
+    one_column = fair.kind == PREFIXES and fair.start.shape[1] == 1 and not by_member
     skip_ties = loss.alpha > 0.0 and not fair.targeted and not loss.tied_pairs
     same_side = -1.0 if fair.same_block else 0.0
     for q in range(begin, end):
@@ -420,6 +431,8 @@ def pair_gradients(
                         effect_in if in_group else effect_out,
                         uncounted if in_group else counted, block, delta_fair,
                     )  # fmt: skip
+                elif by_member:
+                    member_row(q, i, lowest, first, rows, share, fair, members, delta_fair)
                 else:
                     any_group_row(
                         q, i, lowest, first, rows, share, fair, block, work.more, work.fewer,

@@ -7,12 +7,14 @@ combined in logarithms, so that large scores do not overflow.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from .compiled import compiled
 
 __all__ = [
+    "RunTerms",
     "best_first",
     "item_potentials",
     "least_margin",
@@ -27,17 +29,23 @@ __all__ = [
 SPREAD = 600.0
 
 
+class RunTerms(NamedTuple):
+    """The runs, and what their rows contribute to pairs."""
+
+    p: np.ndarray  # term x row: the factor of the preferred item
+    q: np.ndarray  # term x row: the factor of the other item
+    weighted: bool  # whether p and q differ from 1
+    runs: np.ndarray  # the first row of each run, and the number of rows
+    up: np.ndarray  # of each row: exp(low - f), written by `run_sums`
+    down: np.ndarray  # of each row: exp(f - high), written by `run_sums`
+
+
 @compiled
 def run_sums(
     score: np.ndarray,
-    p: np.ndarray,
-    q: np.ndarray,
-    weighted: bool,
-    runs: np.ndarray,
+    terms: RunTerms,
     begin: int,
     end: int,
-    up: np.ndarray,
-    down: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
     above: np.ndarray,
@@ -47,6 +55,7 @@ def run_sums(
 
     ``up`` and ``down`` store the two exponentials of every row.
     """
+    p, q, weighted, runs, up, down = terms
     n_terms = above.shape[0]
     for run in range(begin, end):
         first, last = runs[run], runs[run + 1]
@@ -85,14 +94,9 @@ def side_sums(
     cut: int,
     missing: int,
     side: int,
-    p: np.ndarray,
-    q: np.ndarray,
-    weighted: bool,
-    runs: np.ndarray,
+    terms: RunTerms,
     begin: int,
     end: int,
-    up: np.ndarray,
-    down: np.ndarray,
     above: np.ndarray,
     below: np.ndarray,
 ) -> None:
@@ -100,6 +104,7 @@ def side_sums(
 
     Rows with a code above ``cut`` have output 1, those with the code ``missing`` output ``side``.
     """
+    p, q, weighted, runs, up, down = terms
     n_terms = above.shape[1]
     for run in range(begin, end):
         for term in range(n_terms):
@@ -139,50 +144,66 @@ def reached(
     """
     n_terms, n_cells = value.shape[0], factor.shape[0]
     sums = np.zeros((n_terms, n_cells))
+    tops = np.empty(n_cells)  # the logarithm of what each cell's sums are multiplied by
     for at in range(first_list, last_list):
         sums[:] = 0.0
-        top = -np.inf
+        tops[:] = -np.inf
         count = lists[at + 1] - lists[at]
         for step in range(count):
             level = lists[at] + step if way <= 0 else lists[at + 1] - 1 - step
+            first, last = levels[level], levels[level + 1]
             if way == 0:
                 sums[:] = 0.0
-                top = -np.inf
+                tops[:] = -np.inf
             else:
-                _collect(sums, top, factor, cell, levels[level], levels[level + 1], out)
-            highest = top
-            for run in range(levels[level], levels[level + 1]):
-                highest = max(highest, scale[run])
-            if top > -np.inf and highest > top:
-                shrink = math.exp(top - highest)
-                for term in range(n_terms):
-                    for k in range(n_cells):
-                        sums[term, k] *= shrink
-            top = highest
-            for run in range(levels[level], levels[level + 1]):
-                grown = math.exp(scale[run] - top)
-                for term in range(n_terms):
-                    sums[term, cell[run]] += value[term, run] * grown
+                _collect(sums, tops, factor, cell, first, last, out)
+            for run in range(first, last):
+                _add_run(sums, tops, cell[run], value[:, run], scale[run])
             if way == 0:
-                _collect(sums, top, factor, cell, levels[level], levels[level + 1], out)
+                _collect(sums, tops, factor, cell, first, last, out)
+
+
+@compiled
+def _add_run(sums: np.ndarray, tops: np.ndarray, k: int, value: np.ndarray, scale: float) -> None:
+    """Add the values of a run times exp(scale) to the sums of its cell."""
+    if scale > tops[k]:
+        shrink = math.exp(tops[k] - scale)
+        for term in range(len(value)):
+            sums[term, k] *= shrink
+        tops[k] = scale
+    grown = math.exp(scale - tops[k])
+    for term in range(len(value)):
+        sums[term, k] += value[term] * grown
 
 
 @compiled
 def _collect(
     sums: np.ndarray,
-    top: float,
+    tops: np.ndarray,
     factor: np.ndarray,
     cell: np.ndarray,
     begin: int,
     end: int,
     out: np.ndarray,
 ) -> None:
+    """Add to each run the sums of the cells with a factor, relative to the largest of these.
+
+    A cell with factor 0 must not set the scale: the others would vanish beside a high score.
+    """
     n_terms, n_cells = sums.shape
     for run in range(begin, end):
+        top = -np.inf
+        for k in range(n_cells):
+            if factor[cell[run], k] > 0.0:
+                top = max(top, tops[k])
+        if top == -np.inf:
+            continue
         for term in range(n_terms):
             total = 0.0
             for k in range(n_cells):
-                total += factor[cell[run], k] * sums[term, k]
+                if factor[cell[run], k] > 0.0 and tops[k] > -np.inf:
+                    part = factor[cell[run], k] * sums[term, k]
+                    total += part if tops[k] == top else part * math.exp(tops[k] - top)
             if total > 0.0:
                 value = math.log(total) + top
                 old = out[term, run]
@@ -230,19 +251,15 @@ def least_margin(
 
 @compiled
 def item_potentials(
-    p: np.ndarray,
-    q: np.ndarray,
-    weighted: bool,
-    runs: np.ndarray,
+    terms: RunTerms,
     begin: int,
     end: int,
-    up: np.ndarray,
-    down: np.ndarray,
     as_better: np.ndarray,
     as_worse: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Write for each row the weights of pairs in which it is preferred, minus the others."""
+    p, q, weighted, runs, up, down = terms
     n_terms = as_better.shape[0]
     for run in range(begin, end):
         if weighted:

@@ -8,7 +8,8 @@ and list, so they depend neither on threads nor on the order of the lists.
 
 import numpy as np
 
-from .compiled import compiled, key_of, uniform
+from .compiled import compiled
+from .counted_random import key_of, uniform
 
 __all__ = ["GROUP", "INDIVIDUAL", "NONE", "batch_gradient", "list_gradient", "train_in_turn"]
 

@@ -27,6 +27,10 @@ __all__ = [
 ]
 
 
+#: Begin or end of the tied block of each slot; None without ties.
+Ends = np.ndarray | None
+
+
 def cut_points(
     limit: np.ndarray, step: int, last_cut: bool = False
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,11 +56,7 @@ def cut_weights(cut: np.ndarray, discount: str) -> np.ndarray:
 
 
 def expected_counts(
-    member: np.ndarray,
-    slot: np.ndarray,
-    first: np.ndarray,
-    begin: np.ndarray | None = None,
-    end: np.ndarray | None = None,
+    member: np.ndarray, slot: np.ndarray, first: np.ndarray, begin: Ends = None, end: Ends = None
 ) -> np.ndarray:
     """Return the expected number of members among the slots ``first..slot``.
 
@@ -204,11 +204,7 @@ def prefix_places(limit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 
 def least_counts(
-    member: np.ndarray,
-    slot: np.ndarray,
-    first: np.ndarray,
-    begin: np.ndarray | None = None,
-    end: np.ndarray | None = None,
+    member: np.ndarray, slot: np.ndarray, first: np.ndarray, begin: Ends = None, end: Ends = None
 ) -> np.ndarray:
     """Count members among the slots ``first..slot``, with tied members last in their block."""
     before = np.concatenate([[0], np.cumsum(member)])

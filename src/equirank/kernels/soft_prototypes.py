@@ -5,11 +5,15 @@ more for the first ``extra`` rows. Any number of pairs is possible, each pair at
 row about equally often; on shuffled rows they are a random sample. No list of pairs is stored.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 
 from .compiled import compiled
 
 __all__ = [
+    "SoftAssignment",
     "add_pair_errors",
     "memberships",
     "pair_distances",
@@ -94,67 +98,61 @@ CELLS = 1 << 16
 TINY = 1e-100
 
 
-def memberships(
-    X: np.ndarray,
-    prototypes: np.ndarray,
-    weights: np.ndarray,
-    root: bool,
-    share: np.ndarray,
-    distance: np.ndarray,
-) -> None:
-    """Write the distances to the prototypes and the shares ``softmax_k(-distance_ki)``.
+class SoftAssignment(NamedTuple):
+    """Rows, prototypes and weights of columns, and the arrays for shares and distances.
 
-    A distance is ``sum_f weights_f (x_f - v_f)^2``, or its square root with ``root``.
+    A distance is ``sum_f weights_f (x_f - v_f)^2``, or its square root with ``root``; both arrays
+    have one row per prototype.
     """
-    scaled = -2.0 * prototypes * weights
-    own = (weights * prototypes * prototypes).sum(axis=1)[:, None]
-    for rows in _blocks(X):
-        _share_block(X[rows], scaled, own, weights, root, share[:, rows], distance[:, rows])
+
+    X: np.ndarray
+    prototypes: np.ndarray
+    weights: np.ndarray
+    root: bool
+    share: np.ndarray
+    distance: np.ndarray
+
+    def written(self) -> Iterator[slice]:
+        """Write distances and shares ``softmax_k(-distance_ki)``; yield the rows of each block."""
+        scaled = -2.0 * self.prototypes * self.weights
+        own = (self.weights * self.prototypes * self.prototypes).sum(axis=1)[:, None]
+        for rows in _blocks(self.X):
+            part, far = self.X[rows], self.distance[:, rows]
+            _share_block(part, scaled, own, self.weights, self.root, self.share[:, rows], far)
+            yield rows
+
+
+def memberships(soft: SoftAssignment) -> None:
+    """Write the distances to the prototypes and the shares."""
+    for _ in soft.written():
+        pass
 
 
 def representations(
-    X: np.ndarray,
-    prototypes: np.ndarray,
-    weights: np.ndarray,
-    root: bool,
-    share: np.ndarray,
-    distance: np.ndarray,
-    made: np.ndarray,
-    grad: np.ndarray,
-    factor: float,
+    soft: SoftAssignment, made: np.ndarray, grad: np.ndarray, factor: float
 ) -> float:
     """Write the memberships, the representations and the gradient of their squared error.
 
     ``made`` is ``share' prototypes``, ``grad`` is ``factor (made - X)``. Returns the sum of squares
     of ``made - X``.
     """
-    scaled = -2.0 * prototypes * weights
-    own = (weights * prototypes * prototypes).sum(axis=1)[:, None]
     total = 0.0
-    for rows in _blocks(X):
-        part, near = X[rows], share[:, rows]
-        _share_block(part, scaled, own, weights, root, near, distance[:, rows])
-        np.matmul(near.T, prototypes, out=made[rows])
-        error = np.subtract(made[rows], part, out=grad[rows])
+    for rows in soft.written():
+        np.matmul(soft.share[:, rows].T, soft.prototypes, out=made[rows])
+        error = np.subtract(made[rows], soft.X[rows], out=grad[rows])
         total += float(np.vdot(error, error))
         error *= factor
     return total
 
 
 def through_memberships(
-    X: np.ndarray,
-    prototypes: np.ndarray,
-    weights: np.ndarray,
-    root: bool,
-    share: np.ndarray,
-    distance: np.ndarray,
-    grad: np.ndarray,
-    share_grad: np.ndarray | None = None,
+    soft: SoftAssignment, grad: np.ndarray, share_grad: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the gradients of a loss by prototypes and weights.
 
     ``grad`` is its gradient by the representations, ``share_grad`` a further one by the shares.
     """
+    X, prototypes, weights, root, share, distance = soft
     direct = np.zeros_like(prototypes)
     products = np.zeros_like(prototypes)
     of_prototype = np.zeros(len(prototypes))

@@ -21,6 +21,21 @@ def _add_exponential(top: float, total: float, value: float) -> tuple[float, flo
 
 
 @compiled
+def _remaining(
+    score: np.ndarray, order: np.ndarray, begin: int, end: int, top: np.ndarray, rest: np.ndarray
+) -> None:
+    """Write for each position of a list ``log sum exp s`` of the rows from there on, in two parts.
+
+    ``top`` is the largest of the scores, ``rest`` the logarithm of the sum relative to it.
+    """
+    largest, total = -np.inf, 0.0
+    for at in range(end - 1, begin - 1, -1):
+        value = score[order[at]]
+        largest, total = _add_exponential(largest, total, value)
+        top[at], rest[at] = largest, np.log(total)
+
+
+@compiled
 def order_log_prob(
     score: np.ndarray, order: np.ndarray, offsets: np.ndarray, shown: np.ndarray
 ) -> np.ndarray:
@@ -29,14 +44,12 @@ def order_log_prob(
     ``sum_{j <= shown} s_j - log sum_{i >= j} exp s_i``, summed from the last position up.
     """
     result = np.zeros(len(offsets) - 1)
+    top, rest = np.empty(len(score)), np.empty(len(score))
     for query in range(len(offsets) - 1):
         begin, end = offsets[query], offsets[query + 1]
-        top, rest = -np.inf, 0.0
-        for at in range(end - 1, begin - 1, -1):
-            value = score[order[at]]
-            top, rest = _add_exponential(top, rest, value)
-            if at - begin < shown[query]:
-                result[query] += value - top - np.log(rest)
+        _remaining(score, order, begin, end, top, rest)
+        for at in range(min(end, begin + shown[query]) - 1, begin - 1, -1):
+            result[query] += score[order[at]] - top[at] - rest[at]
     return result
 
 
@@ -50,20 +63,16 @@ def log_prob_gradient(
     the sums over remaining rows, one pass down for the sums over positions.
     """
     gradient = np.zeros(len(score))
-    left = np.empty(len(score))
+    above, rest = np.empty(len(score)), np.empty(len(score))
     for query in range(len(offsets) - 1):
         begin, end = offsets[query], offsets[query + 1]
-        top, rest = -np.inf, 0.0
-        for at in range(end - 1, begin - 1, -1):
-            value = score[order[at]]
-            top, rest = _add_exponential(top, rest, value)
-            left[at] = top + np.log(rest)
+        _remaining(score, order, begin, end, above, rest)
         # log of the running sum of 1 / (remaining sum), relative to its largest term
         top, total = -np.inf, 0.0
         for at in range(begin, end):
             row = order[at]
             if at - begin < shown[query]:
-                term = -left[at]
+                term = -(above[at] + rest[at])
                 top, total = _add_exponential(top, total, term)
                 gradient[row] = 1.0
             if total > 0.0:

@@ -173,6 +173,7 @@ def _ends(byte: Any) -> Any:
     return byte in (_SPACE, _NEWLINE, _RETURN, _TAB, _HASH)
 
 
+# Long, since it is one state machine over the bytes of a block.
 @compiled
 def parse_block(
     text: Any,

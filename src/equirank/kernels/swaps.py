@@ -22,6 +22,7 @@ __all__ = [
     "any_group_row",
     "cut_of",
     "cut_position",
+    "exposure_distance",
     "sort_rows",
     "swap_changes",
     "swap_effects",
@@ -102,6 +103,8 @@ class Fairness(NamedTuple):
     target_start: np.ndarray  # per row: begin of its class in target_block
     target_class: np.ndarray  # per row: a number within the query
     target_block: np.ndarray  # per rank within a bucket, best first
+    members: np.ndarray  # row x column: memberships, if they replace the buckets; see member_swaps
+    divergence: bool  # whether prefixes of memberships are compared by rKL instead of rND
 
 
 @compiled
@@ -126,7 +129,7 @@ def cut_of(position: int, q: int, fair: Fairness) -> int:
 
 
 @compiled
-def _distance(kind: int, x: float, slope: float, shift: float) -> float:
+def exposure_distance(kind: int, x: float, slope: float, shift: float) -> float:
     """Return the unfairness of a column with total exposure x."""
     if kind == EXPOSURE:
         return abs(slope * x - shift)
@@ -185,7 +188,7 @@ def swap_effects(
                 if fair.column[fair.bucket[first + order[at]]] == c:
                     exposure[c] += fair.attention[at]
             if fair.weight[q, c] > 0.0:
-                value[c] = fair.weight[q, c] * _distance(
+                value[c] = fair.weight[q, c] * exposure_distance(
                     fair.kind, exposure[c], fair.slope[q, c], fair.shift[q, c]
                 )
                 rest = fair.shift[q, c] - (exposure[c] if fair.kind == TREATMENT else 0.0)
@@ -219,10 +222,14 @@ def _change(
             change_b = more[b, cut_b] - more[b, cut_a]
     else:
         if a >= 0 and fair.weight[q, a] > 0.0:
-            after = _distance(fair.kind, exposure[a] + gained, fair.slope[q, a], fair.shift[q, a])
+            after = exposure_distance(
+                fair.kind, exposure[a] + gained, fair.slope[q, a], fair.shift[q, a]
+            )
             change_a = fair.weight[q, a] * after - value[a]
         if b >= 0 and fair.weight[q, b] > 0.0:
-            after = _distance(fair.kind, exposure[b] - gained, fair.slope[q, b], fair.shift[q, b])
+            after = exposure_distance(
+                fair.kind, exposure[b] - gained, fair.slope[q, b], fair.shift[q, b]
+            )
             change_b = fair.weight[q, b] * after - value[b]
     if fair.joined == SUMMED:
         return change_a + change_b
@@ -303,18 +310,9 @@ def any_group_row(
             weight[j] = 0.0
             continue
         gained = 0.0 if fair.kind == PREFIXES else fair.attention[j] - fair.attention[i]
+        columns = fair.column[bucket], fair.column[other]
         change = _change(
-            q,
-            fair.column[bucket],
-            fair.column[other],
-            cut,
-            cut_of(j, q, fair),
-            gained,
-            fair,
-            more,
-            fewer,
-            exposure,
-            value,
+            q, *columns, cut, cut_of(j, q, fair), gained, fair, more, fewer, exposure, value
         )
         if fair.targeted:
             side = 1.0 if block[j] > block[i] else -1.0 if block[j] < block[i] else same_side
@@ -344,17 +342,9 @@ def swap_changes(
             a, b = fair.bucket[first + order[i]], fair.bucket[first + order[j]]
             if a != b:
                 gained = 0.0 if fair.kind == PREFIXES else fair.attention[j] - fair.attention[i]
+                columns = fair.column[a], fair.column[b]
+                cuts = cut_of(i, q, fair), cut_of(j, q, fair)
                 changes[i, j] = _change(
-                    q,
-                    fair.column[a],
-                    fair.column[b],
-                    cut_of(i, q, fair),
-                    cut_of(j, q, fair),
-                    gained,
-                    fair,
-                    more,
-                    fewer,
-                    exposure,
-                    value,
+                    q, *columns, *cuts, gained, fair, more, fewer, exposure, value
                 )
     return order, changes

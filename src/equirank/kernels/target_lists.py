@@ -5,6 +5,8 @@ largest discounted gain. More groups: the largest-remainder apportionment at eac
 monotone, which is not claimed to be optimal.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .compiled import compiled
@@ -53,23 +55,27 @@ def _merged_gain(
     return total
 
 
+class _Counts(NamedTuple):
+    """The counts that each cut of a list may have, and what they cost."""
+
+    n_cuts: int
+    width: int  # counts in a row of the table
+    gap: np.ndarray  # of each cut: the number of positions behind the cut before it
+    low: np.ndarray  # of each cut: the smallest count
+    high: np.ndarray  # of each cut: the largest count
+    linked: np.ndarray  # of each cut: whether its count depends on that of the cut before it
+    table: np.ndarray  # unfairness by cut and count
+    prefix_cost: np.ndarray  # cut x count: the least unfairness up to there
+    suffix_cost: np.ndarray  # cut x count: the least unfairness after it
+
+
 @compiled
-def _least_unfair(
-    n_cuts: int,
-    width: int,
-    gap: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    linked: np.ndarray,
-    table: np.ndarray,
-    prefix_cost: np.ndarray,
-    suffix_cost: np.ndarray,
-) -> float:
+def _least_unfair(grid: _Counts) -> float:
     """Write the least unfairness up to and after each (cut, count); return the overall least.
 
-    ``gap[t]`` is the number of positions between the cuts t - 1 and t. If two cuts are not linked,
-    every count at one is compatible with every count at the other.
+    If two cuts are not linked, every count at one is compatible with every count at the other.
     """
+    n_cuts, width, gap, low, high, linked, table, prefix_cost, suffix_cost = grid
     for t in range(n_cuts):
         for c in range(width):
             prefix_cost[t, c] = np.inf
@@ -101,16 +107,8 @@ def _least_unfair(
 
 @compiled
 def _best_path(
-    n_cuts: int,
-    width: int,
+    grid: _Counts,
     cuts: np.ndarray,
-    gap: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    linked: np.ndarray,
-    table: np.ndarray,
-    prefix_cost: np.ndarray,
-    suffix_cost: np.ndarray,
     gained: np.ndarray,
     parent: np.ndarray,
     gain_a: np.ndarray,
@@ -119,7 +117,8 @@ def _best_path(
     counts: np.ndarray,
 ) -> None:
     """Write the counts of the path of least unfairness with the largest discounted gain."""
-    least = _least_unfair(n_cuts, width, gap, low, high, linked, table, prefix_cost, suffix_cost)
+    least = _least_unfair(grid)
+    n_cuts, width, gap, low, high, linked, table, prefix_cost, suffix_cost = grid
     slack = _SLACK * max(1.0, least)
     size, n = len(gain_a), len(gain_a) + len(gain_b)
     for t in range(n_cuts):
@@ -213,11 +212,11 @@ def best_counts(
             high[t] = before + min(within, k - begin)
             linked[t] = begin == last
             last = begin
-        _best_path(
-            n_cuts[q], width[q], cuts, gap, low, high, linked, table[start[q] :],
-            prefix_cost, suffix_cost, gained, parent, grade[inside], grade[~inside], discount,
-            counts[cut_offsets[q] : cut_offsets[q + 1]],
-        )  # fmt: skip
+        grid = _Counts(
+            n_cuts[q], width[q], gap, low, high, linked, table[start[q] :], prefix_cost, suffix_cost
+        )
+        found = counts[cut_offsets[q] : cut_offsets[q + 1]]
+        _best_path(grid, cuts, gained, parent, grade[inside], grade[~inside], discount, found)
 
 
 @compiled

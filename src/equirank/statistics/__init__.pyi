@@ -1,7 +1,12 @@
 """Public names of equirank.statistics."""
 
+from .corrected_labels import corrected_estimate as corrected_estimate
 from .exact_tests import exact_over_lists as exact_over_lists
 from .exact_tests import fisher_exact as fisher_exact
+from .metric_bounds import best_ratio_bounds as best_ratio_bounds
+from .metric_bounds import pairwise_bounds as pairwise_bounds
+from .metric_bounds import prefix_bounds as prefix_bounds
+from .parity_breakdown import label_breakdown as label_breakdown
 from .proportions import flips as flips
 from .proportions import selection_ratio as selection_ratio
 from .proportions import shortfall as shortfall

@@ -108,6 +108,10 @@ def as_counts(a: Any, n1: Any, b: Any, n2: Any, *, whole: bool = False) -> Count
 
 
 def _column(name: str, values: Any) -> np.ndarray:
+    """Return finite floats; an audit has arrays of them, which are not copied."""
+    plain = isinstance(values, np.ndarray) and values.dtype == np.float64 and values.ndim == 1
+    if plain and len(values) and np.isfinite(values).all():
+        return values
     column = inputs.numbers(name, [values] if np.ndim(values) == 0 else values)
     if column is None or len(column) == 0:
         raise DataError(f"{name} must have at least one count, got none")

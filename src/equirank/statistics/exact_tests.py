@@ -20,6 +20,8 @@ ONE_OUTCOME = "only one outcome is possible: there is nothing to test"
 class ExactTest:
     """An exact conditional test of selection; `fisher_exact` of arrays returns arrays.
 
+    The number of people selected is fixed, as are the sizes of the groups.
+
     Attributes
     ----------
     statistic : float or ndarray

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.docstrings import describe_as
 from ..kernels.segments import divide
 from .counts import ADDED, Counts, Values, as_counts, log_interval, normal_p, quantile
 
@@ -155,18 +156,11 @@ class TwoProportionZ:
     reason: Values
 
 
+@describe_as(selection_ratio)
 def two_proportion_z(a: Values, n1: Values, b: Values, n2: Values) -> TwoProportionZ:
     """Return the difference of two selection rates in standard errors, with the pooled variance.
 
     ``z = (p1 - p2) / sqrt(p (1 - p) (1/n1 + 1/n2))`` with ``p = (a + b) / (n1 + n2)``.
-
-    Parameters
-    ----------
-    a, n1 : float or array-like
-        Selected people and all people of the group. Arrays have one entry per list; numbers are one
-        list.
-    b, n2 : float or array-like
-        Selected people and all people of the reference.
 
     Returns
     -------
@@ -223,19 +217,12 @@ class Shortfall:
     reason: str = ""
 
 
+@describe_as(selection_ratio)
 def shortfall(a: Values, n1: Values, b: Values, n2: Values) -> Shortfall:
     """Return how many selected people a group lacks, summed over lists.
 
     ``sum n1 m / N - sum a`` with ``m = a + b`` and ``N = n1 + n2`` per list; against the reference
     ``sum n1 b / n2 - sum a``.
-
-    Parameters
-    ----------
-    a, n1 : float or array-like
-        Selected people and all people of the group. Arrays have one entry per list; numbers are one
-        list.
-    b, n2 : float or array-like
-        Selected people and all people of the reference.
 
     Returns
     -------

@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..core.docstrings import describe_as
 from ..core.params import Number, check_params
 from ..kernels.hypergeometric import expected_cell
 from .counts import ADDED, Counts, Values, as_counts, log_interval, normal_p, quantile
-from .proportions import katz
+from .proportions import katz, selection_ratio
 
-__all__ = ["BreslowDay", "MantelHaenszel", "breslow_day", "mantel_haenszel"]
+__all__ = ["BreslowDay", "MantelHaenszel", "breslow_day", "mantel_haenszel", "stratified_ratio"]
 
 
 #: Pooled and stratified ratios that differ by more than this have a note.
@@ -62,6 +63,7 @@ class MantelHaenszel:
     reason: str = ""
 
 
+@describe_as(selection_ratio)
 def mantel_haenszel(
     a: Values, n1: Values, b: Values, n2: Values, *, level: float = 0.95
 ) -> MantelHaenszel:
@@ -77,10 +79,6 @@ def mantel_haenszel(
     a, n1 : float or array-like
         Selected people and all people of the group, one entry per list. Expected counts, of a
         selection by chance, need not be whole.
-    b, n2 : float or array-like
-        Selected people and all people of the reference.
-    level : float
-        Confidence level of the interval.
 
     Returns
     -------
@@ -108,51 +106,95 @@ def mantel_haenszel(
     >>> round(found.pooled, 4), found.note
     (0.6201, 'the groups are in different lists: the pooled ratio differs from that within lists')
     """
-    width = quantile(level, "mantel_haenszel")
+    quantile(level, "mantel_haenszel")
     everyone = as_counts(a, n1, b, n2)
     counts = everyone.comparable
-    nan = float("nan")
-    if len(counts.a) == 0:
-        reason = "no list contains people of both sides"
-        return MantelHaenszel(nan, nan, nan, nan, nan, nan, nan, nan, 0, 0, reason=reason)
-    group = float((counts.a * counts.n2 / counts.n).sum())
-    reference = float((counts.b * counts.n1 / counts.n).sum())
-    statistic, p_value = _test(counts)
-    rate, reference_rate = (float(each[0]) for each in everyone.pooled.rates)
-    pooled = rate / reference_rate if reference_rate > 0 else nan
-    estimate, error, ends, added = nan, nan, (nan, nan), 0.0
-    if reference > 0:
-        estimate = group / reference
-        error, centre, added = _log_error(counts, group, reference)
-        low, high = log_interval(np.array(centre), np.array(error), width)
-        ends = float(low), float(high)
-    reason = "" if reference > 0 else "nobody of the reference was selected"
-    if not reason and np.isnan(statistic):
-        reason = "everyone was selected, or nobody, in each list: there is nothing to test"
-    return MantelHaenszel(
-        estimate,
-        *ends,
-        error,
-        _odds_ratio(counts),
-        statistic,
-        p_value,
-        pooled,
-        len(counts.a),
-        float(counts.n.sum()),
-        added,
-        _note(estimate, pooled),
-        reason,
+    n, m = counts.n, counts.m
+    product = m * counts.n1 * counts.n2 - counts.a * counts.b * n
+    expected = counts.n1 * m / n
+    variance = counts.n1 * counts.n2 * m * (n - m) / (n**2 * np.maximum(n - 1.0, 1.0))
+    pooled = everyone.pooled
+    return stratified_ratio(
+        float((counts.a * counts.n2 / n).sum()),
+        float((counts.b * counts.n1 / n).sum()),
+        float((product / n**2).sum()),
+        float((counts.a * (counts.n2 - counts.b) / n).sum()),
+        float((counts.b * (counts.n1 - counts.a) / n).sum()),
+        float((counts.a - expected).sum()),
+        float(variance.sum()),
+        (pooled.a[0], pooled.n1[0], pooled.b[0], pooled.n2[0]),
+        lists=len(counts.a),
+        people=float(n.sum()),
+        level=level,
+        compared=counts.pooled,
     )
 
 
-def _log_error(counts: Counts, group: float, reference: float) -> tuple[float, float, float]:
-    """Return the error of the log, the centre of the interval, and what was added to counts."""
-    if group == 0:
-        centre, error, _ = katz(counts.pooled)
-        return float(error[0]), float(centre[0]), ADDED
-    product = counts.m * counts.n1 * counts.n2 - counts.a * counts.b * counts.n
-    variance = float((product / counts.n**2).sum()) / (group * reference)
-    return float(np.sqrt(max(variance, 0.0))), group / reference, 0.0
+def stratified_ratio(
+    x: float,
+    y: float,
+    spread: float,
+    above: float,
+    below: float,
+    excess: float,
+    variance: float,
+    totals: tuple[float, float, float, float],
+    *,
+    lists: int,
+    people: float,
+    level: float,
+    compared: Counts | None = None,
+) -> MantelHaenszel:
+    """Return the comparison of selection rates within lists from sums over lists.
+
+    Parameters
+    ----------
+    x, y : float
+        ``sum(a n2/N)`` and ``sum(b n1/N)``.
+    spread : float
+        ``sum((m n1 n2 - a b N)/N^2)``.
+    above, below : float
+        ``sum(a (n2-b)/N)`` and ``sum(b (n1-a)/N)``.
+    excess, variance : float
+        ``sum(a - E)`` and ``sum V``.
+    totals : tuple of float
+        a, n1, b and n2 of all lists.
+    lists, people : int, float
+        Lists that contain both sides, and people in them.
+    level : float
+        Confidence level of the interval.
+    compared : Counts, optional
+        a, n1, b and n2 of the lists that contain both; by default the totals.
+    """
+    width, nan = quantile(level, "mantel_haenszel"), float("nan")
+    if lists == 0:
+        reason = "no list contains people of both sides"
+        return MantelHaenszel(nan, nan, nan, nan, nan, nan, nan, nan, 0, 0, reason=reason)
+    statistic = p_value = nan
+    if variance > 0:
+        z = excess / np.sqrt(variance)
+        statistic, p_value = float(z**2), float(normal_p(z))
+    everyone = as_counts(*totals)
+    rate, reference_rate = (float(each[0]) for each in everyone.pooled.rates)
+    pooled = rate / reference_rate if reference_rate > 0 else nan
+    estimate, error, ends, added = nan, nan, (nan, nan), 0.0
+    if y > 0:
+        estimate = centre = x / y
+        error = float(np.sqrt(max(spread / (x * y), 0.0))) if x > 0 else nan
+        if x == 0:
+            middle, wide, _ = katz(everyone.pooled if compared is None else compared)
+            centre, error, added = float(middle[0]), float(wide[0]), ADDED
+        low, high = log_interval(np.array(centre), np.array(error), width)
+        ends = float(low), float(high)
+    reason = "" if y > 0 else "nobody of the reference was selected"
+    if not reason and np.isnan(statistic):
+        reason = "everyone was selected, or nobody, in each list: there is nothing to test"
+    odds = above / below if below > 0 else (float("inf") if above > 0 else nan)
+    note = _note(estimate, pooled)
+    return MantelHaenszel(
+        *(estimate, *ends, error, odds, statistic, p_value, pooled, lists, people, added, note),
+        reason,
+    )
 
 
 def _odds_ratio(counts: Counts) -> float:
@@ -161,16 +203,6 @@ def _odds_ratio(counts: Counts) -> float:
     if below > 0:
         return above / below
     return float("inf") if above > 0 else float("nan")
-
-
-def _test(counts: Counts) -> tuple[float, float]:
-    n, m = counts.n, counts.m
-    expected = counts.n1 * m / n
-    variance = counts.n1 * counts.n2 * m * (n - m) / (n**2 * np.maximum(n - 1.0, 1.0))
-    if not variance.sum() > 0:
-        return float("nan"), float("nan")
-    z = (counts.a.sum() - expected.sum()) / np.sqrt(variance.sum())
-    return float(z**2), float(normal_p(z))
 
 
 def _note(estimate: float, pooled: float) -> str:

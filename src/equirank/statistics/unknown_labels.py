@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 
 from ..core import inputs
-from ..core.data import Attribute
+from ..core.attribute import Attribute
 from ..core.errors import DataError
 from ..core.inference import query_counts
+from ..core.keywords import Default, shared_keywords
 from ..core.labels import encode, group_rows
 from ..core.params import Check, Choice, Constraint, Integer, Number, check_params
 from ..core.random import generator
@@ -31,6 +32,7 @@ __all__ = [
     "bounds_of_sides",
     "completion_bounds",
     "imbens_manski",
+    "skewness_factor",
 ]
 
 
@@ -196,6 +198,31 @@ class CompletionBounds:
     reason: str = ""
 
 
+class BoundKeywords(TypedDict, total=False):
+    """How bounds of lists are joined, and how uncertain they are.
+
+    Parameters
+    ----------
+    average : {"lists", "people"}
+        The mean over the lists where the measure is defined, or the measure of all people together.
+        Lists that some completion leaves undefined are part of the mean if that moves it to its
+        extreme.
+    level, cover : float, {"value", "set"}
+        Those of `imbens_manski`.
+    n_boot : int
+        Replicates of the bootstrap over lists; 0 for bounds without an interval.
+    random_state : int, Generator, RandomState or None
+        Seed of the bootstrap.
+    """
+
+    average: Annotated[str, Default("lists")]
+    level: Annotated[float, Default(0.95)]
+    cover: Annotated[str, Default("value")]
+    n_boot: Annotated[int, Default(N_BOOT)]
+    random_state: Annotated[Any, Default(0)]
+
+
+@shared_keywords(BoundKeywords)
 def completion_bounds(
     values: Any,
     sensitive_features: Any,
@@ -205,11 +232,7 @@ def completion_bounds(
     reference: Any = None,
     groups: Sequence[Any] | None = None,
     qid: Any = None,
-    average: str = "lists",
-    level: float = 0.95,
-    cover: str = "value",
-    n_boot: int = N_BOOT,
-    random_state: Any = 0,
+    **how: Unpack[BoundKeywords],
 ) -> CompletionBounds:
     """Return the smallest and largest value of a measure over all completions of unknown labels.
 
@@ -238,16 +261,6 @@ def completion_bounds(
         All groups, also those without a known member. By default the groups in the data.
     qid : array-like of shape (n,), optional
         The list of each person. By default all people are one list.
-    average : {"lists", "people"}
-        The mean over the lists where the measure is defined, or the measure of all people together.
-        Lists that some completion leaves undefined are part of the mean if that moves it to its
-        extreme.
-    level, cover : float, {"value", "set"}
-        Those of `imbens_manski`.
-    n_boot : int
-        Replicates of the bootstrap over lists; 0 for bounds without an interval.
-    random_state : int, Generator, RandomState or None
-        Seed of the bootstrap.
 
     Returns
     -------
@@ -285,8 +298,9 @@ def completion_bounds(
     if column is None or labels is None:
         name = "values" if column is None else "sensitive_features"
         raise DataError(f"{name} must be given, got None")
-    given = {"measure": measure, "average": average, "n_boot": n_boot}
-    check_params("completion_bounds", given | {"level": level, "cover": cover}, LIMITS)
+    given: dict[str, Any] = {"measure": measure, "average": how["average"]}
+    given |= {"n_boot": how["n_boot"], "level": how["level"], "cover": how["cover"]}
+    check_params("completion_bounds", given, LIMITS)
     n_rows = inputs.same_length({"values": column, "sensitive_features": labels, "qid": queries})
     if measure in ("share", "ratio"):
         inputs.refuse("values", column, column < 0, f"at least 0 for {measure!r}")
@@ -296,9 +310,8 @@ def completion_bounds(
     if order is not None:
         column, side = column[order], side[order]
     return bounds_of_sides(
-        column.astype(np.float64), side, offsets, measure=measure, third=third, average=average,
-        level=level, cover=cover, n_boot=n_boot, random_state=random_state,
-    )  # fmt: skip
+        column.astype(np.float64), side, offsets, measure=measure, third=third, **how
+    )
 
 
 def _sides(
@@ -318,6 +331,7 @@ def _sides(
     return side, len(attribute.categories) > 2
 
 
+@shared_keywords(BoundKeywords)
 def bounds_of_sides(
     values: np.ndarray,
     side: np.ndarray,
@@ -325,17 +339,15 @@ def bounds_of_sides(
     *,
     measure: str,
     third: bool = False,
-    average: str = "lists",
-    level: float = 0.95,
-    cover: str = "value",
-    n_boot: int = N_BOOT,
-    random_state: Any = 0,
+    **how: Unpack[BoundKeywords],
 ) -> CompletionBounds:
     """Return the bounds of rows sorted by list, with sides 1, 0, 2 (neither) and -1 (unknown).
 
     The other parameters are those of `completion_bounds`; ``third`` states whether unknown people
     may be on neither side.
     """
+    average, level, cover = how["average"], how["level"], how["cover"]
+    n_boot, random_state = how["n_boot"], how["random_state"]
     lists, n_lists = segment_index(offsets), len(offsets) - 1
     rows = np.array([0, len(values)]) if average == "people" else offsets
     known = side_sums(values, side, lists, n_lists)
@@ -357,7 +369,9 @@ def bounds_of_sides(
     errors, reason = _errors(parts, whole, n_boot, random_state)
     if np.isnan(ends["low"]):
         reason = "the measure is undefined for all completions"
-    longer = {end: _stretch(sums, whole, level, end == "high") for end, sums in parts.items()}
+    longer = {
+        end: skewness_factor(sums, whole, level, end == "high") for end, sums in parts.items()
+    }
     found = imbens_manski(
         *ends.values(), *(longer[end] * errors[end] for end in ENDS), level=level, cover=cover
     )
@@ -425,7 +439,7 @@ def _errors(
     return errors, ""
 
 
-def _stretch(sums: np.ndarray, measure: str, level: float, upwards: bool) -> float:
+def skewness_factor(sums: np.ndarray, measure: str, level: float, upwards: bool) -> float:
     """Return the factor of an error that corrects for the skewness of the lists; at least 1.
 
     Where few lists raise a bound much, samples without them have a bound and a standard error that

@@ -1,0 +1,141 @@
+"""Sums over lists: calibration of the closed tests and of twins, and CPU times as ratios.
+
+Prints shares of p-values on data without any difference, and times measured in the same run.
+Run: python benchmarks/sums.py [calibration|speed] [SIMULATIONS]
+"""
+
+import sys
+import time
+
+import numpy as np
+
+from equirank import as_ranking_data, audit, evaluate
+from equirank.core.closed_shuffles import ClosedShuffles
+from equirank.core.list_sums import ListSums, sum_data, sum_lists
+from equirank.core.shuffles import normal_p, shuffle_labels
+from equirank.core.sums_plan import SumsPlan, Survey
+from equirank.kernels.discounts import discounts
+
+#: Lists, shortest and longest list, share of the group, tied scores.
+SHAPES = [
+    (3, (20, 60), 0.3, True),
+    (3, (40, 90), 0.06, False),
+    (30, (10, 50), 0.3, True),
+    (30, (60, 160), 0.03, False),
+    (300, (10, 50), 0.3, True),
+    (300, (60, 160), 0.03, False),
+    (3_000, (5, 30), 0.3, True),
+]
+
+
+def lottery(rng, lists, sizes, share, ties):
+    n_items = rng.integers(*sizes, lists)
+    n = int(n_items.sum())
+    score = rng.normal(size=n)
+    return as_ranking_data(
+        y=rng.integers(0, 4, n),
+        qid=np.repeat(np.arange(lists), n_items),
+        score=np.round(score, 1) if ties else score,
+        sensitive_features=np.where(rng.random(n) < share, "g", "rest"),
+    )
+
+
+def permuted_p(data, seed):
+    """Return the p-value of exposure by shuffled labels, the fall-back of few people."""
+    attribute, query = data.attribute(), data.query_of_rows()
+    exposure = data.ranking().expect(lambda p: discounts(len(p), "log2"))
+    mean = np.bincount(query, exposure) / np.diff(data.offsets)
+    found = shuffle_labels(
+        query, np.zeros_like(query), attribute.codes, np.array([[1, 0]]),
+        (exposure / mean[query])[:, None], np.array([False]), 999, seed,
+    )  # fmt: skip
+    z, drawn = abs(found.z[0, 0]), np.abs(found.draws[:, 0, 0])
+    return (1 + (drawn >= z - 1e-9).sum()) / (1 + len(drawn))
+
+
+def calibration(n_simulations):
+    print("shares of p < .05 / .01 on lotteries: position, exposure, exposure with fall-back,")
+    print("then twins of ExposureGap, RND, DisparateTreatment, GroupPairwiseAccuracy (p < .05)")
+    for at, (lists, sizes, share, ties) in enumerate(SHAPES):
+        closed, backed, twins, normal = [], [], [], 0
+        runs = n_simulations if lists < 3_000 else max(1, n_simulations // 5)
+        for run in range(runs):
+            rng = np.random.default_rng([4711, at, run])
+            data = lottery(rng, lists, sizes, share, ties)
+            sums = sum_data(data, seed=run)
+            found = ClosedShuffles.of(sums, [0], 0)
+            closed.append(normal_p(found.z[0, [0, 2]]))
+            fine = found.is_normal(0, 2)
+            normal += fine
+            backed.append(closed[-1][1] if fine else permuted_p(data, run))
+            worst = [at for at, target in enumerate(sums.plan.targets) if target[2] is None]
+            total = sums.sums["gaps"][:, worst].sum(axis=0)
+            sign = np.array([1.0, 1.0, -1.0, 1.0])
+            twins.append(sign * total[:, 2] / np.sqrt(np.maximum(total[:, 3], 1e-300)))
+        closed, backed, twins = map(np.array, (closed, backed, twins))
+        error = 3 * np.sqrt(0.05 * 0.95 / runs), 3 * np.sqrt(0.01 * 0.99 / runs)
+        words = [f"{(p < 0.05).mean():.3f}/{(p < 0.01).mean():.4f}" for p in (*closed.T, backed)]
+        gaps = " ".join(f"{share:.3f}" for share in (twins > 1.644854).mean(axis=0))
+        print(
+            f"{lists:>5} lists of {sizes[0]}-{sizes[1]}, share {share}: {', '.join(words)}; "
+            f"twins {gaps} (limits {0.05 + error[0]:.3f}/{0.01 + error[1]:.4f}, normal in "
+            f"{normal / runs:.0%})"
+        )
+
+
+def cpu(function, repeats=3):
+    times = []
+    for _ in range(repeats):
+        begin = time.process_time()
+        function()
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+def many(n_rows, n_lists, attributes):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, n_rows)
+    return as_ranking_data(
+        y=y,
+        qid=np.repeat(np.arange(n_lists), n_rows // n_lists),
+        score=rng.normal(size=n_rows) + 0.3 * y,
+        sensitive_features={name: rng.choice(list(g), n_rows) for name, g in attributes.items()},
+    )
+
+
+def speed():
+    data = many(1_000_000, 10_000, {"race": "abc"})
+    names = "NDCG@10, ExposureGap, RND"
+    audit(data.select(slice(0, 3_000)))
+    evaluate(data.select(slice(0, 3_000)), names)
+    alone = cpu(lambda: evaluate(data, names, n_boot=0, n_permutations=0))
+    full, whole = cpu(lambda: evaluate(data, names)), cpu(lambda: audit(data))
+    print(f"1e6 rows, 10,000 lists: three metrics {alone:.3f} s of CPU")
+    print(f"  with intervals and tests {full / alone:.1f} times, audit {whole / alone:.1f} times")
+    data = many(2_000_000, 40_000, {"sex": "fm", "race": "abc"})
+    plan = SumsPlan.of(Survey.of(data))
+    sums, whole = cpu(lambda: sum_data(data, plan), 2), cpu(lambda: audit(data), 2)
+    print(f"2e6 rows, 40,000 lists, two attributes crossed: sums {sums:.2f} s, audit {whole:.2f} s")
+    begin = time.perf_counter()
+    sum_data(data, plan)
+    one = time.perf_counter() - begin
+    begin = time.perf_counter()
+    sum_data(data, plan, n_jobs=2)
+    print(f"  two threads {one / (time.perf_counter() - begin):.2f} times as fast (idle cores)")
+    home = np.arange(data.n_queries) * 7 // data.n_queries
+    parts = [sum_lists(data.select(home == part), plan) for part in range(7)]
+    merged = ListSums.total(parts[::-1])
+    exact = sum_data(data, plan)
+    apart = max(
+        np.abs(merged.sums[n] - v).max() / max(np.abs(v).max(), 1e-300)
+        for n, v in exact.sums.items()
+    )
+    print(f"  seven parts merged backwards: largest difference {apart:.1e} of the largest sum")
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[1:2] or ["calibration", "speed"]
+    if "calibration" in wanted:
+        calibration(int(sys.argv[2]) if len(sys.argv) > 2 else 2_000)
+    if "speed" in wanted:
+        speed()

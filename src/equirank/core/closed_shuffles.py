@@ -1,0 +1,194 @@
+"""Tests of group differences from sums over lists: closed moments of shuffled labels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..kernels.column_names import CLAIM_COLUMNS
+from ..kernels.segments import divide
+from .list_sums import ListSums
+from .shuffles import Rates, length_scope, normal_draws
+from .sums_views import SumsView
+
+__all__ = ["MOST_KURTOSIS", "MOST_SKEW", "ClosedShuffles", "n_draws_of"]
+
+
+#: Draws from the normal distribution with the exact covariance of the shuffles.
+N_DRAWS = 20_000
+#: Most numbers of all draws together.
+MOST_NUMBERS = 20_000_000
+#: Standardised cumulants beyond which the normal distribution is not used for a test.
+MOST_SKEW, MOST_KURTOSIS = 0.35, 0.25
+#: Deviations per list below this are those of rounding.
+ROUNDING = 1e-9
+
+
+def n_draws_of(numbers: int) -> int:
+    """Return how often the statistics of one family of tests are drawn together.
+
+    Examples
+    --------
+    >>> n_draws_of(8), n_draws_of(5_000), n_draws_of(100_000)
+    (20000, 4000, 1999)
+    """
+    return max(1_999, min(N_DRAWS, MOST_NUMBERS // max(1, numbers)))
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedShuffles:
+    """Statistics of groups, and their distribution under shuffled labels, from sums over lists.
+
+    It answers what `Shuffled` answers, with buckets of lists as units. The compared values are
+    ``position``, ``chance`` (position among the known people of the attribute, over their number),
+    ``exposure`` and the decisions; given relevance or an attribute, the first two.
+
+    Attributes
+    ----------
+    sums : ListSums or SumsView
+        The sums.
+    groups : ndarray
+        The groups, as numbers among all groups of the sums.
+    design : int
+        Number of the way to shuffle labels, as in `SumsPlan.designs`.
+    draws : ndarray of shape (n_draws, n_groups, n_values)
+        Normal draws with the covariance of the statistics, or none.
+    """
+
+    sums: ListSums | SumsView
+    groups: np.ndarray
+    design: int
+    draws: np.ndarray
+    normal: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        sums: ListSums | SumsView,
+        groups: Any,
+        design: int,
+        *,
+        n_draws: int = 0,
+        rng: Any = None,
+    ) -> "ClosedShuffles":
+        """Return the statistics of some groups, with draws for the family of tests."""
+        found = cls(sums, np.asarray(groups, dtype=np.int64), design, np.zeros((0, 0, 0)))
+        draws = np.zeros((0, *found.deviation.shape))
+        if n_draws:
+            covariance = found.covariance.reshape(found.deviation.size, -1)
+            draws = normal_draws(covariance, found.deviation.ravel(), n_draws, rng)
+        return cls(sums, found.groups, design, draws.reshape(len(draws), *found.deviation.shape))
+
+    @cached_property
+    def _claims(self) -> np.ndarray:
+        """The comparisons by bucket, of these groups."""
+        return self.sums.sums["claims"][:, self.groups]
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        """What the sums are divided by: lists for differences of means, else 1."""
+        lists = np.maximum(self._claims[:, :, 0].sum(axis=0), 1.0)
+        n_values = 2 if self.design else 3 + self.sums.n_decisions
+        scale = np.ones((len(self.groups), n_values))
+        scale[:, :2] = lists[:, None]
+        return scale
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """The covariance of the statistics (groups x values x groups x values)."""
+        name = "given_covariance" if self.design else "covariance"
+        stored = self.sums.sums[name]
+        stored = stored[self.design - 1] if self.design else stored
+        some = stored[self.groups][:, :, self.groups]
+        below = self.groups[:, None] > self.groups[None, :]
+        mirrored = some.transpose(2, 3, 0, 1)
+        whole = np.where((below | np.eye(len(below), dtype=bool))[:, None, :, None], some, mirrored)
+        return whole / self._scale[:, :, None, None] / self._scale[None, None]
+
+    @cached_property
+    def deviation(self) -> np.ndarray:
+        """The standard deviation of each statistic over all shuffles."""
+        n = len(self.groups)
+        variance = self.covariance[np.arange(n), :, np.arange(n)]
+        found = np.sqrt(np.maximum(np.diagonal(variance, axis1=1, axis2=2), 0.0))
+        lists = np.sqrt(self._scale[:, :1])
+        return np.where(found * self._scale > ROUNDING * lists, found, 0.0)
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """The statistics; given something, less their means."""
+        if self.design:
+            sums = self.sums.sums["adjusted"][:, self.design - 1, self.groups].sum(axis=0)
+            return np.asarray(sums / self._scale)
+        claims = self._claims.sum(axis=0)
+        parts = [claims[:, 3], claims[:, 4], claims[:, 5] - claims[:, 6]]
+        for e in range(self.sums.n_decisions):
+            parts.append(claims[:, self._at(e) + 2] - self.sums.sums["decided"][e, self.groups, 3])
+        return np.stack(parts, axis=1) / self._scale
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The means of the statistics over all shuffles."""
+        if self.design:
+            return np.zeros_like(self.total)
+        return np.asarray(self.sums.sums["mean"][self.groups] / self._scale)
+
+    @cached_property
+    def z(self) -> np.ndarray:
+        """``(total - mean) / deviation``; NaN if no shuffle changes the statistic."""
+        return divide(self.total - self.mean, self.deviation)
+
+    def is_normal(self, g: int, j: int) -> bool:
+        """Return whether the normal distribution is close: small standardised cumulants."""
+        deviation = float(self.deviation[g, j] * self._scale[g, j])
+        third = self.sums.sums["third"][self.design, self.groups[g], j]
+        fourth = self.sums.sums["fourth"][self.design, self.groups[g], j]
+        if deviation == 0:
+            return True
+        return bool(
+            abs(third) <= MOST_SKEW * deviation**3 and abs(fourth) <= MOST_KURTOSIS * deviation**4
+        )
+
+    def lists(self, g: int) -> int:
+        """Return the number of lists that contain both sides."""
+        return int(self._claims[:, g, 0].sum())
+
+    def sides(self, g: int) -> tuple[float, float]:
+        """Return the number of people on both sides, in lists that contain both."""
+        return float(self._claims[:, g, 1].sum()), float(self._claims[:, g, 2].sum())
+
+    def scope(self, g: int, sizes: np.ndarray) -> dict[str, Any]:
+        """Return lists and people that are compared, and the lengths of these lists."""
+        counts = self.sums.sums["lengths"][:, 1 + self.groups[g]].astype(np.int64)
+        used = counts > 0
+        return length_scope(self.sums.lengths[used], counts[used], sum(self.sides(g)))
+
+    def mean_terms(self, g: int, j: int, adjusted: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sum of differences of means and the number of lists, by bucket."""
+        lists = self._claims[:, g, 0]
+        values = self._claims[:, g, 3 + j]
+        if adjusted:
+            values = self.sums.sums["adjusted"][:, self.design - 1, self.groups[g], j]
+        return values[lists > 0], lists[lists > 0]
+
+    def observed_terms(self, g: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the group received and what was expected, by bucket."""
+        used = self._claims[:, g, 0] > 0
+        return self._claims[used, g, 5], self._claims[used, g, 6]
+
+    def rates(self, g: int, j: int) -> Rates:
+        """Return selected and all people of both sides, and the terms of their ratio."""
+        e, used = j - 3, self._claims[:, g, 0] > 0
+        at = self._at(e)
+        x, y, a, b = (self._claims[used, g, at + i] for i in range(4))
+        n1, n2 = self.sides(g)
+        spread = float(self.sums.sums["decided"][e, self.groups[g], 0])
+        return Rates(float(a.sum()), n1, float(b.sum()), n2, x, y, spread)
+
+    def mean_chance(self, g: int) -> float:
+        """Return the mean difference in position among the known, over their number."""
+        return float(self._claims[:, g, 4].sum() / max(self.lists(g), 1))
+
+    def _at(self, e: int) -> int:
+        return len(CLAIM_COLUMNS) + 4 * e

@@ -1,0 +1,215 @@
+"""Samples of whole lists: their rows, chosen by key, so that samples of parts can be joined."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import inputs
+from .attribute import Attribute
+from .data import RankingData
+
+if TYPE_CHECKING:
+    from .sums_plan import SumsPlan
+
+__all__ = ["Extremes", "ListSample"]
+
+
+#: Most lists and rows of the sample with the smallest keys.
+MOST_LISTS, MOST_ROWS = 2_048, 1_000_000
+#: Most lists per attribute that are listed as the most unequal.
+MOST_EXTREME = 500
+
+
+@dataclass(frozen=True, eq=False)
+class ListSample:
+    """The rows of some lists, sorted by the key of the list.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64
+        Key of each list.
+    labels : ndarray of object
+        Label of each list.
+    offsets : ndarray of int64
+        List ``q`` consists of the rows ``offsets[q]:offsets[q + 1]``.
+    codes : ndarray of shape (n_rows, n_attributes)
+        The label of each attribute as a code of the plan, -1 if unknown.
+    columns : dict of str to ndarray
+        Of ``score``, ``position``, ``y`` and columns of decisions, those that the data have.
+    """
+
+    keys: np.ndarray
+    labels: np.ndarray
+    offsets: np.ndarray
+    codes: np.ndarray
+    columns: dict[str, np.ndarray]
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return len(self.keys)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.offsets[-1])
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each list."""
+        return np.diff(self.offsets)
+
+    @classmethod
+    def of(cls, data: RankingData, keys: np.ndarray, codes: np.ndarray) -> "ListSample":
+        """Return all lists of data; ``codes`` are those of the plan."""
+        columns = {
+            name: getattr(data, name)
+            for name in ("score", "position", "y")
+            if getattr(data, name) is not None
+        }
+        columns |= {f"outcome {name}": values for name, values in data.outcomes.items()}
+        labels = np.empty(len(data.qids), dtype=object)
+        labels[:] = data.qids.tolist()
+        return cls(keys, labels, data.offsets, codes, columns)
+
+    def take(self, lists: np.ndarray) -> "ListSample":
+        """Return some lists, given by index, in this order."""
+        sizes = self.sizes[lists]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        rows = np.repeat(self.offsets[lists] - offsets[:-1], sizes) + np.arange(offsets[-1])
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return ListSample(self.keys[lists], self.labels[lists], offsets, self.codes[rows], columns)
+
+    def smallest(self) -> "ListSample":
+        """Return the longest run in key order of at most 2,048 lists and 1,000,000 rows."""
+        order = self._order()[:MOST_LISTS]
+        rows = np.cumsum(self.sizes[order])
+        few = max(1, int(np.searchsorted(rows, MOST_ROWS, side="right")))
+        return self.take(order[:few])
+
+    def sorted(self) -> "ListSample":
+        """Return the lists in key order; lists with one key by label, length and rows."""
+        return self.take(self._order())
+
+    def _order(self) -> np.ndarray:
+        order = np.argsort(self.keys, kind="stable")
+        equal = np.flatnonzero(np.diff(self.keys[order]) == 0)
+        if len(equal) == 0:
+            return order
+        ranks = {
+            at: self._content(at) for at in {*order[equal].tolist(), *order[equal + 1].tolist()}
+        }
+        return np.array(sorted(order.tolist(), key=lambda at: (self.keys[at], ranks.get(at, ()))))
+
+    def _content(self, at: int) -> tuple[Any, ...]:
+        rows = slice(*self.offsets[at : at + 2].tolist())
+        values = [self.codes[rows].tolist(), *(v[rows].tolist() for v in self.columns.values())]
+        return str(self.labels[at]), rows.stop - rows.start, repr(values)
+
+    @classmethod
+    def join(cls, parts: Sequence["ListSample"]) -> "ListSample":
+        """Return the lists of several samples, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        sizes = np.concatenate([part.sizes for part in parts])
+        return cls(
+            np.concatenate([part.keys for part in parts]),
+            np.concatenate([part.labels for part in parts]),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            np.concatenate([part.codes for part in parts]),
+            {
+                name: np.concatenate([part.columns[name] for part in parts])
+                for name in parts[0].columns
+            },
+        )
+
+    def recoded(self, lookup: Sequence[np.ndarray]) -> "ListSample":
+        """Return the sample with the codes of another plan; ``lookup`` has one for each code."""
+        codes = self.codes.copy()
+        for at, new in enumerate(lookup):
+            codes[:, at] = np.append(new, -1)[self.codes[:, at]]
+        return ListSample(self.keys, self.labels, self.offsets, codes, self.columns)
+
+    def to_data(self, plan: "SumsPlan") -> RankingData:
+        """Return the rows as data whose attributes have the groups of the plan."""
+        sensitive = {
+            name: Attribute(inputs.frozen(self.codes[:, at].astype(np.int32)), labels)
+            for at, (name, labels) in enumerate(plan.groups.items())
+        }
+        labels = np.asarray(self.labels.tolist())
+        if labels.ndim != 1 or labels.dtype.kind not in "iuU":
+            labels = self.labels
+        y = self.columns.get("y")
+        outcomes = {
+            name.removeprefix("outcome "): inputs.frozen(values)
+            for name, values in self.columns.items()
+            if name.startswith("outcome ")
+        }
+        score, position = self.columns.get("score"), self.columns.get("position")
+        return RankingData(
+            None,
+            None if y is None else inputs.frozen(y),
+            inputs.frozen(self.offsets),
+            inputs.frozen(labels),
+            sensitive,
+            max_grade=0.0 if y is None or len(y) == 0 else float(y.max()),
+            score=None if score is None else inputs.frozen(score),
+            position=None if position is None else inputs.frozen(position),
+            outcomes=outcomes,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Extremes:
+    """The most unequal lists of one attribute.
+
+    Attributes
+    ----------
+    keys, labels, sizes : ndarray
+        Key, label and length of each list.
+    differences : ndarray of shape (n, n_groups)
+        Each group's mean position minus that of everyone else; NaN where one is absent.
+    gaps : ndarray of shape (n, n_targets)
+        The gaps of the attribute, as in `SumsPlan.targets`.
+    """
+
+    keys: np.ndarray
+    labels: np.ndarray
+    sizes: np.ndarray
+    differences: np.ndarray
+    gaps: np.ndarray
+
+    @classmethod
+    def join(cls, parts: Sequence["Extremes"]) -> "Extremes":
+        """Return the most unequal lists of several parts, by difference over length, then key."""
+        names = ("keys", "labels", "sizes", "differences", "gaps")
+        found = cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+        return found.most()
+
+    def most(self) -> "Extremes":
+        """Return the most unequal lists, at most 500."""
+        size = np.nan_to_num(np.abs(self.differences) / self.sizes[:, None], nan=-1.0)
+        largest = size.max(axis=1, initial=-1.0)
+        few = np.arange(len(largest))
+        if len(largest) > 4 * MOST_EXTREME:  # leave out what cannot be among them before sorting
+            edge = np.partition(largest, len(largest) - MOST_EXTREME)[len(largest) - MOST_EXTREME]
+            few = np.flatnonzero(largest >= edge - 1e-11)
+        order = few[np.lexsort((self.keys[few], -np.round(largest[few], 12)))]
+        return self.take(order[:MOST_EXTREME])
+
+    def take(self, lists: np.ndarray) -> "Extremes":
+        """Return some of the lists, given by index."""
+        names = ("keys", "labels", "sizes", "differences", "gaps")
+        return Extremes(*(getattr(self, name)[lists] for name in names))
+
+    def recoded(
+        self, groups: np.ndarray, n_groups: int, gaps: np.ndarray, n_gaps: int
+    ) -> "Extremes":
+        """Return the lists with the groups and gaps of another plan, which has all of these."""
+        wide = np.full((len(self.keys), n_groups), np.nan)
+        wide[:, groups] = self.differences
+        values = np.full((len(self.keys), n_gaps), np.nan)
+        values[:, gaps] = self.gaps
+        return Extremes(self.keys, self.labels, self.sizes, wide, values)

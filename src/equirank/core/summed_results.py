@@ -1,0 +1,233 @@
+"""Metrics from sums over lists: values, intervals over buckets of lists, and tests by twins."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from ..kernels.segments import divide
+from . import inference
+from .data import RankingData
+from .errors import DataError
+from .evaluation import Evaluation
+from .list_sums import ListSums
+from .metric import GroupMetric, Metric, Values
+from .random import generator
+
+__all__ = ["SummedResult", "evaluate_sums", "gap_target", "replicate_counts", "used_buckets"]
+
+
+@dataclass(frozen=True, eq=False)
+class SummedResult:
+    """One metric from sums: what tables read of a `Result`.
+
+    Attributes
+    ----------
+    metric : Metric
+        The metric.
+    columns : ndarray of shape (n_units, 5)
+        Sums over the lists of each unit: value, defined, difference to the mean of relabellings,
+        its square, and where that is defined.
+    n_lists : int
+        Number of lists.
+    replicates : ndarray or None
+        Values of the bootstrap replicates.
+    tested : bool
+        Whether there is a test.
+    """
+
+    metric: Metric
+    columns: np.ndarray
+    n_lists: int
+    replicates: np.ndarray | None
+    tested: bool
+
+    @classmethod
+    def of(
+        cls,
+        metric: Metric,
+        bound: Metric,
+        sums: ListSums,
+        counts: np.ndarray | None,
+        tested: bool,
+    ) -> "SummedResult":
+        """Return the result of a metric, which ``bound`` is with its attribute.
+
+        ``counts`` are those of `replicate_counts`.
+        """
+        columns = _columns(bound, sums)[used_buckets(sums)]
+        replicates = None
+        if counts is not None:
+            replicates = divide(counts @ columns[:, 0], counts @ columns[:, 1])
+        tested = tested and bool(columns[:, 4].any())
+        return cls(metric, columns, sums.n_lists, replicates, tested)
+
+    @property
+    def values(self) -> Values:
+        """Values of single lists, which sums do not contain."""
+        raise DataError(
+            f"values of {self.metric} for single lists are not in sums over so many lists; "
+            "evaluate the rows instead"
+        )
+
+    @property
+    def split(self) -> None:
+        """Values by group, which sums do not contain."""
+        return
+
+    @cached_property
+    def _total(self) -> np.ndarray:
+        return np.asarray(self.columns.sum(axis=0))
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.metric.direction == "lower" else -1.0
+
+    @property
+    def summary(self) -> tuple[float, None]:
+        """The mean over the lists where the metric is defined."""
+        value, defined = self._total[:2]
+        return (float(value / defined) if defined else float("nan")), None
+
+    def interval(self, level: float, n: int) -> tuple[float, float]:
+        """Return the interval of the value over n resampled units; NaN without replicates."""
+        if self.replicates is None:
+            return float("nan"), float("nan")
+        one_each = len(self.columns) == self.n_lists
+        units = divide(self.columns[:, 0], self.columns[:, 1]) if one_each else self.columns
+        low, high = inference.mean_interval(self.replicates, units, level, n)
+        bounds = self.metric.bounds
+        return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
+
+    @property
+    def n_skipped(self) -> int:
+        """Number of lists where the metric is undefined."""
+        return self.n_lists - round(self._total[1])
+
+    @property
+    def p_value(self) -> float:
+        """The one-sided p-value of ``z = sum d / sqrt(sum d^2)``; NaN without a test."""
+        d, square, n = self._total[2:]
+        if not self.tested or n == 0:
+            return float("nan")
+        if square == 0:
+            return 1.0
+        return NormalDist().cdf(-self._sign * float(d / np.sqrt(square)))
+
+    @property
+    def chance(self) -> float:
+        """The mean over relabellings; NaN without a test."""
+        n = self._total[4]
+        if not self.tested or n == 0:
+            return float("nan")
+        # d is defined almost wherever the value is, so its mean is that of all lists
+        return self.summary[0] - float(self._total[2] / n)
+
+    def edge(self, level: float) -> float:
+        """Return the value that chance exceeds with probability ``1 - level``, times the sign."""
+        d, square, n = self._total[2:]
+        if not self.tested or n == 0:
+            return float("nan")
+        error = np.sqrt(max(square / n - (d / n) ** 2, 0.0) / n)
+        return self._sign * self.chance + NormalDist().inv_cdf(level) * float(error)
+
+
+def replicate_counts(sums: ListSums, n_boot: int, random_state: Any) -> np.ndarray | None:
+    """Return how often each bucket with lists is in each bootstrap replicate; None without."""
+    if n_boot == 0:
+        return None
+    n_units = int(used_buckets(sums).sum())
+    drawn = inference.query_counts(generator(random_state, 0), n_boot, n_units)
+    return np.concatenate(list(drawn))
+
+
+def used_buckets(sums: ListSums) -> np.ndarray:
+    """Return which buckets contain a list."""
+    keys = [sums.sums["totals"][:, :, 1].sum(axis=1), sums.sums["metrics"].sum(axis=(1, 2))]
+    return np.asarray(keys[0] + keys[1] > 0)
+
+
+def gap_target(metric: Metric, sums: ListSums) -> tuple[str, tuple[str, ...], str | None] | None:
+    """Return the target of a gap that sums measure for every group, or None."""
+    by = getattr(metric, "by", None)
+    if by is None:
+        return None
+    group = metric.protected  # type: ignore[attr-defined]
+    options: dict[str, Any] = {"by": None, "protected": None}
+    name = str(replace(metric, **options)).partition("(step=")[0]
+    step = getattr(metric, "step", None)
+    known = str(replace(metric, **options)) in (name, f"{name}(step={step})")
+    if not known or step not in (None, sums.plan.step):
+        return None
+    target = (
+        name,
+        _names(by),
+        None if group is None else str(group),
+    )
+    return target if target in sums.plan.targets else None
+
+
+def _columns(metric: Metric, sums: ListSums) -> np.ndarray:
+    """Return the columns of a metric by bucket; a metric that was not measured is an error."""
+    target = gap_target(metric, sums)
+    if target is not None:
+        return sums.sums["gaps"][:, sums.plan.targets.index(target)]
+    if str(metric) in sums.plan.metrics:
+        return sums.sums["metrics"][:, sums.plan.metrics.index(str(metric))]
+    names = dict.fromkeys(name for name, _, _ in sums.plan.targets)
+    steps = {"RND": "RND" if sums.plan.step == 10 else f"RND(step={sums.plan.step})"}
+    known = [*(steps.get(name, name) for name in names), *sums.plan.metrics]
+    raise DataError(f"metrics must be measured by the sums ({', '.join(known)}), got {metric}")
+
+
+def evaluate_sums(
+    sums: ListSums,
+    metrics: Sequence[Metric],
+    *,
+    n_boot: int,
+    n_permutations: int,
+    level: float,
+    random_state: Any,
+) -> Evaluation:
+    """Evaluate metrics from sums without the rows of every list; parameters as in `evaluate`."""
+    counts, data = replicate_counts(sums, n_boot, random_state), sums.kept.to_data(sums.plan)
+    results = [
+        SummedResult.of(metric, _bound(metric, sums, data), sums, counts, n_permutations > 0)
+        for metric in metrics
+    ]
+    made: Any = tuple(results)
+    found = Evaluation(
+        made, np.zeros(0), level=level, sample_size=sums.n_lists, n_queries=sums.n_lists,
+        seed_state=random_state,
+    )  # fmt: skip
+    found.notes += list(_unknown_labels(sums, metrics))
+    return found
+
+
+def _unknown_labels(sums: ListSums, metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield how many labels of the attributes that metrics compare are unknown."""
+    used = {
+        name
+        for metric in metrics
+        if isinstance(metric, GroupMetric)
+        for name in (sums.plan.groups if metric.by is None else _names(metric.by))
+    }
+    for at, name in enumerate(sums.plan.groups):
+        unknown = sum(n for vector, n in sums.people.items() if vector[at] < 0)
+        if unknown and name in used:
+            yield f"{name} unknown: {unknown:,} of {sums.n_rows:,} rows, which are in no group"
+
+
+def _names(by: Any) -> tuple[str, ...]:
+    return (by,) if isinstance(by, str) else tuple(by)
+
+
+def _bound(metric: Metric, sums: ListSums, data: RankingData) -> Metric:
+    """Return a metric of groups with its attribute, checked with a sample of the lists."""
+    metric.check(data)
+    if not isinstance(metric, GroupMetric) or metric.by is not None:
+        return metric
+    return replace(metric, by=next(iter(sums.plan.groups)))

@@ -1,0 +1,260 @@
+"""Columns of a log: their roles, and rows of Arrow checked and brought to one form."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.environment import require
+from ..core.errors import DataError
+from ..io.column_roles import Roles, assign, existing_column
+from ..io.gatherer import expected, out_of_range
+from ..io.label_words import LabelRules
+from ..io.number_cells import CellError
+from ..io.parquet import BatchChunk
+
+__all__ = ["LogColumns", "LogPiece", "RawLabels", "columns_of"]
+
+
+#: Raw labels of an attribute beyond which it is no column of groups.
+MOST_LABELS = 10_000
+
+
+class LogPiece(BatchChunk):
+    """Some rows of a log as a record batch of Arrow, with the place of its first row.
+
+    Parameters
+    ----------
+    where : str
+        The file, row group, table or partition.
+    batch : pyarrow.RecordBatch
+        The rows.
+    begin : int
+        Number of the first row within ``where``.
+    """
+
+    def __init__(self, where: str, batch: Any, begin: int = 0) -> None:
+        super().__init__(where, batch, begin)
+        self.batch = batch
+
+
+class RawLabels:
+    """Codes of the labels of an attribute in order of first appearance, common to all pieces.
+
+    Parameters
+    ----------
+    labels : iterable
+        The known labels.
+    fixed : bool
+        Whether another label is an error.
+    """
+
+    def __init__(self, labels: Iterable[Any] = (), fixed: bool = False) -> None:
+        self.code = {label: at for at, label in enumerate(labels)}
+        self.fixed = fixed
+
+    def codes(self, name: str, piece: LogPiece) -> np.ndarray:
+        """Return the code of each row of a piece; -1 if missing."""
+        codes, labels = piece.labels(name, raw=True)
+        known = self.code
+        if self.fixed:
+            new = [at for at, label in enumerate(labels) if label not in known]
+            unseen = np.isin(codes, new) if new else np.zeros(0, dtype=bool)
+            if unseen.any():
+                row = int(unseen.argmax())
+                raise DataError(
+                    f"{piece.location(row)}: sensitive ({name!r}) must be one of the labels that "
+                    f"the survey of the data found, got {labels[codes[row]]!r}; the data changed "
+                    "while they were read"
+                )
+        lookup = [
+            known.get(label, -1) if self.fixed else known.setdefault(label, len(known))
+            for label in labels
+        ]
+        if len(known) > MOST_LABELS:
+            raise DataError(
+                f"{piece.location(0)}: sensitive ({name!r}) must be a category, got more than "
+                f"{MOST_LABELS:,} different values; name a column of groups"
+            )
+        found: np.ndarray = np.array([*lookup, -1], dtype=np.int32)[codes]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LogColumns:
+    """The columns of a log by role, and the labels of its attributes.
+
+    Attributes
+    ----------
+    query : tuple of str
+        The columns whose values together name the list; empty if all rows are one list.
+    roles : Roles
+        The columns of the other roles.
+    rules : LabelRules or None
+        How labels of attributes are cleaned; None: they are used as they are.
+    missing_relevance : {"error", "irrelevant"}
+        As in `as_ranking_data`.
+    labels : mapping of str to RawLabels
+        The labels of each attribute.
+    """
+
+    query: tuple[str, ...]
+    roles: Roles
+    rules: LabelRules | None = None
+    missing_relevance: str = "error"
+    labels: Mapping[str, RawLabels] = field(default_factory=dict)
+
+    @property
+    def needed(self) -> list[str]:
+        """The names of all columns that are read."""
+        return list(dict.fromkeys([*self.query, *self.roles.needed]))
+
+    @property
+    def surveyed(self) -> list[str]:
+        """The names of the columns of a survey: lists, attributes and relevance."""
+        merit = [name for role, name in self.roles.single.items() if role == "relevance"]
+        return list(dict.fromkeys([*self.query, *self.roles.sensitive, *merit]))
+
+    def record(self) -> dict[str, tuple[str, str]]:
+        """Return the column of each role, and why it was chosen, for `Source`."""
+        why = self.roles.guessed.get("query", "named")
+        found = {"query" if at == 0 else f"query {at + 1}": n for at, n in enumerate(self.query)}
+        return {role: (name, why) for role, name in found.items()} | self.roles.record()
+
+    def fixed(self, labels: Mapping[str, Sequence[Any]]) -> "LogColumns":
+        """Return the columns with known labels; others are errors."""
+        return replace(self, labels={name: RawLabels(each, True) for name, each in labels.items()})
+
+    def open(self) -> "LogColumns":
+        """Return the columns without known labels."""
+        return replace(self, labels={name: RawLabels() for name in self.roles.sensitive})
+
+    def checked(self, piece: LogPiece, *, survey: bool = False) -> Any:
+        """Return the rows of a piece in one form, or raise for the first bad row.
+
+        The record batch has the columns ``q0``, ``q1``, ... (parts of the list label: int64 or
+        text), ``score``, ``position``, ``relevance``, ``g0``, ``g1``, ... (codes of `labels`), and
+        ``o0``, ... (outcomes as they are). A survey has no scores, positions and outcomes.
+        """
+        arrow = require("pyarrow", "data")
+        columns: dict[str, Any] = {}
+        for at, name in enumerate(self.query):
+            columns[f"q{at}"] = _list_labels(piece, name)
+        for role, name in self.roles.single.items():
+            if not survey or role == "relevance":
+                columns[role] = self._numbers(piece, role, name)
+        for at, name in enumerate(self.roles.sensitive):
+            columns[f"g{at}"] = self.labels[name].codes(name, piece)
+        for at, name in enumerate(() if survey else self.roles.outcomes):
+            columns[f"o{at}"] = piece.batch.column(name)
+        arrays = [arrow.array(values) for values in columns.values()]
+        if not arrays:
+            arrays, columns = [arrow.nulls(piece.n_rows)], {"rows": None}
+        return arrow.RecordBatch.from_arrays(arrays, names=list(columns))
+
+    def _numbers(self, piece: LogPiece, role: str, name: str) -> np.ndarray:
+        """Return a column of numbers, each present and in the range of its role."""
+        try:
+            values = piece.numbers(name)
+        except CellError as error:
+            raise DataError(
+                f"{piece.location(error.row)}: {role} ({name!r}) must be a number, got {error.got}"
+            ) from None
+        missing = np.isnan(values)
+        if missing.any():
+            if role != "relevance" or self.missing_relevance == "error":
+                hint = '; missing_relevance="irrelevant" makes it 0' if role == "relevance" else ""
+                where = piece.location(int(missing.argmax()))
+                raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
+            values = np.where(missing, 0.0, values)
+        bad = out_of_range(role, values)
+        if bad is not None:
+            raise DataError(
+                f"{piece.location(bad)}: {role} ({name!r}) {expected(role, values[bad])}"
+            )
+        return values.astype(np.int32 if role == "position" else np.float64, copy=False)
+
+
+def _list_labels(piece: LogPiece, name: str) -> Any:
+    """Return a part of the list label of each row as int64 or text."""
+    compute = require("pyarrow.compute", "data")
+    types = require("pyarrow.types", "data")
+    column = piece.batch.column(name)
+    if types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    missing = column.is_null(nan_is_null=True)
+    if compute.any(missing).as_py():
+        row = compute.index(missing, True).as_py()
+        raise DataError(f"{piece.location(row)}: query ({name!r}) must not be missing")
+    if types.is_string(kind) or types.is_large_string(kind):
+        return column.cast("large_string")
+    if types.is_floating(kind):
+        values = column.to_numpy(zero_copy_only=False)
+        bad = (values != np.floor(values)) | (np.abs(values) >= 2.0**63)
+        if bad.any():
+            row = int(bad.argmax())
+            raise DataError(
+                f"{piece.location(row)}: query ({name!r}) must be a whole number or text, got "
+                f"{values[row]:g}"
+            )
+        return column.cast("int64")
+    if types.is_integer(kind):
+        if types.is_uint64(kind) and len(column) and compute.max(column).as_py() >= 2**63:
+            row = int((column.to_numpy() >= 2**63).argmax())
+            raise DataError(
+                f"{piece.location(row)}: query ({name!r}) must be below 2**63, got "
+                f"{column[row].as_py()}"
+            )
+        return column.cast("int64")
+    if types.is_temporal(kind) or types.is_boolean(kind):
+        return column.cast("large_string")
+    raise DataError(
+        f"{piece.location(0)}: query ({name!r}) must be a whole number or text, got the type {kind}"
+    )
+
+
+def columns_of(
+    where: str,
+    names: Sequence[str],
+    *,
+    query: Any,
+    sensitive: Any,
+    outcomes: Sequence[str] = (),
+    rules: LabelRules | None = None,
+    missing_relevance: str = "error",
+    **single: Any,
+) -> LogColumns:
+    """Return the column of each role: those named, else those recognised as in `read_csv`.
+
+    ``query`` may name several columns, which together name the list.
+    """
+    several: tuple[str, ...] = ()
+    if query is not None and query is not False and not isinstance(query, str):
+        several = tuple(existing_column(where, names, "query", name) for name in query)
+        if len(set(several)) < len(several) or not several:
+            raise DataError(f"query must name each column once and at least one, got {query!r}")
+    roles = assign(
+        where,
+        names,
+        query=False if several else query,
+        sensitive=sensitive,
+        features=(),
+        outcomes=list(outcomes),
+        cost=False,
+        id=False,
+        **single,
+    )
+    for name in several:
+        if name in roles.needed:
+            raise DataError(f"{where}: column {name!r} must have one role, got several")
+    found = dict(roles.single)
+    alone = found.pop("query", None)
+    return LogColumns(
+        several or (() if alone is None else (alone,)),
+        replace(roles, single=found),
+        rules,
+        missing_relevance,
+        {name: RawLabels() for name in roles.sensitive},
+    )

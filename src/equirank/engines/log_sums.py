@@ -1,0 +1,393 @@
+"""Sums of a log: survey, plan, and the lists measured block by block in threads."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.attribute import Attribute
+from ..core.data import RankingData, counted_anew
+from ..core.environment import progress, require
+from ..core.errors import DataError
+from ..core.inputs import frozen
+from ..core.list_keys import list_keys
+from ..core.list_samples import ListSample
+from ..core.list_sums import ListSums, sum_lists
+from ..core.metric import GroupMetric, Metric
+from ..core.named_groups import named_groups
+from ..core.per_list import PerList
+from ..core.sums_plan import SumsPlan, Survey
+from .arrow_stream import ArrowStream
+from .given_ranking import ordered
+from .log_columns import LogColumns, LogPiece
+from .log_survey import Groups, LogSurvey
+from .spill import MOST_FILES, Spill, n_partitions
+from .whole_lists import (
+    MAX_LIST_ROWS,
+    ListBlock,
+    ScatteredLists,
+    label_of,
+    sorted_rows,
+    whole_lists,
+)
+
+__all__ = [
+    "MEMORY",
+    "LogMeasure",
+    "LogOptions",
+    "in_canonical_order",
+    "refuse_stable",
+    "row_keys",
+    "sum_stream",
+]
+
+
+#: Most rows of a block, and bytes that a row needs while it is measured.
+BLOCK_ROWS, ROW_BYTES = 1 << 18, 400
+#: Bytes of rows that are held at once, unless the caller says otherwise.
+MEMORY = 1 << 30
+
+
+@dataclass(frozen=True, eq=False)
+class LogOptions:
+    """How a log is measured.
+
+    Attributes
+    ----------
+    plan : mapping
+        Arguments of `SumsPlan.of`.
+    like : ListSums or None
+        Sums whose plan is taken over.
+    memory : int
+        Bytes of rows that are held at once.
+    max_list_rows : int
+        Most rows of a list.
+    max_groups : int or None
+        Most groups of an attribute.
+    n_jobs : int
+        Number of threads.
+    protected : str, sequence of str or mapping, optional
+        Groups that further metrics compare with everyone else.
+    per_list : PerList, optional
+        Receives the values of every list.
+    """
+
+    plan: Mapping[str, Any] = field(default_factory=dict)
+    like: ListSums | None = None
+    memory: int = MEMORY
+    max_list_rows: int = MAX_LIST_ROWS
+    max_groups: int | None = None
+    n_jobs: int = 1
+    protected: Any = None
+    per_list: PerList | None = None
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of a block."""
+        most = self.memory // (ROW_BYTES * (self.n_jobs + 1))
+        return int(min(BLOCK_ROWS, max(1 << 12, most)))
+
+    def measure(self, survey: LogSurvey, columns: LogColumns, where: str) -> "LogMeasure":
+        """Return how the surveyed lists are measured."""
+        groups = survey.groups(columns, where, self.max_groups)
+        single = columns.roles.single
+        known = Survey(
+            groups.categories,
+            survey.lengths,
+            survey.grades if "relevance" in single else None,
+            "score" in single,
+            "position" in single,
+        )
+        fixed = columns.fixed(survey.labels)
+        plan = self.plan_of(known, where)
+        return LogMeasure(fixed, groups, plan, self.rows, self.max_list_rows, self.per_list)
+
+    def plan_of(self, known: Survey, where: str) -> SumsPlan:
+        """Return the plan of surveyed data, or that of earlier sums with the groups of both."""
+        if self.like is None:
+            metrics = _bound(self.plan["metrics"], self.protected, known.groups)
+            return SumsPlan.of(known, **dict(self.plan) | {"metrics": metrics})
+        plan = self.like.plan
+        given = {
+            "relevance": (plan.relevance, known.grades is not None),
+            "score": (plan.score, known.score),
+            "position": (plan.position, known.position),
+        }
+        for name, (wanted, found) in given.items():
+            if wanted != found:
+                raise DataError(
+                    f"{where}: must have the columns of the sums that like names, and {name} "
+                    f"differs: {wanted!r} and {found!r}"
+                )
+        return plan.extended(known)
+
+
+def _bound(
+    metrics: Iterable[Metric], protected: Any, groups: Mapping[str, tuple[Any, ...]]
+) -> list[Metric]:
+    """Return metrics, those of groups bound to each attribute and its protected groups."""
+    known = {name: Attribute(np.zeros(0, np.int32), labels) for name, labels in groups.items()}
+    named: dict[str, list[Any]] = {}
+    for name, group in named_groups(protected, known):
+        if name in known:
+            code = known[name].code(group, f"protected of {name!r}")
+            named.setdefault(name, []).append(known[name].categories[code])
+    found: list[Metric] = []
+    for metric in metrics:
+        if not isinstance(metric, GroupMetric) or metric.by is not None:
+            found.append(metric)
+            continue
+        for name in groups:
+            own = named.get(name, [None]) if metric.protected is None else [metric.protected]
+            found += [replace(metric, by=name, protected=group) for group in own]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class LogMeasure:
+    """How blocks of whole lists are measured; processes of an engine receive a copy.
+
+    Attributes
+    ----------
+    columns : LogColumns
+        The columns, with known labels.
+    groups : Groups
+        The group of each label.
+    plan : SumsPlan
+        What is measured.
+    rows : int
+        Rows of a block.
+    max_list_rows : int
+        Most rows of a list.
+    per_list : PerList, optional
+        Receives the values of every list.
+    """
+
+    columns: LogColumns
+    groups: Groups
+    plan: SumsPlan
+    rows: int
+    max_list_rows: int
+    per_list: PerList | None = None
+
+    def data(self, block: ListBlock) -> RankingData:
+        """Return a block as data with the groups of the survey."""
+        rows, roles = block.rows, self.columns.roles
+        names = rows.schema.names
+
+        def numbers(name: str) -> np.ndarray | None:
+            return frozen(rows.column(name).to_numpy()) if name in names else None
+
+        position = numbers("position")
+        y = numbers("relevance")
+        return RankingData(
+            None,
+            y,
+            frozen(block.offsets),
+            self._labels(block),
+            {
+                name: Attribute(
+                    frozen(self.groups.lookup[name][rows.column(f"g{at}").to_numpy()]),
+                    self.groups.categories[name],
+                )
+                for at, name in enumerate(roles.sensitive)
+            },
+            score=numbers("score"),
+            position=None if position is None else counted_anew(position, block.offsets),
+            max_grade=0.0 if y is None else float(y.max()),
+            outcomes={
+                name: frozen(rows.column(f"o{at}").to_numpy(zero_copy_only=False))
+                for at, name in enumerate(roles.outcomes)
+            },
+        )
+
+    def _labels(self, block: ListBlock) -> np.ndarray:
+        """Return the label of each list."""
+        several = self.columns.query
+        if not several:
+            return np.array([0])
+        arrow = require("pyarrow", "data")
+        starts = arrow.array(block.offsets[:-1])
+        parts = [
+            block.rows.column(f"q{at}").take(starts).to_numpy(zero_copy_only=False)
+            for at in range(len(several))
+        ]
+        if len(parts) == 1:
+            return frozen(parts[0])
+        labels = np.empty(block.n_lists, dtype=object)
+        labels[:] = list(zip(*(part.tolist() for part in parts), strict=True))
+        return frozen(labels)
+
+    def sums(self, block: ListBlock) -> ListSums:
+        """Return the sums of a block."""
+        try:
+            ranking = ordered(self.data(block), self.plan.ties, self.plan.rule)
+            return sum_lists(ranking, self.plan, self.per_list)
+        except DataError as error:
+            first, last = label_of(block, 0), label_of(block, block.n_lists - 1)
+            raise DataError(f"lists {first!r} to {last!r}: {error}") from None
+
+    def of_rows(self, batches: Iterable[Any], n_jobs: int = 1) -> Iterator[ListSums]:
+        """Yield the sums of consecutive checked rows, whose lists are contiguous."""
+        blocks = whole_lists(batches, rows=self.rows, max_list_rows=self.max_list_rows)
+        try:
+            yield from _threaded(self.sums, blocks, n_jobs)
+        except ScatteredLists:
+            raise DataError(
+                "the rows of each list must be adjacent after the survey, and a list returned; the "
+                "data changed while they were read, or were sorted by another rule"
+            ) from None
+
+    def of_pieces(self, pieces: Iterable[LogPiece], n_jobs: int = 1) -> Iterator[ListSums]:
+        """Yield the sums of consecutive pieces of a log, whose lists are contiguous."""
+        yield from self.of_rows((self.columns.checked(piece) for piece in pieces), n_jobs)
+
+    def of_scattered(self, piece: LogPiece) -> ListSums:
+        """Return the sums of the whole lists of a piece, whose rows are in any order."""
+        rows = sorted_rows(self.columns.checked(piece))
+        return ListSums.total(self.of_rows(_sliced(rows, self.rows)))
+
+
+def refuse_stable(options: LogOptions, what: str) -> None:
+    """Raise if the order of rows should break ties, where rows have no order."""
+    ties = options.plan.get("ties") if options.like is None else options.like.plan.ties
+    if ties == "stable":
+        raise DataError(
+            f'ties must be "average" for {what}, whose rows have no order, got "stable"'
+        )
+
+
+def in_canonical_order(sums: ListSums) -> ListSums:
+    """Return sums whose sampled lists have their rows in an order that no engine changes.
+
+    The order of rows is kept if it breaks ties.
+    """
+    if sums.plan.ties == "stable":
+        return sums
+    return replace(sums, kept=_canonical(sums.kept), rare=_canonical(sums.rare))
+
+
+def _canonical(sample: ListSample) -> ListSample:
+    """Return a sample with the rows of each list sorted by their contents, best first."""
+    keys: list[np.ndarray] = list(sample.codes.T)
+    for name, values in sorted(sample.columns.items()):
+        if values.dtype.kind in "OU":
+            keys.append(np.unique(values.astype(str), return_inverse=True)[1])
+        else:
+            keys.append(values if name == "position" else -values.astype(np.float64))
+    order = np.lexsort((*keys, np.repeat(np.arange(sample.n_lists), sample.sizes)))
+    columns = {name: values[order] for name, values in sample.columns.items()}
+    return replace(sample, codes=sample.codes[order], columns=columns)
+
+
+def _threaded(
+    work: Callable[[ListBlock], ListSums], blocks: Iterable[ListBlock], n_jobs: int
+) -> Iterator[ListSums]:
+    """Yield the results of blocks in order; some blocks are worked on at once."""
+    if n_jobs == 1:
+        yield from map(work, blocks)
+        return
+    waiting: deque[Future[ListSums]] = deque()
+    with ThreadPoolExecutor(n_jobs) as pool:
+        try:
+            for block in blocks:
+                waiting.append(pool.submit(work, block))
+                if len(waiting) > n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def row_keys(rows: Any) -> np.ndarray:
+    """Return a 64-bit number of the list of each checked row, for spilling."""
+    found = np.zeros(rows.num_rows, dtype=np.uint64)
+    for name in rows.schema.names:
+        if name[0] != "q" or not name[1:].isdigit():
+            continue
+        column = rows.column(name)
+        if column.type == "int64":
+            keys = list_keys(column.to_numpy())
+        else:
+            coded = column.dictionary_encode()
+            several = list_keys(coded.dictionary.to_numpy(zero_copy_only=False))
+            keys = several[coded.indices.to_numpy(zero_copy_only=False)]
+        found = found * np.uint64(0x9E3779B97F4A7C15) + keys
+    return found
+
+
+def sum_stream(
+    stream: ArrowStream, columns: LogColumns, options: LogOptions
+) -> tuple[ListSums, LogMeasure]:
+    """Return the sums of a stream, and how it was measured.
+
+    Lists that are scattered over the stream are sorted on disk.
+    """
+    if not stream.again:
+        return _spilled(stream, columns, options)
+    columns = columns.open()
+    survey = LogSurvey()
+    try:
+        pieces = _watched(stream, columns.surveyed, options.rows, "Surveying")
+        checked = (columns.checked(piece, survey=True) for piece in pieces)
+        _add_blocks(survey, checked, columns, options)
+    except ScatteredLists:
+        return _spilled(stream, columns, options)
+    measure = options.measure(survey, columns, stream.name)
+    pieces = _watched(stream, columns.needed, options.rows, "Measuring")
+    total = ListSums.total(measure.of_pieces(pieces, options.n_jobs))
+    stream.check_unchanged()
+    survey.check(total.n_rows, total.n_lists, stream.name)
+    return total, measure
+
+
+def _watched(stream: ArrowStream, names: Sequence[str], rows: int, word: str) -> Iterator[LogPiece]:
+    """Yield the pieces of a stream beside a progress bar."""
+    pieces = stream.read(names, rows)
+    return progress(pieces, word, stream.n_rows, rows=lambda piece: piece.n_rows)
+
+
+def _add_blocks(
+    survey: LogSurvey, batches: Iterable[Any], columns: LogColumns, options: LogOptions
+) -> None:
+    for block in whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows):
+        survey.add(block, len(columns.roles.sensitive))
+    survey.labels = {name: list(labels.code) for name, labels in columns.labels.items()}
+
+
+def _sliced(rows: Any, size: int) -> Iterator[Any]:
+    for begin in range(0, rows.num_rows, size):
+        yield rows.slice(begin, size)
+
+
+def _spilled(
+    stream: ArrowStream, columns: LogColumns, options: LogOptions
+) -> tuple[ListSums, LogMeasure]:
+    """Return the sums of a stream whose rows are sorted by list in temporary files."""
+    columns = columns.open()
+    n_files = MOST_FILES // 2
+    if stream.n_rows is not None:
+        n_files = n_partitions(stream.n_rows, 8 * len(columns.needed), options.memory)
+    with Spill(n_files, row_keys) as files:
+        pieces = _watched(stream, columns.needed, options.rows, "Sorting")
+        files.write((columns.checked(piece) for piece in pieces), stream.n_rows)
+        stream.check_unchanged()
+        survey = LogSurvey()
+        for part in progress(files.parts(), "Surveying", n_files):
+            _add_blocks(survey, _sliced(part, options.rows), columns, options)
+        measure = options.measure(survey, columns, stream.name)
+        several = progress(
+            files.parts(), "Measuring", files.n_rows, rows=lambda part: part.num_rows
+        )
+        total = ListSums.total(
+            sums
+            for part in several
+            for sums in measure.of_rows(_sliced(part, options.rows), options.n_jobs)
+        )
+    survey.check(total.n_rows, total.n_lists, stream.name)
+    return total, measure

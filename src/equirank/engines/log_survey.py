@@ -1,0 +1,174 @@
+"""Survey of a log: number of lists, their lengths, groups that occur together, largest grade."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import DataError
+from ..core.labels import check_groups
+from ..core.unknown_words import warn_of_labels
+from .log_columns import LogColumns
+from .whole_lists import ListBlock
+
+__all__ = ["Groups", "LogSurvey"]
+
+
+#: Combined codes up to which combinations of labels are counted in a table.
+TABLE = 1 << 16
+#: Most different values of relevance.
+MOST_GRADES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of the attributes of a log.
+
+    Attributes
+    ----------
+    categories : mapping of str to tuple
+        The groups of each attribute, sorted.
+    lookup : mapping of str to ndarray
+        The group of each raw label of an attribute by its code; -1 if unknown, also last.
+    record : mapping of str to tuple
+        For each attribute the labels of the file, as in `Source`.
+    remarks : tuple of str
+        What was assumed about labels.
+    """
+
+    categories: Mapping[str, tuple[Any, ...]]
+    lookup: Mapping[str, np.ndarray]
+    record: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass
+class LogSurvey:
+    """Counts of all rows of a log that its plan depends on.
+
+    Attributes
+    ----------
+    lengths : Counter
+        For each length of a list the number of lists.
+    labels : dict of str to list
+        The raw labels of each attribute.
+    combinations : Counter
+        For each combination of labels, as codes (-1: missing), its number of rows.
+    grades : Counter
+        For each relevance its number of rows.
+    """
+
+    lengths: Counter[int] = field(default_factory=Counter)
+    labels: dict[str, list[Any]] = field(default_factory=dict)
+    combinations: Counter[tuple[int, ...]] = field(default_factory=Counter)
+    grades: Counter[float] = field(default_factory=Counter)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(length * count for length, count in self.lengths.items())
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return sum(self.lengths.values())
+
+    def add(self, block: ListBlock, n_attributes: int) -> None:
+        """Add a block of whole lists."""
+        lengths, counts = np.unique(np.diff(block.offsets), return_counts=True)
+        self.lengths.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+        self.combinations.update(_combinations(block.rows, n_attributes))
+        if "relevance" in block.rows.schema.names:
+            self.add_grades(_counted(block.rows.column("relevance").to_numpy()))
+
+    def add_grades(self, grades: Mapping[float, int]) -> None:
+        """Add numbers of rows of each relevance; too many different ones are an error."""
+        self.grades.update(grades)
+        if len(self.grades) > MOST_GRADES:
+            raise DataError(
+                f"relevance must have at most {MOST_GRADES:,} different values in a log, got more; "
+                "round it first"
+            )
+
+    def check(self, n_rows: int, n_lists: int, where: str) -> None:
+        """Raise if the rows that were measured are not those that were surveyed."""
+        if (n_rows, n_lists) != (self.n_rows, self.n_lists):
+            raise DataError(
+                f"{where}: must hold the {self.n_rows:,} rows in {self.n_lists:,} lists that the "
+                f"survey found, and {n_rows:,} rows in {n_lists:,} lists were measured; a list was "
+                "torn apart, or the data changed while they were read"
+            )
+
+    def groups(self, columns: LogColumns, where: str, max_groups: int | None) -> Groups:
+        """Return the groups of each attribute, cleaned as the rules of the columns say."""
+        if not self.lengths:
+            raise DataError(f"{where}: must contain at least one row, got none")
+        categories: dict[str, tuple[Any, ...]] = {}
+        lookup: dict[str, np.ndarray] = {}
+        record: dict[str, tuple[Any, ...]] = {}
+        remarks: list[str] = []
+        for at, name in enumerate(columns.roles.sensitive):
+            labels = self.labels[name]
+            counts = np.zeros(len(labels) + 1, dtype=np.int64)
+            for codes, count in self.combinations.items():
+                counts[codes[at]] += count
+            values: list[Any] = [None if label == "" else label for label in labels]
+            if columns.rules is not None:
+                cleaned = columns.rules.clean(name, labels, counts[:-1].tolist())
+                values = cleaned.values
+                lost = (("", int(counts[-1]), None),) if counts[-1] else ()
+                record[name] = (*cleaned.record, *lost)
+                remarks += cleaned.remarks
+            some = zip(values, counts.tolist(), strict=False)
+            known = _sorted({value for value, count in some if count and value is not None})
+            try:
+                check_groups(name, known, self.n_rows, max_groups)
+            except DataError as error:
+                raise DataError(f"{where}: {error}") from None
+            if columns.rules is None:
+                warn_of_labels(name, known)
+            code = {value: place for place, value in enumerate(known)}
+            lookup[name] = np.array([*(code.get(v, -1) for v in values), -1], dtype=np.int32)
+            categories[name] = known
+        return Groups(categories, lookup, record, tuple(remarks))
+
+
+def _sorted(groups: Iterable[Any]) -> tuple[Any, ...]:
+    """Return groups in the order of `as_ranking_data`."""
+    found = list(groups)
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        return tuple(sorted(found, key=str))
+
+
+def _combinations(rows: Any, n_attributes: int) -> dict[tuple[int, ...], int]:
+    """Return the number of rows of each combination of codes."""
+    if n_attributes == 0:
+        return {}
+    columns = [rows.column(f"g{at}").to_numpy() for at in range(n_attributes)]
+    sizes = [int(column.max()) + 2 for column in columns]
+    if np.prod([float(size) for size in sizes]) <= TABLE:
+        combined = np.zeros(len(columns[0]), dtype=np.int32)
+        for column, size in zip(columns, sizes, strict=True):
+            combined = combined * size + (column + 1)
+        counts = np.bincount(combined)
+        present = np.flatnonzero(counts)
+        codes = np.stack(np.unravel_index(present, sizes), axis=1) - 1
+        found = counts[present]
+    else:
+        codes, found = np.unique(np.stack(columns, axis=1), axis=0, return_counts=True)
+    return {tuple(code): count for code, count in zip(codes.tolist(), found.tolist(), strict=True)}
+
+
+def _counted(grades: np.ndarray) -> dict[float, int]:
+    """Return the number of rows of each relevance."""
+    if grades.max() < TABLE and (grades == np.floor(grades)).all():
+        counts = np.bincount(grades.astype(np.int64))
+        values = np.flatnonzero(counts)
+        found = counts[values]
+    else:
+        values, found = np.unique(grades, return_counts=True)
+    return dict(zip(values.astype(float).tolist(), found.tolist(), strict=True))

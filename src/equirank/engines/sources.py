@@ -1,0 +1,380 @@
+"""list_sums: per-list sums of data of any kind: in memory, files, DuckDB, Dask and Spark."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from inspect import signature
+from typing import Annotated, Any, Literal, Unpack
+
+from ..core.data import RankingData
+from ..core.errors import DataError
+from ..core.inputs import choose
+from ..core.keywords import Default, chosen_keywords, shared_keywords
+from ..core.list_sums import ListSums, sum_data
+from ..core.outcomes import DecisionRule
+from ..core.params import Constraint, Integer, Optional, check_params
+from ..core.per_list import opened_per_list
+from ..core.random import as_seed
+from ..core.registry import parse_metrics
+from ..core.source import Source
+from ..core.sums_plan import Survey
+from ..io.file_options import FileOptions
+from ..io.files import file_digest
+from ..io.table_file import read_file
+from .arrow_stream import PARQUET, arrow_paths, is_arrow_stream, open_arrow, open_files
+from .dask_frames import sum_dask
+from .dask_tasks import is_dask_frame
+from .duckdb_tables import DATABASES, is_relation, opened_database, sum_relation
+from .given_ranking import (
+    ColumnKeywords,
+    CutKeywords,
+    DecisionKeywords,
+    OrderKeywords,
+    ReferenceKeywords,
+    as_ranking,
+    decision_rule,
+)
+from .log_columns import LogColumns, columns_of
+from .log_sums import MEMORY, LogOptions, in_canonical_order, sum_stream
+from .spark_frames import is_spark_frame, sum_spark
+from .whole_lists import MAX_LIST_ROWS
+
+__all__ = ["LogRequest", "list_sums", "memory_bytes", "sums_with_source"]
+
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
+#: Least memory that rows may have.
+LEAST = 16_000_000
+
+
+def memory_bytes(memory: int | str) -> int:
+    """Return a number of bytes, which may be written as ``"500MB"`` or ``"2GiB"``.
+
+    Examples
+    --------
+    >>> memory_bytes("500MB"), memory_bytes("2 GiB"), memory_bytes(1 << 30)
+    (500000000, 2147483648, 1073741824)
+    """
+    found: int | None = None
+    if isinstance(memory, int) and not isinstance(memory, bool):
+        found = memory
+    elif isinstance(memory, str):
+        text = memory.strip().upper().removesuffix("B").strip()
+        digits = text.rstrip("KMGI").strip()
+        unit = text[len(digits) :].strip()
+        if unit in _UNITS and digits.replace(".", "", 1).isdigit():
+            found = int(float(digits) * _UNITS[unit])
+    if found is None or found < LEAST:
+        raise DataError(
+            f'memory must be at least 16 MB, written as "500MB" or "2GB", got {memory!r}'
+        )
+    return found
+
+
+class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKeywords, total=False):
+    """What sums over lists are made of, and how they are read.
+
+    Parameters
+    ----------
+    metrics : metric, string, or a list of them, optional
+        Further metrics.
+    protected : str, sequence of str or mapping, optional
+        Protected groups, such as ``"sex=female"``, if further metrics compare them with everyone
+        else. All other sums are those of every group.
+    cross : bool
+        Whether to sum the intersections of every two attributes.
+    random_state : int, Generator, RandomState or None
+        Seed of the relabellings.
+    like : ListSums, optional
+        Earlier sums whose plan (cutoffs, metrics, seed and so on) is used, so that both can be
+        added; new groups are allowed.
+    table : str, optional
+        The table of a DuckDB database, or a query of it; by default its only table.
+    memory : int or str
+        Bytes of rows that are held at once, such as ``"500MB"``, when files and databases are read.
+    max_list_rows : int
+        Most rows of one list; more are an error, since a column that does not tell lists apart is
+        the usual cause.
+    missing_relevance : {"error", "irrelevant"}
+        As in `as_ranking_data`.
+    unknown, labels, keep_labels : optional
+        How the labels of files are cleaned, as in `read_csv`. Labels of other data are used as they
+        are.
+    per_list : path, optional
+        A new folder, which receives Parquet files with one row per list: its label, number of rows
+        and the value of every metric. Frames of Dask and Spark have none.
+    n_jobs : int, optional
+        Number of threads; by default one for each core.
+    client : distributed.Client, optional
+        Where a frame of Dask is computed; by default Dask's current scheduler.
+    """
+
+    metrics: Any
+    protected: Any
+    cross: Annotated[bool, Default(True)]
+    random_state: Annotated[Any, Default(0)]
+    like: ListSums | None
+    table: str | None
+    memory: int | str | None
+    max_list_rows: Annotated[int, Default(MAX_LIST_ROWS)]
+    missing_relevance: Annotated[Literal["error", "irrelevant"], Default("error")]
+    unknown: Sequence[str] | None
+    labels: Any
+    keep_labels: Annotated[bool, Default(False)]
+    per_list: Any
+    n_jobs: int | None
+    client: Any
+
+
+@shared_keywords(
+    ColumnKeywords, CutKeywords, DecisionKeywords, ReferenceKeywords, OrderKeywords, SumsKeywords
+)
+def list_sums(data: Any = None, **given: Unpack[SumsKeywords]) -> ListSums:
+    """Sum what an audit needs of every list, from data of any kind and size.
+
+    The sums have the size of the plan and not of the data, can be added (``+``), stored
+    (`ListSums.save`) and audited (`audit_sums`). They do not depend on the engine or on how rows
+    are divided. Ties share the mean of their positions; no rows are an error.
+
+    Parameters
+    ----------
+    data : RankingData, Ranking, data frame, mapping, path, or a table of an engine
+        What to read. In memory: as in `audit`. Files: the path of a Parquet, Arrow, CSV or other
+        file that `read_file` takes, a folder or a pattern (``"log/*.parquet"``) of Parquet or Arrow
+        files, or a list of them; a pyarrow data set or reader. DuckDB: a relation (a table, a query
+        or a file that it reads), or the path of a database (``.duckdb``). Dask and Spark: a frame.
+    query : str, sequence of str or array-like, optional
+        The column of lists, or several columns, such as user and day. Rows with the same label are
+        one list. Recognised as in `read_csv` if omitted; False for one list.
+    ties : {"average", "stable"}
+        As in `audit`. Engines that do not keep the order of rows refuse ``"stable"``.
+
+    Returns
+    -------
+    ListSums
+
+    Raises
+    ------
+    DataError
+        For the first bad row, with file and row group or partition; if the data change while they
+        are read; if the disk is too full to sort scattered lists.
+
+    Examples
+    --------
+    >>> import equirank
+    >>> from equirank.datasets import load_hiring
+    >>> equirank.list_sums(load_hiring())
+    ListSums(3213 rows, 60 lists, sex (2 groups), age_group (3 groups))
+    """
+    return sums_with_source(data, given)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class LogRequest:
+    """What a caller wants of a log: columns, decisions, and how it is read and measured."""
+
+    columns: Mapping[str, Any]
+    rule: DecisionRule
+    missing_relevance: str
+    options: LogOptions
+    file: FileOptions = field(default_factory=FileOptions)
+
+    def columns_in(self, where: str, names: Sequence[str], *, cleaned: bool) -> LogColumns:
+        """Return the columns of a log by role."""
+        given = dict(self.columns)
+        given["score"] = self.rule.score_column(given["score"], given["position"])
+        given["relevance"] = False if given["relevance"] is None else given["relevance"]
+        if not cleaned:
+            refuse_label_options(self.file)
+        found = columns_of(
+            where,
+            [str(name) for name in names],
+            outcomes=self.rule.columns(),
+            rules=self.file.label_rules if cleaned else None,
+            missing_relevance=self.missing_relevance,
+            **given,
+        )
+        ordered = "score" in found.roles.single or "position" in found.roles.single
+        if not ordered and not self.rule.recorded:
+            raise DataError("score or position must be given to define the order, got neither")
+        if not found.roles.sensitive:
+            raise DataError("sensitive must name at least one attribute, got none")
+        return found
+
+
+def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Source | None]:
+    """Return the sums of data, and the record of the files that were read.
+
+    ``given`` contains arguments of `list_sums`.
+    """
+    given = DEFAULTS | dict(given)
+    outcomes, request = _request(data, given)
+    where = {name: given[name] for name in ("table", "client", "memory")}
+    if given["per_list"] is not None and (is_dask_frame(data) or is_spark_frame(data)):
+        raise DataError("per_list must be omitted for frames of Dask and Spark")
+    with opened_per_list(given["per_list"]) as per_list:
+        request = replace(request, options=replace(request.options, per_list=per_list))
+        sums, source = _opened(data, request, where, outcomes)
+    return in_canonical_order(sums), source
+
+
+def _opened(
+    data: Any, request: LogRequest, where: Mapping[str, Any], outcomes: Any
+) -> tuple[ListSums, Source | None]:
+    """Return the sums of data by the engine of their kind."""
+    options = request.options
+    if is_dask_frame(data):
+        _refuse_where(where, "client")
+        columns = request.columns_in("data", data.columns, cleaned=False)
+        return sum_dask(data, columns, options, where["client"]), None
+    _refuse_where(where, "memory", "table")
+    if isinstance(data, (str, os.PathLike)) and _is_database(data):
+        with opened_database(os.fspath(data), where["table"], options.memory) as relation:
+            columns = request.columns_in(os.fspath(data), relation.columns, cleaned=False)
+            return sum_relation(relation, columns, options, os.fspath(data)), None
+    _refuse_where(where, "memory")
+    if is_relation(data):
+        columns = request.columns_in("data", data.columns, cleaned=False)
+        return sum_relation(data, columns, options, "data"), None
+    if is_spark_frame(data):
+        columns = request.columns_in("data", data.columns, cleaned=False)
+        return sum_spark(data, columns, options), None
+    if _is_paths(data):
+        return _of_files(data, request)
+    if is_arrow_stream(data):
+        stream = open_arrow(data)
+        columns = request.columns_in(stream.name, stream.columns, cleaned=False)
+        return sum_stream(stream, columns, options)[0], None
+    return _of_memory(data, request, where, outcomes), None
+
+
+#: The defaults of `list_sums`.
+DEFAULTS = {name: each.default for name, each in signature(list_sums).parameters.items()}
+
+
+def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
+    """Return what is wanted of data, after the arrays of decisions if they are given as such."""
+    choose("missing_relevance", given["missing_relevance"], ("error", "irrelevant"))
+    names = ("metrics", "protected", "cross", "ties", "random_state", "reference")
+    planned = chosen_keywords(DecisionKeywords, given) | {name: given[name] for name in names}
+    like: ListSums | None = given["like"]
+    rule, outcomes, plan = _planned(data, planned, like)
+    most = {"max_list_rows": given["max_list_rows"], "n_jobs": given["n_jobs"]}
+    rules: dict[str, Constraint] = {"max_list_rows": Integer(1), "n_jobs": Optional(Integer(1))}
+    check_params("list_sums", most, rules)
+    options = LogOptions(
+        plan,
+        like,
+        MEMORY if given["memory"] is None else memory_bytes(given["memory"]),
+        given["max_list_rows"],
+        given["max_groups"],
+        given["n_jobs"] or os.cpu_count() or 1,
+        given["protected"],
+    )
+    file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
+    columns = chosen_keywords(ColumnKeywords, given)
+    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file)
+
+
+def _planned(
+    data: Any, given: Mapping[str, Any], like: ListSums | None
+) -> tuple[DecisionRule, Any, dict[str, Any]]:
+    """Return the way in which people are selected, its arrays, and arguments of `SumsPlan.of`."""
+    if like is not None:
+        usual = {"cross": True, "ties": "average", "random_state": 0}
+        for name, value in given.items():
+            if value is not usual.get(name) and value != usual.get(name):
+                raise DataError(f"{name} must be omitted beside like, whose plan is used")
+        if not isinstance(like, ListSums):
+            raise DataError(f"like must be a ListSums, got {type(like).__name__}")
+        return like.plan.rule, None, {}
+    choose("ties", given["ties"], ("average", "stable"))
+    rule, outcomes = decision_rule(data, chosen_keywords(DecisionKeywords, given))
+    metrics = parse_metrics(given["metrics"]) if given["metrics"] else []
+    if given["protected"] is not None and not metrics:
+        raise DataError("protected must be omitted without metrics that use it")
+    plan = {"k": given["k"], "cross": given["cross"], "metrics": metrics, "ties": given["ties"]}
+    plan |= {"rule": rule, "seed": as_seed(given["random_state"])}
+    return rule, outcomes, plan | {"reference": given["reference"]}
+
+
+def _refuse_where(where: Mapping[str, Any], *allowed: str) -> None:
+    reasons = {
+        "table": "a database of DuckDB",
+        "client": "a frame of Dask",
+        "memory": "files and tables",
+    }
+    for name, value in where.items():
+        if value is not None and name not in allowed:
+            raise DataError(f"{name} must be omitted for these data; it is for {reasons[name]}")
+
+
+def refuse_label_options(file: FileOptions) -> None:
+    """Raise if labels should be cleaned, which only files are."""
+    for name in ("unknown", "labels", "keep_labels"):
+        if getattr(file, name):
+            raise DataError(f"{name} must be omitted for data that no file contains")
+
+
+def _is_database(path: Any) -> bool:
+    return os.fspath(path).lower().endswith(DATABASES)
+
+
+def _is_paths(data: Any) -> bool:
+    several = data if isinstance(data, (list, tuple)) else [data]
+    return bool(several) and all(isinstance(each, (str, os.PathLike)) for each in several)
+
+
+def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
+    """Return the sums of files: Parquet and Arrow as a stream, others in memory."""
+    several = data if isinstance(data, (list, tuple)) else [data]
+    paths = arrow_paths(data)
+    if paths is not None:
+        stream = open_files(paths)
+        columns = request.columns_in(stream.name, stream.columns, cleaned=True)
+        sums, measure = sum_stream(stream, columns, request.options)
+        digests = tuple(file_digest(path) for path in paths)
+        name = stream.name if len(paths) > 1 else paths[0].name
+        how = {"format": "Parquet" if paths[0].suffix.lower() in PARQUET else "Arrow"}
+        groups = measure.groups
+        source = Source(
+            name, digests[0] if len(digests) == 1 else "", sums.n_rows, how,
+            columns.record(), groups.record, groups.remarks,
+        )  # fmt: skip
+        return replace(sums, sources=digests), source
+    if len(several) > 1:
+        raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
+    read = dict(request.columns)
+    read["relevance"] = False if read["relevance"] is None else read["relevance"]
+    read["score"] = request.rule.score_column(read["score"], read["position"])
+    data = read_file(
+        several[0],
+        missing_sensitive="unknown",
+        missing_relevance=request.missing_relevance,  # type: ignore[arg-type]
+        max_groups=request.options.max_groups,
+        outcomes=request.rule.columns(),
+        unknown=request.file.unknown,
+        labels=request.file.labels,
+        keep_labels=request.file.keep_labels,
+        **read,
+    )
+    empty = replace(request, columns=dict.fromkeys(request.columns))
+    sums = _of_memory(data, empty, {}, None)
+    read_from = data.source
+    return replace(sums, sources=() if read_from is None else (read_from.sha256,)), read_from
+
+
+def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcomes: Any) -> ListSums:
+    """Return the sums of data in memory."""
+    _refuse_where(where)
+    if not isinstance(data, RankingData):
+        refuse_label_options(request.file)
+    options = request.options
+    columns = dict(request.columns) | {"id": None, "outcomes": outcomes}
+    ties = "average" if options.like is None else options.like.plan.ties
+    ties = options.plan.get("ties", ties)
+    ranking = as_ranking(data, columns, ties, options.max_groups, request.rule)
+    if not ranking.data.sensitive:
+        raise DataError("sensitive must name at least one attribute, got none")
+    plan = options.plan_of(Survey.of(ranking.data), "data")
+    return sum_data(ranking, plan, n_jobs=options.n_jobs, per_list=options.per_list)

@@ -1,0 +1,161 @@
+"""Whole lists from checked rows: the last list of a batch waits for the next one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.environment import require
+from ..core.errors import DataError
+
+__all__ = ["MAX_LIST_ROWS", "ListBlock", "ScatteredLists", "label_of", "sorted_rows", "whole_lists"]
+
+
+#: Most rows of one list, unless the caller allows more.
+MAX_LIST_ROWS = 10_000_000
+
+
+class ScatteredLists(Exception):
+    """Labels of lists that both rise and fall, so that a list may return."""
+
+
+@dataclass(frozen=True, eq=False)
+class ListBlock:
+    """Checked rows of some whole lists.
+
+    Attributes
+    ----------
+    rows : pyarrow.RecordBatch
+        The rows as `LogColumns.checked` returns them.
+    offsets : ndarray of int64
+        List ``q`` consists of the rows ``offsets[q]:offsets[q + 1]``.
+    """
+
+    rows: Any
+    offsets: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int(self.rows.num_rows)
+
+    @property
+    def n_lists(self) -> int:
+        """Number of lists."""
+        return len(self.offsets) - 1
+
+
+def whole_lists(
+    batches: Iterable[Any], *, rows: int, max_list_rows: int = MAX_LIST_ROWS
+) -> Iterator[ListBlock]:
+    """Yield blocks of whole lists of about this many rows from consecutive batches.
+
+    Raises
+    ------
+    ScatteredLists
+        If labels neither rise nor fall throughout: contiguity is not proven.
+    DataError
+        If a list has more than ``max_list_rows`` rows.
+    """
+    pending: list[Any] = []
+    waiting, enough, direction = 0, rows, 0
+    for batch in batches:
+        if batch.num_rows == 0:
+            continue
+        pending.append(batch)
+        waiting += batch.num_rows
+        if waiting < enough:
+            continue
+        block, direction = _block(pending, direction)
+        begin = int(block.offsets[-2])
+        _check_lengths(block, max_list_rows)
+        if begin:
+            yield ListBlock(block.rows.slice(0, begin), block.offsets[:-1])
+        pending = [block.rows.slice(begin)]
+        waiting = block.n_rows - begin
+        enough = max(rows, 2 * waiting)
+    if pending:
+        block, _ = _block(pending, direction)
+        _check_lengths(block, max_list_rows)
+        yield block
+
+
+def _block(pending: list[Any], direction: int) -> tuple[ListBlock, int]:
+    """Return the batches as one block, and whether labels rise (1) or fall (-1) so far."""
+    arrow = require("pyarrow", "data")
+    whole = pending[0] if len(pending) == 1 else arrow.concat_batches(pending)
+    sign = _steps(whole)
+    starts = np.flatnonzero(sign)
+    if len(starts):
+        taken = sign[starts]
+        direction = direction or int(taken[0])
+        if (taken != direction).any():
+            raise ScatteredLists
+    offsets = np.concatenate([[0], starts + 1, [whole.num_rows]]).astype(np.int64)
+    return ListBlock(whole, offsets), direction
+
+
+def _steps(rows: Any) -> np.ndarray:
+    """Return per row but the last whether the next label is greater (1), less (-1) or equal."""
+    compute = require("pyarrow.compute", "data")
+    n = rows.num_rows
+    sign = np.zeros(max(0, n - 1), dtype=np.int8)
+    for name in _label_names(rows):
+        column = rows.column(name)
+        if column.type == "int64":
+            values = column.to_numpy()
+            step = (values[1:] > values[:-1]).view(np.int8) - (values[1:] < values[:-1]).view(
+                np.int8
+            )
+        else:
+            before, after = column.slice(0, n - 1), column.slice(1)
+            up, down = compute.greater(after, before), compute.less(after, before)
+            step = up.to_numpy(zero_copy_only=False).astype(np.int8)
+            step -= down.to_numpy(zero_copy_only=False).astype(np.int8)
+        sign = np.where(sign == 0, step, sign)
+    return sign
+
+
+def _label_names(rows: Any) -> list[str]:
+    return [name for name in rows.schema.names if name[0] == "q" and name[1:].isdigit()]
+
+
+def _check_lengths(block: ListBlock, most: int) -> None:
+    lengths = np.diff(block.offsets)
+    if lengths.max() > most:
+        at = int(lengths.argmax())
+        raise DataError(
+            f"a list must have at most {most:,} rows (max_list_rows), got {lengths[at]:,} or more "
+            f"in list {label_of(block, at)!r}; name a column that tells lists apart, or allow more"
+        )
+
+
+def label_of(block: ListBlock, at: int) -> Any:
+    """Return the label of a list: a number, a text, or a tuple of both."""
+    row = int(block.offsets[at])
+    parts = [block.rows.column(name)[row].as_py() for name in _label_names(block.rows)]
+    return (parts[0] if len(parts) == 1 else tuple(parts)) if parts else 0
+
+
+def sorted_rows(rows: Any) -> Any:
+    """Return rows sorted by label; the rows of a list keep their order."""
+    compute = require("pyarrow.compute", "data")
+    names = _label_names(rows)
+    if not names:
+        return rows
+    order: np.ndarray
+    if len(names) == 1 and rows.column(names[0]).type == "int64":
+        order = np.argsort(rows.column(names[0]).to_numpy(), kind="stable")
+    else:
+        codes = np.zeros(rows.num_rows, dtype=np.int64)
+        for name in names:
+            column = rows.column(name)
+            coded = column.dictionary_encode()
+            place = compute.sort_indices(coded.dictionary).to_numpy()
+            rank = np.empty(len(place), dtype=np.int64)
+            rank[place] = np.arange(len(place))
+            part = rank[coded.indices.to_numpy(zero_copy_only=False)]
+            codes = np.unique(codes * len(place) + part, return_inverse=True)[1]
+        order = np.argsort(codes, kind="stable")
+    return rows.take(require("pyarrow", "data").array(order))

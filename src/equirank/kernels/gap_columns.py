@@ -1,0 +1,641 @@
+"""Gaps between the groups of every list, and the same gaps under random relabellings (twins)."""
+
+import numpy as np
+
+from .compiled import compiled
+from .counted_random import below, key_of, random_bits
+from .list_columns import sort_cells
+
+__all__ = ["deal_labels", "measure_gaps"]
+
+
+#: Most grades of relevance that are counted one by one; more are counted by sorted trees.
+MOST_GRADES = 64
+#: Most label vectors whose groups are looked up in a table.
+MOST_VECTORS = 1 << 14
+
+
+@compiled(reordered=True)
+def _grades(y: np.ndarray, n: int, grade: np.ndarray) -> int:
+    """Write a number of each relevance that has its order, and return one more than the largest.
+
+    Small whole numbers are their own; otherwise it is the rank among the distinct ones.
+    """
+    largest = 0.0
+    whole = True
+    for i in range(n):
+        whole = whole and y[i] < MOST_GRADES and y[i] == np.floor(y[i])
+        if not whole:
+            break
+        grade[i] = int(y[i])
+        largest = max(largest, y[i])
+    if whole:
+        return int(largest) + 1 if n else 0
+    order = np.argsort(y[:n], kind="mergesort")
+    count = 0
+    for i in range(n):
+        if i > 0 and y[order[i]] != y[order[i - 1]]:
+            count += 1
+        grade[order[i]] = count
+    return count + 1 if n else 0
+
+
+@compiled(reordered=True)
+def _lower(seen: np.ndarray, grade: int, tree: bool) -> float:
+    """Return the number of items of a lower grade."""
+    if not tree:
+        return seen[grade]
+    count = 0.0
+    while grade > 0:
+        count += seen[grade]
+        grade -= grade & -grade
+    return count
+
+
+@compiled(reordered=True)
+def _count_pairs(
+    n: int,
+    ends: np.ndarray,
+    code: np.ndarray,
+    n_groups: int,
+    grade: np.ndarray,
+    n_grades: int,
+    seen: np.ndarray,
+    wrong: np.ndarray,
+    total: np.ndarray,
+) -> None:
+    """Count the pairs of better and worse items by group, and those in wrong order, ties half."""
+    tree = n_grades > MOST_GRADES
+    for g in range(n_groups):
+        for h in range(n_groups):
+            wrong[g, h] = total[g, h] = 0.0
+        for r in range(n_grades + 1):
+            seen[g, r] = 0.0
+    i = 0
+    while i < n:
+        stop = ends[i]
+        if stop == i + 1 and not tree:  # the usual case, written out for speed
+            c, r = code[i], grade[i]
+            if c >= 0:
+                for h in range(n_groups):
+                    wrong[c, h] += seen[h, r]
+                for at in range(r + 1, n_grades + 1):
+                    seen[c, at] += 1.0
+            i = stop
+            continue
+        share = 1.0 if stop - i == 1 else 0.5  # a block counts half before it is added, half after
+        for half in range(2):
+            for j in range(i, stop if half == 0 or share < 1.0 else i):
+                if code[j] >= 0:
+                    for h in range(n_groups):
+                        wrong[code[j], h] += share * _lower(seen[h], grade[j], tree)
+            for j in range(i, stop if half == 0 else i):
+                if code[j] >= 0 and tree:
+                    at = grade[j] + 1
+                    while at <= n_grades:
+                        seen[code[j], at] += 1.0
+                        at += at & -at
+                elif code[j] >= 0:
+                    for r in range(grade[j] + 1, n_grades + 1):
+                        seen[code[j], r] += 1.0
+        i = stop
+    if not tree:
+        for g in range(n_groups):
+            for r in range(1, n_grades):
+                count = seen[g, r + 1] - seen[g, r]
+                if count > 0:
+                    for h in range(n_groups):
+                        total[g, h] += count * seen[h, r]
+        return
+    for j in range(n):
+        if code[j] >= 0:
+            for h in range(n_groups):
+                total[code[j], h] += _lower(seen[h], grade[j], tree)
+
+
+@compiled(reordered=True)
+def _quotient(above: float, below_: float) -> float:
+    return above / below_ if below_ > 0 else np.nan
+
+
+@compiled(reordered=True)
+def _pair_gaps(n_groups: int, wrong: np.ndarray, total: np.ndarray, out: np.ndarray) -> None:
+    """Write the largest gap of accuracies between two groups, then each group's to all others."""
+    largest = np.nan
+    for g in range(n_groups):
+        mine = others = mine_wrong = others_wrong = 0.0
+        for h in range(n_groups):
+            if h == g:
+                continue
+            mine += total[g, h]
+            mine_wrong += wrong[g, h]
+            others += total[h, g]
+            others_wrong += wrong[h, g]
+            if h > g:
+                one = _quotient(total[g, h] - wrong[g, h], total[g, h])
+                other = _quotient(total[h, g] - wrong[h, g], total[h, g])
+                gap = abs(one - other)
+                if not np.isnan(gap) and not gap <= largest:
+                    largest = gap
+        out[1 + g] = abs(
+            _quotient(mine - mine_wrong, mine) - _quotient(others - others_wrong, others)
+        )
+    out[0] = largest
+
+
+@compiled(reordered=True)
+def _exposure_gaps(
+    n: int, code: np.ndarray, n_groups: int, exposure: np.ndarray, work: np.ndarray, out: np.ndarray
+) -> None:
+    """Write the largest gap of mean exposure of a group and everyone else, then each group's."""
+    for g in range(n_groups):
+        work[0, g] = work[1, g] = 0.0
+    for i in range(n):
+        if code[i] >= 0:
+            work[0, code[i]] += exposure[i]
+            work[1, code[i]] += 1.0
+    whole = people = 0.0
+    for g in range(n_groups):
+        whole += work[0, g]
+        people += work[1, g]
+    out[0] = np.nan
+    for g in range(n_groups):
+        rest = _quotient(whole - work[0, g], people - work[1, g])
+        gap = abs(_quotient(work[0, g], work[1, g]) - rest)
+        out[1 + g] = gap
+        if not np.isnan(gap) and not gap <= out[0]:
+            out[0] = gap
+
+
+@compiled(reordered=True)
+def _merit_ratios(
+    n: int,
+    code: np.ndarray,
+    n_groups: int,
+    exposure: np.ndarray,
+    y: np.ndarray,
+    work: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the smallest ratio of exposure per merit to everyone else, then each group's."""
+    for g in range(n_groups):
+        work[0, g] = work[1, g] = 0.0
+    for i in range(n):
+        if code[i] >= 0:
+            work[0, code[i]] += exposure[i]
+            work[1, code[i]] += y[i]
+    out[0] = np.nan
+    for g in range(n_groups):
+        rest = rest_merit = 0.0
+        for h in range(n_groups):
+            if h != g:
+                rest += work[0, h]
+                rest_merit += work[1, h]
+        ratio = _quotient(_quotient(work[0, g], work[1, g]), _quotient(rest, rest_merit))
+        out[1 + g] = ratio
+        if not np.isnan(ratio) and not ratio >= out[0]:
+            out[0] = ratio
+
+
+@compiled(reordered=True)
+def _prefix_gaps(
+    ends: np.ndarray,
+    code: np.ndarray,
+    n_groups: int,
+    limit: int,
+    step: int,
+    known: np.ndarray,
+    worst: np.ndarray,
+    size: np.ndarray,
+    n_known: float,
+    weights: np.ndarray,
+    work: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Write the largest normalised sum of differences of shares, then each group's (rND).
+
+    ``known`` has the expected number of people with a known label at each cut, ``worst`` the
+    normaliser of each group, ``size`` its number of people.
+    """
+    for g in range(n_groups):
+        work[0, g] = work[2, g] = 0.0
+    share = 1.0 / max(n_known, 1.0)
+    cut, at, i = (2 if step == 1 else step), 0, 0
+    while i < limit and cut <= limit:
+        last = ends[i]
+        if last - i == 1:  # slots without ties up to the next cut
+            last = i + 1
+            while last < min(cut, limit) and ends[last] == last + 1:
+                last += 1
+            for j in range(i, last):
+                if code[j] >= 0:
+                    work[0, code[j]] += 1.0
+            if last == cut:
+                if known[at] > 0:
+                    for g in range(n_groups):
+                        gap = abs(work[0, g] / known[at] - size[g] * share)
+                        work[2, g] += weights[cut] * gap
+                at += 1
+                cut += step
+            i = last
+            continue
+        for g in range(n_groups):
+            work[1, g] = 0.0
+        for j in range(i, last):
+            if code[j] >= 0:
+                work[1, code[j]] += 1.0
+        while cut <= limit and cut <= last:
+            if known[at] > 0:
+                part, scale = (cut - i) / (last - i), 1.0 / known[at]
+                for g in range(n_groups):
+                    count = work[0, g] + work[1, g] * part
+                    work[2, g] += weights[cut] * abs(count * scale - size[g] * share)
+            at += 1
+            cut += step
+        for g in range(n_groups):
+            work[0, g] += work[1, g]
+        i = last
+    out[0] = np.nan
+    for g in range(n_groups):
+        value = work[2, g] / worst[g] if worst[g] > 0 else np.nan
+        out[1 + g] = value
+        if not np.isnan(value) and not value <= out[0]:
+            out[0] = value
+
+
+@compiled(reordered=True)
+def _prefix_limits(
+    ends: np.ndarray,
+    code: np.ndarray,
+    n: int,
+    n_groups: int,
+    limit: int,
+    step: int,
+    known: np.ndarray,
+    worst: np.ndarray,
+    size: np.ndarray,
+) -> float:
+    """Write known people of each cut, normalisers and sizes of groups; return all known people."""
+    n_known = 0.0
+    for g in range(n_groups):
+        size[g] = worst[g] = 0.0
+    for i in range(n):
+        if code[i] >= 0:
+            size[code[i]] += 1.0
+            n_known += 1.0
+    cut, at, i, before = (2 if step == 1 else step), 0, 0, 0.0
+    while i < limit and cut <= limit:
+        last = ends[i]
+        inside = 0.0
+        for j in range(i, last):
+            inside += 1.0 if code[j] >= 0 else 0.0
+        while cut <= limit and cut <= last:
+            known[at] = before + inside * (cut - i) / (last - i)
+            at += 1
+            cut += step
+        before += inside
+        i = last
+    for g in range(n_groups):
+        if not 0 < size[g] < n_known:
+            continue
+        low = high = 0.0
+        cut = 2 if step == 1 else step
+        for c in range(at):
+            if known[c] > 0:
+                weight, share = 1.0 / np.log2(cut), size[g] / n_known
+                least = max(0.0, known[c] - (n_known - size[g]))
+                low += weight * abs(least / known[c] - share)
+                high += weight * abs(min(known[c], size[g]) / known[c] - share)
+            cut += step
+        worst[g] = max(low, high)
+    return n_known
+
+
+@compiled(reordered=True)
+def _sorted_vectors(
+    n: int,
+    vector: np.ndarray,
+    n_single: int,
+    width: np.ndarray,
+    unknown: bool,
+    cell: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    dealt: np.ndarray,
+) -> int:
+    """Sort the label vectors among people with the same attributes known; return their number.
+
+    ``order`` receives the slots by pattern, ``ends`` the ends of the patterns.
+    """
+    if not unknown:
+        for i in range(n):
+            order[i] = i
+        ends[0] = n
+        dealt[:n] = vector[:n]
+        dealt[:n].sort()
+        return 1
+    for i in range(n):
+        mask, rest = 0, vector[i]
+        for a in range(n_single - 1, -1, -1):
+            mask = 2 * mask + (1 if rest % (width[a] + 1) == 0 else 0)
+            rest //= width[a] + 1
+        cell[i] = mask
+    n_cells = sort_cells(cell, n, ends[: 1 << n_single], order)
+    for i in range(n):
+        dealt[i] = vector[order[i]]
+    start = 0
+    for c in range(n_cells):
+        dealt[start : ends[c]].sort()
+        start = ends[c]
+    return n_cells
+
+
+@compiled(reordered=True)
+def _relabel(
+    n: int,
+    vector: np.ndarray,
+    order: np.ndarray,
+    ends: np.ndarray,
+    n_cells: int,
+    key: np.uint64,
+    drawn: np.ndarray,
+) -> None:
+    """Deal sorted label vectors among the slots of each cell."""
+    start = 0
+    for c in range(n_cells):
+        stop = ends[c]
+        i = stop - 1
+        while i > start:  # one number gives two places
+            bits = random_bits(key, np.uint64(i))
+            other = start + below(bits, i - start + 1)
+            vector[i], vector[other] = vector[other], vector[i]
+            i -= 1
+            if i > start:
+                other = start + below(bits << np.uint64(32), i - start + 1)
+                vector[i], vector[other] = vector[other], vector[i]
+                i -= 1
+        for i in range(start, stop):
+            drawn[order[i]] = vector[i]
+        start = stop
+
+
+@compiled(reordered=True)
+def _code(
+    vector: int, k: int, n_single: int, width: np.ndarray, parts: np.ndarray, single: np.ndarray
+) -> int:
+    """Return the group of a label vector in a key, -1 if unknown."""
+    rest = vector
+    for a in range(n_single - 1, -1, -1):
+        single[a] = rest % (width[a] + 1) - 1
+        rest //= width[a] + 1
+    one, other = single[parts[k, 0]], 0
+    if parts[k, 1] >= 0:
+        other = single[parts[k, 1]]
+        one = one * width[parts[k, 1]] + other if one >= 0 else -1
+    return -1 if one < 0 or other < 0 else one
+
+
+@compiled(reordered=True)
+def _codes(
+    n: int,
+    vector: np.ndarray,
+    n_single: int,
+    width: np.ndarray,
+    parts: np.ndarray,
+    table: np.ndarray,
+    code: np.ndarray,
+) -> None:
+    """Write the group of each slot in each key, by a table of all label vectors if there is one."""
+    single = np.zeros(n_single, dtype=np.int64)
+    for k in range(len(parts)):
+        if table.shape[1] > 0:
+            for i in range(n):
+                code[k, i] = table[k, vector[i]]
+        else:
+            for i in range(n):
+                code[k, i] = _code(vector[i], k, n_single, width, parts, single)
+
+
+@compiled(reordered=True)
+def _code_table(n_single: int, width: np.ndarray, parts: np.ndarray) -> np.ndarray:
+    """Return the group of every label vector in every key; without entries if there are many."""
+    size = 1
+    for a in range(n_single):
+        size *= width[a] + 1
+    table = np.zeros((len(parts), size if size <= MOST_VECTORS else 0), dtype=np.int64)
+    single = np.zeros(n_single, dtype=np.int64)
+    for k in range(len(parts)):
+        for vector in range(table.shape[1]):
+            table[k, vector] = _code(vector, k, n_single, width, parts, single)
+    return table
+
+
+# Long, since one pass over the rows of a list fills every gap from the same work arrays.
+@compiled(reordered=True)
+def measure_gaps(
+    offsets: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    shown: np.ndarray,
+    y: np.ndarray,
+    codes: np.ndarray,
+    keys: np.ndarray,
+    parts: np.ndarray,
+    width: np.ndarray,
+    sizes: np.ndarray,
+    discount_sums: np.ndarray,
+    kinds: np.ndarray,
+    gap_keys: np.ndarray,
+    first_target: np.ndarray,
+    step: int,
+    n_twins: int,
+    seed: np.uint64,
+    values: np.ndarray,
+    twins: np.ndarray,
+    pairs: np.ndarray,
+    pairs_with_others: np.ndarray,
+    first: np.ndarray,
+) -> None:
+    """Measure the gaps of every list, and their means over random relabellings of it.
+
+    Parameters
+    ----------
+    offsets, begin, end, shown, y, codes, parts, width, discount_sums
+        As in `measure_lists`.
+    keys : ndarray of uint64
+        Key of each list; the random numbers of a list depend on it, the seed and the draw.
+    sizes : ndarray
+        Number of groups of each key.
+    kinds, gap_keys, first_target : ndarray
+        Of each gap: 0 exposure, 1 prefixes, 2 merit, 3 pairs (4: only ``pairs``); its key; its
+        first column, the worst of all groups, which the groups follow.
+    step, n_twins, seed
+        Step between prefixes, number of relabellings, seed.
+    values, twins : ndarray of shape (n_lists, n_targets)
+        Receive the gaps and the means of the defined gaps of relabellings; NaN if undefined.
+    pairs, pairs_with_others : ndarray
+        Receive for each two groups of a key the sum of accuracies over lists, the number of lists
+        where it is defined, and the number of pairs.
+    first : ndarray
+        Number of the first group of each key.
+    """
+    longest, most = 1, 1
+    for q in range(len(offsets) - 1):
+        longest = max(longest, offsets[q + 1] - offsets[q])
+    for k in range(len(sizes)):
+        most = max(most, sizes[k])
+    n_single, n_keys, n_gaps = codes.shape[1], len(parts), len(kinds)
+    mine, exposure = np.zeros(longest), np.zeros(longest)
+    vector, drawn = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    dealt, cell = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    grade, block = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    code = np.zeros((n_keys, longest), dtype=np.int64)
+    known, n_known = np.zeros((n_gaps, longest + 1)), np.zeros(n_gaps)
+    worst, size = np.zeros((n_gaps, most)), np.zeros((n_gaps, most))
+    work, out = np.zeros((3, most)), np.zeros(most + 1)
+    wrong, total = np.zeros((most, most)), np.zeros((most, most))
+    with_pairs = False
+    for j in range(n_gaps):
+        with_pairs = with_pairs or kinds[j] >= 3
+    seen = np.zeros((most if with_pairs else 1, max(longest, MOST_GRADES) + 2))
+    counts = np.zeros(values.shape[1])
+    table = _code_table(n_single, width, parts)
+    weights = np.zeros(longest + 1)
+    for cut in range(2, longest + 1):
+        weights[cut] = 1.0 / np.log2(cut)
+    for q in range(len(offsets) - 1):
+        s, n = offsets[q], offsets[q + 1] - offsets[q]
+        unknown = False
+        for i in range(n):
+            b, e = begin[s + i] - s, end[s + i] - s
+            block[i] = e
+            exposure[i] = (discount_sums[e] - discount_sums[b]) / (e - b) if i < shown[q] else 0.0
+            mine[i] = y[s + i] if len(y) else 0.0
+            mixed, mask = 0, 0
+            for a in range(n_single):
+                mixed = mixed * (width[a] + 1) + codes[s + i, a] + 1
+                mask = 2 * mask + (1 if codes[s + i, a] < 0 else 0)
+            vector[i] = mixed
+            unknown = unknown or mask > 0
+        n_grades = _grades(mine, n, grade) if with_pairs else 0
+        for draw in range(n_twins + 1):
+            if draw == 0:
+                drawn[:n] = vector[:n]
+            else:
+                if draw == 1:
+                    n_cells = _sorted_vectors(
+                        n, vector, n_single, width, unknown, cell, order, ends, dealt
+                    )
+                key = key_of(key_of(seed, keys[q]), np.uint64(draw))
+                _relabel(n, dealt, order, ends, n_cells, key, drawn)
+            _codes(n, drawn, n_single, width, parts, table, code)
+            for j in range(n_gaps):
+                k, at = gap_keys[j], first_target[j]
+                here = sizes[k]
+                if kinds[j] == 4:
+                    if draw == 0:
+                        _count_pairs(n, block, code[k], here, grade, n_grades, seen, wrong, total)
+                        _add_pairs(here, wrong, total, first[k], pairs, pairs_with_others)
+                    continue
+                if kinds[j] == 0:
+                    _exposure_gaps(n, code[k], here, exposure, work, out)
+                elif kinds[j] == 1:
+                    if draw == 0:
+                        n_known[j] = _prefix_limits(
+                            block, code[k], n, here, shown[q], step, known[j], worst[j], size[j]
+                        )
+                    _prefix_gaps(
+                        block,
+                        code[k],
+                        here,
+                        shown[q],
+                        step,
+                        known[j],
+                        worst[j],
+                        size[j],
+                        n_known[j],
+                        weights,
+                        work,
+                        out,
+                    )
+                elif kinds[j] == 2:
+                    _merit_ratios(n, code[k], here, exposure, mine, work, out)
+                else:
+                    _count_pairs(n, block, code[k], here, grade, n_grades, seen, wrong, total)
+                    _pair_gaps(here, wrong, total, out)
+                for t in range(here + 1):
+                    if draw == 0:
+                        values[q, at + t] = out[t]
+                        twins[q, at + t] = counts[at + t] = 0.0
+                    elif not np.isnan(out[t]):
+                        twins[q, at + t] += out[t]
+                        counts[at + t] += 1.0
+                if draw == 0 and kinds[j] == 3:
+                    _add_pairs(here, wrong, total, first[k], pairs, pairs_with_others)
+        for t in range(values.shape[1]):
+            twins[q, t] = twins[q, t] / counts[t] if counts[t] > 0 else np.nan
+
+
+@compiled(reordered=True)
+def _add_pairs(
+    n_groups: int,
+    wrong: np.ndarray,
+    total: np.ndarray,
+    first: int,
+    pairs: np.ndarray,
+    with_others: np.ndarray,
+) -> None:
+    """Add the accuracies of every two groups of a list, and of each group with all others."""
+    for g in range(n_groups):
+        others = others_wrong = 0.0
+        for h in range(n_groups):
+            if total[g, h] > 0:
+                pairs[first + g, first + h, 0] += (total[g, h] - wrong[g, h]) / total[g, h]
+                pairs[first + g, first + h, 1] += 1.0
+                pairs[first + g, first + h, 2] += total[g, h]
+            if h != g:
+                others += total[g, h]
+                others_wrong += wrong[g, h]
+        if others > 0:
+            with_others[first + g, 0] += (others - others_wrong) / others
+            with_others[first + g, 1] += 1.0
+            with_others[first + g, 2] += others
+
+
+@compiled(reordered=True)
+def deal_labels(
+    offsets: np.ndarray,
+    codes: np.ndarray,
+    keys: np.ndarray,
+    width: np.ndarray,
+    n_twins: int,
+    seed: np.uint64,
+) -> np.ndarray:
+    """Return the labels of every slot in each relabelling of `measure_gaps` (draw x slot x label).
+
+    The slots of ties must be sorted by relevance, as there.
+    """
+    n_slots, n_single = codes.shape
+    found = np.empty((n_twins, n_slots, n_single), dtype=np.int64)
+    vector, drawn = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
+    dealt, cell = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
+    ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
+    for q in range(len(offsets) - 1):
+        s, n = offsets[q], offsets[q + 1] - offsets[q]
+        unknown = False
+        for i in range(n):
+            vector[i] = 0
+            for a in range(n_single):
+                vector[i] = vector[i] * (width[a] + 1) + codes[s + i, a] + 1
+                unknown = unknown or codes[s + i, a] < 0
+        n_cells = _sorted_vectors(n, vector, n_single, width, unknown, cell, order, ends, dealt)
+        for draw in range(1, n_twins + 1):
+            key = key_of(key_of(seed, keys[q]), np.uint64(draw))
+            _relabel(n, dealt, order, ends, n_cells, key, drawn)
+            for i in range(n):
+                rest = drawn[i]
+                for a in range(n_single - 1, -1, -1):
+                    found[draw - 1, s + i, a] = rest % (width[a] + 1) - 1
+                    rest //= width[a] + 1
+    return found

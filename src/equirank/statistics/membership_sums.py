@@ -1,0 +1,250 @@
+"""Sums of memberships per list, their replicates, and the intervals made from them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..core.inference import query_counts
+from ..core.random import generator
+from ..kernels.segments import divide
+from .label_model import LabelModel, drawn_matrices
+
+__all__ = [
+    "COLUMNS",
+    "FEWEST_LISTS",
+    "Interval",
+    "MembershipSums",
+    "fieller",
+    "membership_sums",
+    "rubin",
+    "student",
+]
+
+#: What is summed: memberships, values, centred values, pairs, centred values of known people,
+#: values of everyone else in pairs, people, all values, and negative and positive centred values of
+#: unknown people.
+COLUMNS = ("a", "inside", "centred", "pairs", "sure", "other", "people", "total", "below", "above")
+#: Lists from which on intervals are about lists to come.
+FEWEST_LISTS = 20
+
+
+class Interval(NamedTuple):
+    """An estimate and its confidence interval, NaN where there is none."""
+
+    value: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+
+
+def student(level: float, degrees: float) -> float:
+    """Return the two-sided quantile of Student's distribution.
+
+    Examples
+    --------
+    >>> round(student(0.95, 59), 3), round(student(0.95, float("inf")), 3)
+    (2.001, 1.96)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    tail = (1.0 + level) / 2.0
+    return float(ndtri(tail) if np.isinf(degrees) else stdtrit(degrees, tail))
+
+
+def fieller(value: np.ndarray, covariance: np.ndarray, c: float) -> Interval:
+    """Return the ratio of two estimates and all ratios that are within c standard errors.
+
+    The interval has all theta with ``(N - theta D)^2 <= c^2 Var(N - theta D)``. If the denominator
+    is within c standard errors of 0, there is no estimate.
+
+    Examples
+    --------
+    >>> found = fieller(np.array([6.0, 2.0]), np.diag([0.04, 0.01]), 1.96)
+    >>> [round(x, 3) for x in found]
+    [3.0, 2.673, 3.385]
+    >>> fieller(np.array([6.0, 0.1]), np.diag([0.04, 0.01]), 1.96)
+    Interval(value=nan, low=nan, high=nan)
+    """
+    (n, d), square = value, c * c
+    a = d * d - square * covariance[1, 1]
+    if not (a > 0 and np.isfinite(covariance).all()):
+        return Interval()
+    b = n * d - square * covariance[0, 1]
+    rest = n * n - square * covariance[0, 0]
+    root = sqrt(max(b * b - a * rest, 0.0))
+    return Interval(float(n / d), float((b - root) / a), float((b + root) / a))
+
+
+def rubin(values: np.ndarray, within: np.ndarray, level: float, degrees: float) -> Interval:
+    """Return the mean of imputed estimates and its interval, by Rubin's rule.
+
+    The variance is the mean of those within imputations plus ``1 + 1/m`` times the variance
+    between; degrees of freedom are those of Barnard and Rubin, at most ``degrees``.
+
+    Examples
+    --------
+    >>> [round(x, 3) for x in rubin(np.array([1.0, 1.2, 1.1]), np.full(3, 0.01), 0.95, 59)]
+    [1.1, 0.705, 1.495]
+    """
+    values, within = values[~np.isnan(values)], within[~np.isnan(values)]
+    m = len(values)
+    if m < 2:
+        return Interval()
+    inside, between = float(within.mean()), (1.0 + 1.0 / m) * float(values.var(ddof=1))
+    total, value = inside + between, float(values.mean())
+    if not total > 0:
+        return Interval(value, value, value)
+    share = between / total
+    old = (m - 1) / share**2 if share > 0 else np.inf
+    observed = (degrees + 1) / (degrees + 3) * degrees * (1.0 - share)
+    freedom = degrees
+    if np.isfinite(degrees):
+        freedom = 1.0 / (1.0 / old + 1.0 / max(observed, 1e-9))
+    half = student(level, max(min(freedom, old), 1.0)) * sqrt(total)
+    return Interval(value, value - half, value + half)
+
+
+@dataclass(frozen=True, eq=False)
+class MembershipSums:
+    """Sums over the rows of each list, by class of label or with the memberships in them.
+
+    Attributes
+    ----------
+    model : LabelModel
+        The labels of the rows, as far as they are known.
+    code : int
+        The group whose memberships are summed.
+    by_class : ndarray of shape (3, lists, classes) or None
+        Number of rows, sum of values and sum of centred values by class; None if memberships
+        belong to rows.
+    rows : ndarray of shape (6, lists) or None
+        Sums of a, of a times the values, of a times the centred values, of ``a (1 - a)``, of a
+        times the centred values of known rows, and of ``a (1 - a)`` times the values.
+    whole : ndarray of shape (lists, 4)
+        Number of rows, sum of values, and the sums of negative and of positive centred values of
+        unknown rows.
+    centred : ndarray
+        Each row's value less the mean of its list.
+    mixed : float or None
+        Share of given labels in the memberships of unknown rows, whose classes are then two: bands
+        of those that are given to everyone else, and of those that are given to the group.
+    """
+
+    model: LabelModel
+    code: int
+    by_class: np.ndarray | None
+    rows: np.ndarray | None
+    whole: np.ndarray
+    centred: np.ndarray
+    mixed: float | None = None
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """Number of rows of each list."""
+        return np.asarray(self.whole[:, 0])
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean value of each list."""
+        return divide(self.whole[:, 1], self.sizes)
+
+    def point(self) -> np.ndarray:
+        """Return the sums of the data, as `COLUMNS` names them."""
+        weights = np.ones((1, self.model.n_lists))
+        if self.by_class is None:
+            return self._row_sums(weights)[0]
+        values = self.model.class_values(self.code, self.model.inverse)
+        return self._class_sums(weights, values[None])[0]
+
+    def replicates_of(self, weights: np.ndarray) -> np.ndarray:
+        """Return the sums with some weights of the lists, of memberships that belong to rows."""
+        return self._row_sums(weights)
+
+    def replicates(self, n_boot: int, seed: int) -> np.ndarray:
+        """Return the sums of bootstrap replicates over lists, with what was estimated redrawn."""
+        return np.concatenate(list(self._blocks(n_boot, seed)))
+
+    def _blocks(self, n_boot: int, seed: int) -> Iterator[np.ndarray]:
+        rng, error = generator(seed), self.model.attribute.error
+        for weights in query_counts(rng, n_boot, self.model.n_lists):
+            if self.by_class is None:
+                yield self._row_sums(weights)
+                continue
+            inverse = np.repeat(self.model.inverse[None], len(weights), axis=0)
+            if error is not None and error.counts is not None:
+                inverse = np.linalg.inv(drawn_matrices(error, rng, len(weights)))
+            yield self._class_sums(weights, self.model.class_values(self.code, inverse))
+
+    def _row_sums(self, weights: np.ndarray) -> np.ndarray:
+        a, inside, centred, doubt, sure, doubted = np.asarray(self.rows)
+        pairs = divide(a * (self.sizes - a) - doubt, self.sizes)
+        other = divide((self.whole[:, 1] - inside) * a - doubted, self.sizes)
+        parts = np.stack([a, inside, centred, pairs, sure, other], axis=1)
+        return np.asarray(weights @ np.concatenate([parts, self.whole], axis=1))
+
+    def _class_sums(self, weights: np.ndarray, recorded: np.ndarray) -> np.ndarray:
+        model, v = self.model, recorded
+        if model.attribute.n_unknown:
+            counts = model.band_counts
+            flat = weights @ counts.reshape(len(counts), -1)
+            bands = model.band_values(flat.reshape(-1, *counts.shape[1:]), recorded)
+            if self.mixed is not None:
+                rest = (1.0 - self.mixed) * bands
+                bands = np.concatenate([rest, rest + self.mixed], axis=1)
+            v = np.concatenate([recorded, bands], axis=1)
+        number, inside, centred = (part[:, : v.shape[1]] for part in np.asarray(self.by_class))
+        share = divide(number, self.sizes[:, None])
+        a, s, c = ((weights @ part * v).sum(axis=1) for part in (number, inside, centred))
+        i, j = np.triu_indices(v.shape[1])
+        twice = np.where(i == j, 1.0, 2.0)
+        square = ((weights @ (number[:, i] * share[:, j])) * (v[:, i] * v[:, j] * twice)).sum(1)
+        doubt = (weights @ share * (v * (1.0 - v))).sum(axis=1)
+        other = (weights @ (number * self.means[:, None]) * v).sum(axis=1)
+        cross = np.stack([inside[:, i] * share[:, j], inside[:, j] * share[:, i]]).mean(axis=0)
+        other -= ((weights @ cross) * (v[:, i] * v[:, j] * twice)).sum(axis=1)
+        mean = divide(inside, self.sizes[:, None])
+        other -= (weights @ mean * (v * (1.0 - v))).sum(axis=1)
+        sure = (weights @ centred[:, : recorded.shape[1]] * recorded).sum(axis=1)
+        return np.column_stack([a, s, c, a - square - doubt, sure, other, weights @ self.whole])
+
+
+def membership_sums(
+    model: LabelModel,
+    code: int,
+    values: np.ndarray,
+    given: np.ndarray | None = None,
+    mixed: float | None = None,
+) -> MembershipSums:
+    """Return the sums of values over lists, by class of label where classes share a membership.
+
+    ``given`` are labels of unknown rows, True for the group, that a share ``mixed`` of them has.
+    """
+    lists, n_lists = model.lists, model.n_lists
+    sizes = np.diff(model.offsets).astype(np.float64)
+    totals = np.bincount(lists, values, n_lists)
+    centred = values - divide(totals, sizes)[lists]
+    known = model.attribute.known
+    free = [np.where(known, 0.0, part(centred, 0.0)) for part in (np.minimum, np.maximum)]
+    ends = [np.bincount(lists, part, n_lists) for part in free]
+    whole = np.stack([sizes, totals, *ends], axis=1)
+    if model.kind in ("checked", "probabilities"):
+        a = np.nan_to_num(model.memberships(code))
+        doubt = a * (1.0 - a)
+        parts = a, a * values, a * centred, doubt, a * centred * known, doubt * values
+        rows = np.stack([np.bincount(lists, part, n_lists) for part in parts])
+        return MembershipSums(model, code, None, rows, whole, centred)
+    classes, n_classes = model.classes, model.n_classes
+    if given is not None:
+        n_bands = n_classes - model.n_recorded
+        classes = classes + n_bands * (given & ~known)
+        n_classes += n_bands
+    cell = lists * n_classes + classes
+    by_class = np.stack(
+        [
+            np.bincount(cell, part, n_lists * n_classes).reshape(n_lists, n_classes)
+            for part in (None, values, centred)
+        ]
+    )
+    return MembershipSums(model, code, by_class.astype(np.float64), None, whole, centred, mixed)

@@ -1,0 +1,90 @@
+"""Waiting for workers: results come, or an error says which worker left."""
+
+import asyncio
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from equirank.engines import dask_tasks as workers
+
+pytest.importorskip("dask")  # without it the folder of these tests is imported instead
+distributed = pytest.importorskip("distributed")
+
+
+class Cluster:
+    """A client of two workers, whose tasks end when the test says so."""
+
+    def __init__(self):
+        loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=loop.run_forever, daemon=True)
+        self.thread.start()
+        self.loop = SimpleNamespace(asyncio_loop=loop)
+        self.present, self.n_checks = {"a": 1, "b": 1}, 0
+        self.end = loop.create_future()
+
+    def nthreads(self):
+        self.n_checks += 1
+        return dict(self.present)
+
+    async def gather(self, futures, asynchronous):
+        assert asynchronous
+        return await self.end
+
+    def finish(self, set_state, value):
+        self.loop.asyncio_loop.call_soon_threadsafe(set_state, value)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    monkeypatch.setattr(workers, "CHECK_SECONDS", 0.02)
+    monkeypatch.setattr(workers, "ALONE_SECONDS", 0.1)
+    cluster = Cluster()
+    yield cluster
+    cluster.loop.asyncio_loop.call_soon_threadsafe(cluster.loop.asyncio_loop.stop)
+    cluster.thread.join(10)
+    cluster.loop.asyncio_loop.close()
+
+
+def test_results_come_although_an_unbound_worker_left(cluster):
+    del cluster.present["b"]
+    threading.Timer(0.1, cluster.finish, (cluster.end.set_result, [1, 2])).start()
+    assert workers.results(cluster, [None, None], ["a"]) == [1, 2]
+    assert 1 <= cluster.n_checks <= 6  # it waits between checks
+
+
+def test_a_bound_worker_that_left_is_named(cluster):
+    threading.Timer(0.1, cluster.present.pop, ("b",)).start()
+    with pytest.raises(RuntimeError, match="worker b left during training"):
+        workers.results(cluster, [None], ["a", "b"])
+    cluster.finish(cluster.end.set_result, None)
+
+
+def test_without_any_worker_the_call_ends(cluster):
+    threading.Timer(0.1, cluster.present.clear).start()
+    with pytest.raises(RuntimeError, match=r"the last worker left, and none came within 0\.1"):
+        workers.results(cluster, [None])
+    cluster.finish(cluster.end.set_result, None)
+
+
+def test_a_cluster_that_begins_without_workers_is_waited_for(cluster):
+    cluster.present.clear()
+    threading.Timer(0.3, cluster.finish, (cluster.end.set_result, [3])).start()
+    assert workers.results(cluster, [None]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (distributed.CancelledError("lost"), "a worker left that held data which cannot"),
+        (
+            distributed.KilledWorker("task", SimpleNamespace(address="tcp://a:1"), 3),
+            "worker tcp://a:1 left during a task that had ended 3 workers before",
+        ),
+        (ValueError("of a task"), "^of a task"),
+    ],
+)
+def test_errors_of_dask_are_put_into_words(cluster, error, words):
+    cluster.finish(cluster.end.set_exception, error)
+    with pytest.raises((RuntimeError, ValueError), match=words):
+        workers.results(cluster, [None])

@@ -1,0 +1,219 @@
+"""Every engine returns the same sums of one data set, however its rows are divided."""
+
+import os
+import shutil
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pytest
+
+import equirank
+from equirank import DataError, as_ranking_data
+from equirank.core.list_keys import list_keys
+from equirank.core.list_sums import BUCKETED
+from equirank.engines import log_sums
+
+COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
+
+
+def people(n_lists=150, seed=1, text=False):
+    """Lists of 2 to 40 with ties, unknown labels and a rare group."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 41, n_lists)
+    n = int(sizes.sum())
+    label = np.repeat(rng.permutation(10 * n_lists)[:n_lists] - 5, sizes)
+    frame = pd.DataFrame(
+        {
+            "qid": [f"job {each}" for each in label] if text else label,
+            "score": np.round(rng.normal(size=n), 1),
+            "y": rng.integers(0, 4, n),
+            "sex": rng.choice(["f", "m", None], n, p=[0.4, 0.5, 0.1]),
+            "race": rng.choice(["a", "b", "c"], n, p=[0.6, 0.35, 0.05]),
+        }
+    )
+    frame.loc[[5, 77], "race"] = "d"
+    return frame
+
+
+def whole(frame):
+    data = as_ranking_data(
+        None,
+        frame["y"],
+        qid=frame["qid"],
+        score=frame["score"],
+        sensitive_features=frame[["sex", "race"]],
+        missing_sensitive="unknown",
+    )
+    return equirank.list_sums(data)
+
+
+def assert_same(found, wanted):
+    assert (found.n_rows, found.n_lists) == (wanted.n_rows, wanted.n_lists)
+    assert found.plan.to_json() == wanted.plan.to_json()
+    assert found.people == wanted.people
+    np.testing.assert_array_equal(found.lengths, wanted.lengths)
+    for name, values in wanted.sums.items():
+        # Of a column's largest bucket; totals such as covariances may cancel to 0.
+        largest = np.abs(values).max(axis=0) if name in BUCKETED else np.abs(values).max(initial=0)
+        assert (np.abs(found.sums[name] - values) <= 1e-12 * largest + 1e-300).all(), name
+    for name in ("kept", "rare"):
+        one, other = getattr(found, name), getattr(wanted, name)
+        assert one.labels.tolist() == other.labels.tolist()
+        for column in ("keys", "offsets", "codes"):
+            np.testing.assert_array_equal(getattr(one, column), getattr(other, column))
+        for column, values in other.columns.items():
+            np.testing.assert_array_equal(one.columns[column], values)
+    for one, other in zip(found.extremes, wanted.extremes, strict=True):
+        np.testing.assert_array_equal(one.keys, other.keys)
+        assert one.labels.tolist() == other.labels.tolist()
+        np.testing.assert_allclose(one.differences, other.differences, rtol=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch):
+    """Blocks of 500 rows, as if memory were small."""
+    monkeypatch.setattr(log_sums, "BLOCK_ROWS", 500)
+
+
+def write(frame, folder, n_files=1):
+    folder.mkdir(exist_ok=True)
+    for at, rows in enumerate(np.array_split(np.arange(len(frame)), n_files)):
+        frame.iloc[rows].to_parquet(folder / f"part-{at}.parquet", row_group_size=700)
+    return folder
+
+
+FRAME = people()
+SORTED = FRAME.sort_values("qid", kind="stable")
+SHUFFLED = FRAME.sample(frac=1.0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    return whole(FRAME)
+
+
+def test_seven_parts_of_shuffled_rows_merged_backwards(wanted):
+    parts = list_keys(SHUFFLED["qid"].to_numpy()) % np.uint64(7)
+    sums = [
+        equirank.list_sums(SHUFFLED[parts == part], **COLUMNS, like=wanted)
+        for part in reversed(range(7))
+    ]
+    assert_same(sum(sums[1:], sums[0]), wanted)
+
+
+@pytest.mark.slow
+def test_audits_of_sums_do_not_depend_on_the_order_of_rows(wanted):
+    shuffled, few = equirank.list_sums(SHUFFLED, **COLUMNS), {"n_boot": 20, "n_permutations": 19}
+    assert equirank.audit_sums(shuffled, **few) == equirank.audit_sums(wanted, **few)
+
+
+@pytest.mark.parametrize("frame", [SORTED, SORTED[::-1]], ids=["rising", "falling"])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_stream_of_sorted_files(tmp_path, wanted, frame, n_jobs, monkeypatch):
+    monkeypatch.setattr(log_sums, "Spill", None)
+    folder = write(frame, tmp_path / "log", 3)
+    assert_same(equirank.list_sums(folder, **COLUMNS, n_jobs=n_jobs), wanted)
+    assert_same(equirank.list_sums(f"{folder}/*.parquet", **COLUMNS), wanted)
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
+    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    frame = people(text=text)
+    folder = write(frame.sample(frac=1.0, random_state=1), tmp_path / "log", 2)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    found = equirank.list_sums(folder, **COLUMNS)
+    assert_same(found, whole(frame))
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
+    assert len(found.sources) == 2
+
+
+def test_arrow_files_data_sets_and_readers(tmp_path, wanted):
+    table = pa.Table.from_pandas(SORTED, preserve_index=False)
+    with pa.ipc.new_file(str(tmp_path / "log.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    assert_same(equirank.list_sums(tmp_path / "log.arrow", **COLUMNS), wanted)
+    with pa.ipc.new_stream(str(tmp_path / "stream.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=300)
+    assert_same(equirank.list_sums(tmp_path / "stream.arrow", **COLUMNS), wanted)
+    dataset = pyarrow.dataset.dataset(tmp_path / "log.arrow", format="arrow")
+    assert_same(equirank.list_sums(dataset, **COLUMNS), wanted)
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(300))
+    assert_same(equirank.list_sums(reader, **COLUMNS), wanted)
+
+
+def test_frames_in_memory(wanted):
+    assert_same(equirank.list_sums(SHUFFLED, **COLUMNS), wanted)
+
+
+def test_lists_named_by_two_columns(tmp_path):
+    frame = SHUFFLED.assign(user=SHUFFLED["qid"] // 7, day=[f"d{q % 7}" for q in SHUFFLED["qid"]])
+    folder = write(frame, tmp_path / "log", 2)
+    found = equirank.list_sums(folder, **COLUMNS | {"query": ["user", "day"]})
+    wanted = whole(FRAME)
+    assert found.n_lists == wanted.n_lists
+    for name in ("people", "n_rows"):
+        assert getattr(found, name) == getattr(wanted, name)
+    np.testing.assert_allclose(
+        found.sums["totals"].sum(axis=0), wanted.sums["totals"].sum(axis=0), rtol=1e-12
+    )
+    assert found.kept.labels[0] in set(zip(frame["user"], frame["day"], strict=True))
+
+
+def test_duckdb(tmp_path, wanted):
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect(str(tmp_path / "log.duckdb"))
+    connection.register("frame", SHUFFLED)
+    connection.sql("CREATE TABLE impressions AS SELECT * FROM frame")
+    assert_same(equirank.list_sums(connection.table("impressions"), **COLUMNS), wanted)
+    query = connection.sql("SELECT * FROM impressions WHERE score > -100")
+    assert_same(equirank.list_sums(query, **COLUMNS), wanted)
+    connection.close()
+    path = tmp_path / "log.duckdb"
+    assert_same(equirank.list_sums(path, **COLUMNS, memory="200MB"), wanted)
+    assert_same(equirank.list_sums(path, table="impressions", **COLUMNS), wanted)
+    text = "SELECT * FROM impressions"
+    assert_same(equirank.list_sums(path, table=text, **COLUMNS), wanted)
+    with pytest.raises(DataError, match=r"table must be one of its tables \('impressions'\)"):
+        equirank.list_sums(path, table="clicks", **COLUMNS)
+    with pytest.raises(DataError, match="whose rows have no order"):
+        equirank.list_sums(path, ties="stable", **COLUMNS)
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["log.duckdb"]
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_dask(wanted, n):
+    dask = pytest.importorskip("dask")
+    dd = pytest.importorskip("dask.dataframe")
+    parts = dd.from_pandas(SHUFFLED.reset_index(drop=True), npartitions=n, sort=False)
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(equirank.list_sums(parts, **COLUMNS), wanted)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Spark needs Java, and there is none")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.sql.shuffle.partitions", "3")
+        session = builder.config("spark.log.level", "ERROR").getOrCreate()
+        yield session
+        session.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_spark(spark, tmp_path, wanted):
+    frame = spark.read.parquet(str(write(SHUFFLED, tmp_path / "log", 2)))
+    assert_same(equirank.list_sums(frame, **COLUMNS), wanted)
