@@ -12,6 +12,7 @@ from .catalogue import METRICS, Metric
 from .definitions import DEFINITIONS, BadInput, Result, written
 from .odd_cases import (
     leakage_cases,
+    merit_cases,
     overlap_cases,
     policy_cases,
     ranking_cases,
@@ -28,6 +29,7 @@ def cases(name: str, metric: Metric) -> Iterator[Case]:
     odd = {
         "test": lambda: test_cases(name),
         "rankings": lambda: ranking_cases(metric.options, name, ids="amortised" in name),
+        "merit_draws": lambda: merit_cases(metric.options, name),
         "overlap": lambda: overlap_cases(metric.options, name),
         "policy": lambda: policy_cases(metric.options, name, others=False),
         "policies": lambda: policy_cases(metric.options, name, others=True),

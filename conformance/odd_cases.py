@@ -6,7 +6,14 @@ from typing import Any
 
 from .cases import Case
 
-__all__ = ["leakage_cases", "overlap_cases", "policy_cases", "ranking_cases", "test_cases"]
+__all__ = [
+    "leakage_cases",
+    "merit_cases",
+    "overlap_cases",
+    "policy_cases",
+    "ranking_cases",
+    "test_cases",
+]
 
 
 def test_cases(seed: str) -> Iterator[Case]:
@@ -83,6 +90,33 @@ def overlap_cases(options: list[dict[str, Any]], seed: str) -> Iterator[Case]:
         n = sum(sizes)
         inputs: dict[str, Any] = {
             name: [draw.randrange(4) for _ in range(n)] for name in ("first", "second")
+        }
+        if len(sizes) > 1:
+            names = [name for name, size in zip("abc", sizes, strict=False) for _ in range(size)]
+            draw.shuffle(names)
+            inputs["qid"] = names
+        yield f"random {number + 1}", inputs, options[number % len(options)]
+
+
+def merit_cases(options: list[dict[str, Any]], seed: str) -> Iterator[Case]:
+    """Return scores and draws of merit of the same rows."""
+    for name, (ranking, merit) in {
+        "certain merit in order": ([3, 2, 1], [[9, 9], [5, 5], [4, 4]]),
+        "certain merit reversed": ([1, 2, 3], [[9], [5], [4]]),
+        "one item": ([1], [[2, 3]]),
+        "tied merit": ([2, 1], [[1, 4], [1, 2]]),
+        "all tied in both": ([1, 1, 1], [[2], [2], [2]]),
+    }.items():
+        for option in options:
+            yield f"{name}, {option or 'no options'}", {"ranking": ranking, "merit": merit}, option
+    yield "score not a number", {"ranking": [1, float("nan")], "merit": [[1], [2]]}, {}
+    yield "a row too few", {"ranking": [1, 2], "merit": [[1, 2]]}, {}
+    draw = random.Random(f"equirank {seed}")
+    for number in range(12):
+        sizes = [draw.randrange(1, 5) for _ in range(draw.randrange(1, 4))]
+        inputs: dict[str, Any] = {
+            "ranking": [draw.randrange(4) for _ in range(sum(sizes))],
+            "merit": [[draw.randrange(4) for _ in range(4)] for _ in range(sum(sizes))],
         }
         if len(sizes) > 1:
             names = [name for name, size in zip("abc", sizes, strict=False) for _ in range(size)]

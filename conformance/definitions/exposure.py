@@ -4,12 +4,14 @@ from fractions import Fraction
 from typing import Any
 
 from .lists import (
+    BadInput,
     Groups,
     Query,
     Result,
     attention,
     by_query,
     mean_attention,
+    orders,
     queries,
     summary,
     worst,
@@ -25,6 +27,7 @@ __all__ = [
     "group_disparity",
     "individual_amortised_attention",
     "individual_disparity",
+    "merit_gap",
 ]
 
 
@@ -256,3 +259,25 @@ def individual_amortised_attention(inputs: dict[str, Any], options: dict[str, An
     if defined:
         result.value = ratio(total(size(total(some)) for some in gap.values()), Fraction(defined))
     return result
+
+
+def merit_gap(inputs: dict[str, Any], options: dict[str, Any]) -> Result:
+    """Largest lack of a chance of the top j below phi times the chance to merit it, all orders."""
+    phi, k = Fraction(options.get("phi", 1)), options.get("k")
+    if len(inputs["ranking"]) != len(inputs["merit"]):
+        raise BadInput("length")
+    columns = [inputs["ranking"], *zip(*inputs["merit"], strict=True)]
+    lists = [queries({"y_score": list(c), "qid": inputs.get("qid")}) for c in columns]
+    found: list[Number | None] = []
+    for given, *draws in zip(*lists, strict=True):
+        deepest = given.n if k is None else min(k, given.n)
+        worst_lack = Fraction(0)
+        for top in range(1, deepest + 1):
+            for item in range(given.n):
+                chance, *deserved = (
+                    mean([Fraction(item in o[:top]) for o in orders(each.blocks("average"))])
+                    for each in (given, *draws)
+                )
+                worst_lack = max(worst_lack, phi * mean(deserved) - chance)
+        found.append(worst_lack)
+    return summary(found)

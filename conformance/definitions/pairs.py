@@ -31,6 +31,7 @@ from .numbers import (
 )
 
 __all__ = [
+    "cost_ndcg",
     "cross_group_auc",
     "csdcg",
     "group_benefit",
@@ -169,6 +170,26 @@ def csdcg(
     if low == high_value or abs(float(low) - float(high_value)) < 1e-30:
         return None
     return ratio(difference(value, low), difference(high_value, low))
+
+
+@with_costs
+def cost_ndcg(
+    query: Query,
+    cost: Callable[[int, int], Fraction],
+    k: int | None = None,
+    ties: str = "average",
+) -> Number | None:
+    """Discounted gain times the mean cost of the item's pairs, over that of the best order."""
+    n = query.n
+    worth = []
+    for i in range(n):
+        mean_cost = mean(cost(i, j) for j in range(n) if j != i) if n > 1 else Fraction(1)
+        worth.append(product([difference(exp2(query.y[i]), Fraction(1)), mean_cost]))
+    weight = attention("log2", k)
+    value = total(product(p) for p in zip(worth, mean_attention(query, ties, weight), strict=True))
+    places = [weight(place) for place in range(1, n + 1)]
+    best = total(product(p) for p in zip(sorted(worth, key=float)[::-1], places, strict=True))
+    return None if float(best) == 0 else ratio(value, best)
 
 
 # Between groups

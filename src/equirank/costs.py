@@ -1,6 +1,6 @@
 """Costs of misordering a pair of items."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from .core.data import RankingData
 from .core.errors import DataError
 from .core.explain_pair import as_dense
+from .core.label_probability import training_memberships
 from .core.pair_cost import PairCost
 from .core.params import Constraint, Label, Number, Optional, check_params
 
@@ -20,6 +21,9 @@ __all__ = [
     "ParityPairCost",
     "ProtectedPairCost",
 ]
+
+#: Largest number of different memberships that have cells of their own.
+MOST_KINDS = 128
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +164,11 @@ class GroupPairCost(PairCost):
         The costs.
     by : str or tuple of str, optional
         The sensitive attribute, or several to cross; may be omitted if there is only one.
+    by_probability : bool
+        Whether groups may be uncertain. The cost of a pair is then the expected one, the sum of
+        ``a_i(g) a_j(h) matrix[g][h]`` over the memberships of both items: probabilities, or the
+        inverse of the errors of recording. Unknown labels have the shares of known people of like
+        relevance.
 
     Examples
     --------
@@ -178,18 +187,44 @@ class GroupPairCost(PairCost):
 
     matrix: Any
     by: Any = None
+    by_probability: bool = field(default=False, kw_only=True)
 
-    def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
-        """Return the group of each row and the cost of each pair of groups."""
-        attribute = data.known_attribute(self.by, type(self).__name__)
+    def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the group (or kind of memberships) of each row and the cost of each pair of them.
+
+        None if memberships differ too much for a few cells.
+        """
+        attribute = data.attribute(self.by)
+        uncertain = self.by_probability and attribute.doubtful
+        if not uncertain:
+            data.known_attribute(self.by, type(self).__name__)
+        matrix = self._matrix(len(attribute.categories))
+        if not uncertain:
+            return attribute.codes.astype(np.int32), matrix
+        kinds, cells = np.unique(self._memberships(data), axis=0, return_inverse=True)
+        if len(kinds) > MOST_KINDS:
+            return None
+        return cells.ravel().astype(np.int32), kinds @ matrix @ kinds.T
+
+    def pairs(self, data: RankingData, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Return the costs of pairs of stored rows; ``first`` are the better items."""
+        if self.blocks(data) is not None:
+            return super().pairs(data, first, second)
+        members = self._memberships(data)
+        matrix = self._matrix(members.shape[1])
+        return np.asarray(((members[first] @ matrix) * members[second]).sum(axis=1))
+
+    def _memberships(self, data: RankingData) -> np.ndarray:
+        return training_memberships(data, self.by, type(self).__name__).table
+
+    def _matrix(self, size: int) -> np.ndarray:
         matrix = np.asarray(self.matrix, dtype=np.float64)
-        size = len(attribute.categories)
         if matrix.shape != (size, size):
             raise DataError(
                 f"matrix of {type(self).__name__} must have a row and a column for each of the "
                 f"{size} groups, got shape {matrix.shape}"
             )
-        return attribute.codes.astype(np.int32), matrix
+        return matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +305,8 @@ class ParityPairCost(GroupPairCost):
         The costs, antisymmetric.
     by : str or tuple of str, optional
         The sensitive attribute, or several to cross; may be omitted if there is only one.
+    by_probability : bool
+        As in `GroupPairCost`.
     base : float
         The cost of every pair of unequal relevance.
 
@@ -290,7 +327,13 @@ class ParityPairCost(GroupPairCost):
 
     def blocks(self, data: RankingData) -> tuple[np.ndarray, np.ndarray]:
         """Return the cell (group and grade) of each row, and the cost of each pair of cells."""
-        group, matrix = super().blocks(data)
+        found = super().blocks(data)
+        if found is None:
+            raise DataError(
+                f"{type(self).__name__} needs memberships of few kinds: there are more than "
+                f"{MOST_KINDS} in the data"
+            )
+        group, matrix = found
         grades, grade = np.unique(np.asarray(data.y), return_inverse=True)
         cells = group * np.int32(len(grades)) + grade.astype(np.int32)
         unequal = np.arange(len(grades))[:, None] != np.arange(len(grades))

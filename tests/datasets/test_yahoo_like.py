@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equirank import DataError, evaluate
-from equirank.core.data import as_ranking_data
+from equirank.core.given_data import as_ranking_data
 from equirank.datasets import make_yahoo_like
 
 SMALL = {"n_queries": 200, "n_rows": 5000, "n_features": 50}

@@ -102,6 +102,24 @@ def csdcg(blocks, hidden, y, cost, *, k=None, normalized=False):
     return (value - worst) / (best - worst)
 
 
+def cost_ndcg(blocks, hidden, y, cost, *, k=None):
+    """Sum over places, over the largest sum of any order of the whole list."""
+    n = len(y)
+    mean = mean_costs(n, cost) if n > 1 else [1.0]
+    weight = [(2 ** y[i] - 1) * mean[i] for i in range(n)]
+    depth, place, value = n if k is None else min(k, n), 0, 0.0
+    for block in blocks:
+        places = range(place + 1, place + len(block) + 1)
+        seen = sum(1 / log2(1 + p) for p in places if p <= depth) / len(block)
+        value += seen * sum(weight[i] for i in block)
+        place += len(block)
+    best = max(
+        sum(weight[i] / log2(1 + p) for p, i in enumerate(order[:depth], 1))
+        for order in permutations(range(n))
+    )
+    return value / best if best > 0 else nan
+
+
 # Groups
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from equirank import Ranking, as_ranking_data, evaluate
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 from equirank.core.errors import DataError
 from equirank.core.metric import GroupMetric
 from equirank.core.registry import public_classes

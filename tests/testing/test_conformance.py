@@ -31,7 +31,7 @@ WORDS = {"log2": math.log2, "ln": math.log, "exp": math.exp, "sqrt": math.sqrt, 
 
 def functions():
     """Return what needs vectors: functions of metrics, and all of allocation and preprocess."""
-    found = {function_name(name) for name in metric_names()} | {"rbo"}
+    found = {function_name(name) for name in metric_names()} | {"merit_gap", "rbo"}
     for package in (equirank.allocation, equirank.preprocess):
         found |= {name for name in package.__all__ if inspect.isfunction(getattr(package, name))}
     return found

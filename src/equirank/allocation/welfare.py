@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.docstrings import describe_as
 from ..core.errors import DataError, EquirankWarning
 from ..core.params import Number, check_params
 
@@ -31,62 +32,6 @@ CELLS = 1 << 22
 ROUNDING = 1e-6
 
 
-def dominance(relevance: Any, policy: Any, *, attention: Any, margin: float = 0.0) -> float:
-    """Compute the share of items that are worse off than under the uniform policy.
-
-    ``share of i with impact_i < (1 - margin) impact_i(uniform)``, where the uniform policy shows
-    every item equally often at every position. In [0, 1]; 0 is best: the policy dominates the
-    uniform one. Relative differences of 1e-9 do not count. An item that is relevant to nobody is
-    never worse off.
-
-    Parameters
-    ----------
-    relevance, policy, attention
-        As in `item_impact`, which has the reference too.
-    margin : float
-        Relative loss that does not count: 0 for none, 0.1 for up to 10%.
-
-    Examples
-    --------
-    >>> from equirank.allocation import dominance
-    >>> relevance = [[0.8, 0.3], [0.5, 0.4]]
-    >>> best = [[[1], [0]], [[1], [0]]]  # impacts 1.3 and 0 against 0.65 and 0.35
-    >>> dominance(relevance, best, attention=[1])
-    0.5
-    """
-    check_params("dominance", {"margin": margin}, {"margin": Number(0.0, 1.0, open_high=True)})
-    r, e = read_relevance(relevance, attention)
-    impact = item_impacts(r, expected_exposure(read_policy(policy, r, e), e))
-    floor = (1.0 - margin) * uniform_impacts(r, e)
-    return float((impact < floor * (1.0 - 1e-9)).mean())
-
-
-def envy(relevance: Any, policy: Any, *, attention: Any) -> float:
-    """Compute the mean gain of items from the exposure of the item they envy most.
-
-    ``1/n sum_i max_j (impact of item i with the exposure of j - impact of item i with its own)``:
-    the mean max envy, at least 0, and 0 if no item would swap. Lower is better. An item that is
-    relevant to nobody envies nobody. O(users x items^2).
-
-    Parameters
-    ----------
-    relevance, policy, attention
-        As in `item_impact`, which has the reference too.
-
-    Examples
-    --------
-    >>> from equirank.allocation import envy
-    >>> relevance = [[0.8, 0.3], [0.5, 0.4]]
-    >>> best = [[[1], [0]], [[1], [0]]]  # both users see the first item
-    >>> round(envy(relevance, best, attention=[1]), 4)  # item 2 would have 0.3 + 0.4: half of 0.7
-    0.35
-    >>> envy(relevance, [[[0.5], [0.5]], [[0.5], [0.5]]], attention=[1])
-    0.0
-    """
-    r, e = read_relevance(relevance, attention)
-    return float(item_envy(r, expected_exposure(read_policy(policy, r, e), e)).mean())
-
-
 def item_impact(relevance: Any, policy: Any, *, attention: Any) -> np.ndarray:
     """Compute the impact of each item: relevance times exposure, over all users.
 
@@ -109,8 +54,7 @@ def item_impact(relevance: Any, policy: Any, *, attention: Any) -> np.ndarray:
 
     References
     ----------
-    Saito and Joachims, Fair ranking as fair division: impact-based individual fairness in ranking,
-    KDD 2022.
+    Saito and Joachims, KDD 2022, as in `NashAllocation`.
 
     Examples
     --------
@@ -124,17 +68,64 @@ def item_impact(relevance: Any, policy: Any, *, attention: Any) -> np.ndarray:
     return item_impacts(r, expected_exposure(read_policy(policy, r, e), e))
 
 
+@describe_as(item_impact, sections=("References",))
+def dominance(relevance: Any, policy: Any, *, attention: Any, margin: float = 0.0) -> float:
+    """Compute the share of items that are worse off than under the uniform policy.
+
+    ``share of i with impact_i < (1 - margin) impact_i(uniform)``, where the uniform policy shows
+    every item equally often at every position. In [0, 1]; 0 is best: the policy dominates the
+    uniform one. Relative differences of 1e-9 do not count. An item that is relevant to nobody is
+    never worse off.
+
+    Parameters
+    ----------
+    margin : float
+        Relative loss that does not count: 0 for none, 0.1 for up to 10%.
+
+    Examples
+    --------
+    >>> from equirank.allocation import dominance
+    >>> relevance = [[0.8, 0.3], [0.5, 0.4]]
+    >>> best = [[[1], [0]], [[1], [0]]]  # impacts 1.3 and 0 against 0.65 and 0.35
+    >>> dominance(relevance, best, attention=[1])
+    0.5
+    """
+    check_params("dominance", {"margin": margin}, {"margin": Number(0.0, 1.0, open_high=True)})
+    r, e = read_relevance(relevance, attention)
+    impact = item_impacts(r, expected_exposure(read_policy(policy, r, e), e))
+    floor = (1.0 - margin) * uniform_impacts(r, e)
+    return float((impact < floor * (1.0 - 1e-9)).mean())
+
+
+@describe_as(item_impact, sections=("References",))
+def envy(relevance: Any, policy: Any, *, attention: Any) -> float:
+    """Compute the mean gain of items from the exposure of the item they envy most.
+
+    ``1/n sum_i max_j (impact of item i with the exposure of j - impact of item i with its own)``:
+    the mean max envy, at least 0, and 0 if no item would swap. Lower is better. An item that is
+    relevant to nobody envies nobody. O(users x items^2).
+
+    Examples
+    --------
+    >>> from equirank.allocation import envy
+    >>> relevance = [[0.8, 0.3], [0.5, 0.4]]
+    >>> best = [[[1], [0]], [[1], [0]]]  # both users see the first item
+    >>> round(envy(relevance, best, attention=[1]), 4)  # item 2 would have 0.3 + 0.4: half of 0.7
+    0.35
+    >>> envy(relevance, [[[0.5], [0.5]], [[0.5], [0.5]]], attention=[1])
+    0.0
+    """
+    r, e = read_relevance(relevance, attention)
+    return float(item_envy(r, expected_exposure(read_policy(policy, r, e), e)).mean())
+
+
+@describe_as(item_impact, sections=("References",))
 def nash_welfare(relevance: Any, policy: Any, *, attention: Any) -> float:
     """Compute the geometric mean of the impacts of all items.
 
     ``exp(mean_i log impact_i)``, computed in logs, so that small impacts neither vanish nor
     overflow. Higher is better; 0 if any item has no impact. Items that are relevant to nobody are
     left out with a warning; if no item is left the result is NaN.
-
-    Parameters
-    ----------
-    relevance, policy, attention
-        As in `item_impact`, which has the reference too.
 
     Examples
     --------
@@ -161,6 +152,7 @@ def nash_welfare(relevance: Any, policy: Any, *, attention: Any) -> float:
     return float(np.exp(np.log(some).mean())) if (some > 0).all() else 0.0
 
 
+@describe_as(item_impact, sections=("References",))
 def pareto_dominated(
     relevance: Any, policy: Any, others: Sequence[Any], *, attention: Any
 ) -> np.ndarray:
@@ -172,8 +164,6 @@ def pareto_dominated(
 
     Parameters
     ----------
-    relevance, policy, attention
-        As in `item_impact`, which has the reference too.
     others : sequence of array-like
         Policies of the same shape.
 
@@ -197,16 +187,12 @@ def pareto_dominated(
     return result
 
 
+@describe_as(item_impact, sections=("References",))
 def user_utility(relevance: Any, policy: Any, *, attention: Any) -> np.ndarray:
     """Compute the utility of each user: relevance times exposure, over all items.
 
     ``utility_u = sum_i sum_k relevance(u, i) attention(k) policy(u, i, k)``. At least 0, higher is
     better. Summed over the users it is the sum of all impacts.
-
-    Parameters
-    ----------
-    relevance, policy, attention
-        As in `item_impact`, which has the reference too.
 
     Examples
     --------

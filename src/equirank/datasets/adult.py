@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from ..core.inputs import choose
+from ..core.keywords import shared_keywords
 from ..core.table import Table
 from ..io.sheet import Sheet
-from .assembly import Column, Encoding, choose_attributes, encode, people
+from .assembly import Column, PeopleKeywords, choose_attributes, encode, people
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -27,15 +28,14 @@ _NO_FEATURES = ("fnlwgt", "education", "income")
 _MISSING = ", ?"  # never the first cell, which is the age
 
 
+@shared_keywords(PeopleKeywords)
 def load_adult(
     *,
     path: AnyPath | None = None,
     part: Literal["all", "train", "test"] = "all",
     drop_missing: bool = True,
     sensitive: str | Sequence[str] | None = None,
-    keep_sensitive: bool = False,
-    encoding: Encoding = "onehot",
-    as_frame: bool = False,
+    **how: Unpack[PeopleKeywords],
 ) -> Any:
     """Load Adult as one list of people; relevant: income above 50K.
 
@@ -50,12 +50,6 @@ def load_adult(
         Whether rows with a missing value are dropped; otherwise ``"?"`` is a category.
     sensitive : str or sequence of str, optional
         Sensitive attributes: ``"sex"`` and ``"race"``. None: both.
-    keep_sensitive : bool, default=False
-        Whether X includes the columns of the sensitive attributes.
-    encoding : {"onehot", "ordinal"}
-        Categories in X as indicators or as integers.
-    as_frame : bool, default=False
-        Return the columns of the files as a native data frame.
 
     Returns
     -------
@@ -86,13 +80,13 @@ def load_adult(
         "test": slice(len(sheets[0]), None),
     }[part]
     rich = sheet.choice("income", {"<=50K": 0, "<=50K.": 0, ">50K": 1, ">50K.": 1})
-    if as_frame:
+    if how["as_frame"]:
         columns = {name: _column(sheet, name)[rows] for name in _COLUMNS[:-1]}
         income = np.where(rich == 1, ">50K", "<=50K").astype(object)
         return Table(columns | {"income": income[rows]}).to_frame()
-    left_out = {*_NO_FEATURES, *(() if keep_sensitive else names)}
+    left_out = {*_NO_FEATURES, *(() if how["keep_sensitive"] else names)}
     kept = {name: _column(sheet, name) for name in _COLUMNS if name not in left_out}
-    X, features = encode(kept, encoding)
+    X, features = encode(kept, how["encoding"])
     groups = {name: sheet.column(name) for name in names}
     y = rich.astype(np.float64)
     found = {name: values[rows] for name, values in groups.items()}

@@ -2,18 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError, suggest
+from ..core.given_data import as_ranking_data
 from ..core.inputs import choose, frozen
+from ..core.keywords import Default
 from ..core.table import Table
 
 __all__ = [
     "Encoding",
     "Fold",
+    "FrameKeywords",
+    "PeopleKeywords",
     "choose_attributes",
     "encode",
     "frame_of",
@@ -27,6 +32,35 @@ __all__ = [
 
 Encoding = Literal["onehot", "ordinal"]
 Column = np.ndarray | Sequence[str]
+
+
+class FrameKeywords(TypedDict, total=False):
+    """In which form the loaders return rows.
+
+    Parameters
+    ----------
+    as_frame : bool, default=False
+        Return the rows as a native data frame.
+    """
+
+    as_frame: Annotated[bool, Default(False)]
+
+
+class PeopleKeywords(FrameKeywords, total=False):
+    """What the loaders of people return.
+
+    Parameters
+    ----------
+    keep_sensitive : bool, default=False
+        Whether X includes the columns of the sensitive attributes.
+    encoding : {"onehot", "ordinal"}
+        Categories in X as indicators or as integers.
+    as_frame : bool, default=False
+        Return the columns of the files as a native data frame.
+    """
+
+    keep_sensitive: Annotated[bool, Default(False)]
+    encoding: Annotated[Encoding, Default("onehot")]
 
 
 def encode(columns: Mapping[str, Column], encoding: Encoding) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -1,14 +1,15 @@
 """COMPAS: risk scores of defendants, and recidivism within two years."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from ..core.inputs import choose
+from ..core.keywords import shared_keywords
 from ..core.table import Table
 from ..io.sheet import Sheet
-from .assembly import Encoding, choose_attributes, encode, people
+from .assembly import PeopleKeywords, choose_attributes, encode, people
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -30,15 +31,14 @@ _FEATURES = (
 _ATTRIBUTES = {"race": "race", "sex": "sex", "age_cat": "age"}
 
 
+@shared_keywords(PeopleKeywords)
 def load_compas(
     *,
     path: AnyPath | None = None,
     relevance: Literal["decile_score", "two_year_recid"] = "decile_score",
     reverse: bool = False,
     sensitive: str | Sequence[str] | None = None,
-    keep_sensitive: bool = False,
-    encoding: Encoding = "onehot",
-    as_frame: bool = False,
+    **how: Unpack[PeopleKeywords],
 ) -> Any:
     """Load the COMPAS data as one list of defendants.
 
@@ -59,8 +59,6 @@ def load_compas(
         (10 or 1).
     sensitive : str or sequence of str, optional
         Sensitive attributes: ``"race"``, ``"sex"`` and ``"age_cat"``. None: all.
-    keep_sensitive, encoding, as_frame
-        As in `load_adult`.
 
     Returns
     -------
@@ -81,11 +79,11 @@ def load_compas(
     choose("relevance", relevance, ("decile_score", "two_year_recid"))
     names = choose_attributes("load_compas", sensitive, tuple(_ATTRIBUTES))
     columns = _read(path)
-    if as_frame:
+    if how["as_frame"]:
         return Table(columns).to_frame()
-    left_out = {relevance} | (set() if keep_sensitive else {_ATTRIBUTES[name] for name in names})
+    left_out = {relevance, *(() if how["keep_sensitive"] else (_ATTRIBUTES[n] for n in names))}
     X, features = encode(
-        {name: columns[name] for name in _FEATURES if name not in left_out}, encoding
+        {name: columns[name] for name in _FEATURES if name not in left_out}, how["encoding"]
     )
     y = columns[relevance].astype(np.float64)
     if reverse:

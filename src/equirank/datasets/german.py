@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
+from ..core.keywords import shared_keywords
 from ..core.params import Flag, Integer, Number, check_params
 from ..core.random import as_seed, generator
 from ..core.table import Table
 from ..io.sheet import Sheet
-from .assembly import Encoding, choose_attributes, encode, keep_share, people
+from .assembly import (
+    Encoding,
+    PeopleKeywords,
+    choose_attributes,
+    encode,
+    keep_share,
+    people,
+)
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -34,13 +43,12 @@ _SEX = {"A91": "male", "A92": "female", "A93": "male", "A94": "male", "A95": "fe
 _ATTRIBUTES = {"sex": "personal_status", "age_25": "age", "age_35": "age"}
 
 
+@shared_keywords(PeopleKeywords)
 def load_german(
     *,
     path: AnyPath | None = None,
     sensitive: str | Sequence[str] | None = None,
-    keep_sensitive: bool = False,
-    encoding: Encoding = "onehot",
-    as_frame: bool = False,
+    **how: Unpack[PeopleKeywords],
 ) -> Any:
     """Load German credit as one list of 1,000 people; relevant: creditworthy.
 
@@ -52,8 +60,8 @@ def load_german(
     sensitive : str or sequence of str, optional
         Sensitive attributes: ``"sex"``, ``"age_25"`` and ``"age_35"`` (younger than that, or not).
         None: all three. Their columns are the personal status, which includes the sex, and the age.
-    keep_sensitive, encoding, as_frame
-        As in `load_adult`. A frame also has ``sex``.
+    as_frame : bool, default=False
+        Return the columns of the file, and ``sex``, as a native data frame.
 
     Returns
     -------
@@ -82,9 +90,9 @@ def load_german(
     }
     columns["sex"] = sheet.choice("personal_status", _SEX)
     good = sheet.choice("class", {"1": "good", "2": "bad"}) == "good"
-    if as_frame:
+    if how["as_frame"]:
         return Table(columns).to_frame()
-    return _data(columns, good, names, keep_sensitive, encoding)
+    return _data(columns, good, names, how["keep_sensitive"], how["encoding"])
 
 
 def _data(

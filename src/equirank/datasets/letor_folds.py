@@ -1,14 +1,15 @@
 """Folders of LETOR files with their published folds, such as MQ2007, MQ2008 and MSLR."""
 
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 
 from ..core.errors import DataError
+from ..core.keywords import shared_keywords
 from ..core.params import Integer, Optional, check_params
 from ..io.letor import read_letor
-from .assembly import Fold, frame_of, stack, widen
+from .assembly import Fold, FrameKeywords, frame_of, stack, widen
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -148,12 +149,13 @@ def parts_of(folder: Path) -> list[Path]:
     return [*tests[1:], tests[0]]  # the test of fold 2 is S1
 
 
+@shared_keywords(FrameKeywords)
 def load_mq2008(
     *,
     path: AnyPath | None = None,
     folds: bool = False,
     dtype: Any = np.float64,
-    as_frame: bool = False,
+    **form: Unpack[FrameKeywords],
 ) -> Any:
     """Load MQ2008: web pages for queries, with grades 0 to 2 and 46 features.
 
@@ -166,8 +168,6 @@ def load_mq2008(
         Return the five published folds, each with train, validation and test.
     dtype : {numpy.float64, numpy.float32}
         The type of X.
-    as_frame : bool, default=False
-        Return all rows as a native data frame.
 
     Returns
     -------
@@ -191,8 +191,8 @@ def load_mq2008(
     usual, published = "ltr/MQ2008/S1.txt.gz", "ltr/MQ2008/Fold1/train.txt"
     file = find(dataset("mq2008"), usual, published, path=path)
     folder = file.parent.parent if file.parent.name == "Fold1" else file.parent
-    if folds and not as_frame:
+    if folds and not form["as_frame"]:
         return load_letor_folds(folder, dtype=dtype, ids_from_comments=True)
     parts = [read_letor(part, dtype=dtype, ids_from_comments=True) for part in parts_of(folder)]
     data = stack(parts)
-    return frame_of(data) if as_frame else data
+    return frame_of(data) if form["as_frame"] else data

@@ -1,13 +1,14 @@
 """Libras: 360 hand movements of Brazilian sign language in 15 classes."""
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
+from ..core.keywords import shared_keywords
 from ..core.params import Integer, Optional, check_params
 from ..core.random import generator
 from ..io.sheet import Sheet
-from .assembly import Fold, frame_of, people
+from .assembly import Fold, FrameKeywords, frame_of, people
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -17,12 +18,13 @@ __all__ = ["load_libras"]
 _NAMES = tuple(f"{axis}{frame}" for frame in range(1, 46) for axis in "xy")
 
 
+@shared_keywords(FrameKeywords)
 def load_libras(
     *,
     path: AnyPath | None = None,
     folds: int | None = None,
     random_state: Any = 0,
-    as_frame: bool = False,
+    **form: Unpack[FrameKeywords],
 ) -> Any:
     """Load Libras as one list, with the class from 1 to 15 as relevance.
 
@@ -40,8 +42,6 @@ def load_libras(
         class. Equal rows are in one fold.
     random_state : int, Generator, RandomState or None
         Seed of the folds.
-    as_frame : bool, default=False
-        Return the rows as a native data frame.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def load_libras(
         np.column_stack([X, y]), axis=0, return_index=True, return_inverse=True
     )
     data = people(X, _NAMES, y, None, ids=first[inverse])
-    if as_frame:
+    if form["as_frame"]:
         return frame_of(data)
     if folds is None:
         return data

@@ -1,15 +1,16 @@
 """MSLR: web pages for queries, in groups by a quality score."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from ..core.errors import DataError
 from ..core.inputs import choose
+from ..core.keywords import shared_keywords
 from ..core.params import Integer, Number, check_params
 from ..io.letor import read_letor
-from .assembly import frame_of, people
+from .assembly import FrameKeywords, frame_of, people
 from .catalogue import dataset
 from .fetch import AnyPath, find
 
@@ -20,6 +21,7 @@ _QUALITY = 133  # QualityScore2, counted from 1
 _N_FEATURES = 136
 
 
+@shared_keywords(FrameKeywords)
 def load_mslr(
     *,
     path: AnyPath | None = None,
@@ -29,7 +31,7 @@ def load_mslr(
     threshold: float = 10.0,
     drop_quality: bool = False,
     dtype: Any = np.float64,
-    as_frame: bool = False,
+    **form: Unpack[FrameKeywords],
 ) -> Any:
     """Load a part of MSLR: web pages for queries, with grades 0 to 4 and 136 features.
 
@@ -53,8 +55,6 @@ def load_mslr(
         Whether feature 133 is left out of X.
     dtype : {numpy.float64, numpy.float32}
         The type of X.
-    as_frame : bool, default=False
-        Return the rows as a native data frame.
 
     Returns
     -------
@@ -99,4 +99,4 @@ def load_mslr(
         qid=data.qids[data.query_of_rows()],
     )
     grouped = replace(grouped, rows=data.rows)
-    return frame_of(grouped) if as_frame else grouped
+    return frame_of(grouped) if form["as_frame"] else grouped

@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.params import Choice, Constraint, Integer, Number, check_params
 from ..core.random import as_seed, generator
 

@@ -51,8 +51,7 @@ def load_w3c_experts(
 
     References
     ----------
-    Zehlike and Castillo, Reducing disparate exposure in ranking: a learning to rank approach, WWW
-    2020.
+    Zehlike and Castillo, WWW 2020, as in `load_engineering_students`.
 
     Examples
     --------

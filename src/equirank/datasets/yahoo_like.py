@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import as_ranking_data
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.params import Integer, check_params
 from ..core.random import as_seed, generator
 from .assembly import frame_of

@@ -33,6 +33,7 @@ from .fairness.share_divergence import AWRF as AWRF
 from .fairness.share_divergence import NDKL as NDKL
 from .fairness.target_shares import InfeasibleIndex as InfeasibleIndex
 from .fairness.target_shares import Skew as Skew
+from .fairness.uncertain_order import merit_gap as merit_gap
 from .fairness.within_group import IGFAggregated as IGFAggregated
 from .fairness.within_group import IGFRatio as IGFRatio
 from .functions import adverse_impact_ratio as adverse_impact_ratio
@@ -44,6 +45,7 @@ from .functions import awrf as awrf
 from .functions import bpref as bpref
 from .functions import calibration_gap as calibration_gap
 from .functions import consistency as consistency
+from .functions import cost_ndcg as cost_ndcg
 from .functions import cross_group_auc as cross_group_auc
 from .functions import csdcg as csdcg
 from .functions import dcg as dcg
@@ -79,6 +81,7 @@ from .functions import rnd as rnd
 from .functions import rrd as rrd
 from .functions import skew as skew
 from .pairs.csdcg import CSDCG as CSDCG
+from .pairs.csdcg import CostNDCG as CostNDCG
 from .pairs.kendall_loss import KendallLoss as KendallLoss
 from .pairs.pair_loss import PairLoss as PairLoss
 from .relevance.alpha_ndcg import AlphaNDCG as AlphaNDCG

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_scored_data, refuse_beside
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_scored_data, refuse_beside
 from ..core.inputs import frozen
 from ..core.params import Constraint, Integer, Number, Optional, check_params
 from ..core.random import as_seed, generator

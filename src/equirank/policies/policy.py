@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.inputs import frozen
 from ..core.metric import Metric
 from ..core.params import Integer, Optional, check_params

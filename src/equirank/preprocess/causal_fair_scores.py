@@ -1,14 +1,16 @@
 """CausalFairScores: the scores that people would have in one reference group."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, TypedDict, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..core import inputs
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data, refuse_beside
+from ..core.keywords import Default, shared_keywords
 from ..core.params import AnyOf, Check, Integer, Label, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
@@ -48,6 +50,25 @@ _NAMES = Check(_are_names, "a name or a list of names")
 _GROUP = Check(
     lambda value: isinstance(value, Mapping) and len(value) > 0, "a mapping of attributes to groups"
 )
+
+
+class ResampleKeywords(TypedDict, total=False):
+    """People, and the samples that are drawn of them.
+
+    Parameters
+    ----------
+    X, sensitive_features, y
+        As in `transform`.
+    n_boot : int, default=200
+        Number of samples.
+    random_state : int, Generator, RandomState or None
+        Seed.
+    """
+
+    sensitive_features: Any
+    y: Any
+    n_boot: Annotated[int, Default(200)]
+    random_state: Annotated[Any, Default(0)]
 
 
 class CausalFairScores(FairTransformer):
@@ -227,15 +248,9 @@ class CausalFairScores(FairTransformer):
             score,
         )
 
+    @shared_keywords(ResampleKeywords)
     def effects(
-        self,
-        X: Any,
-        *,
-        sensitive_features: Any = None,
-        y: Any = None,
-        n_boot: int = 200,
-        confidence: float = 0.95,
-        random_state: Any = 0,
+        self, X: Any, *, confidence: float = 0.95, **given: Unpack[ResampleKeywords]
     ) -> CausalEffects:
         """Estimate the effects of groups on the score, relative to the reference group.
 
@@ -247,14 +262,10 @@ class CausalFairScores(FairTransformer):
 
         Parameters
         ----------
-        X, sensitive_features, y
-            As in `transform`.
         n_boot : int, default=200
             Number of resamples; 0 for no intervals.
         confidence : float, default=0.95
             Level of the intervals.
-        random_state : int, Generator, RandomState or None
-            Seed.
 
         Returns
         -------
@@ -265,10 +276,10 @@ class CausalFairScores(FairTransformer):
         """
         check_params(
             "effects",
-            {"n_boot": n_boot, "confidence": confidence},
+            {"n_boot": given["n_boot"], "confidence": confidence},
             {"n_boot": Integer(0), "confidence": Number(0, 1, open_low=True, open_high=True)},
         )
-        people = self._given(X, y, sensitive_features)
+        people = self._given(X, given["y"], given["sensitive_features"])
         model = self._model()
         reference = self._reference()
         if reference is None:
@@ -280,33 +291,25 @@ class CausalFairScores(FairTransformer):
             people,
             reference,
             lambda some: fit_model(some, model.dag, self.regressor, self.classifier),
-            n_boot,
+            given["n_boot"],
             confidence,
-            as_seed(random_state),
+            as_seed(given["random_state"]),
         )
 
+    @shared_keywords(ResampleKeywords)
     def rank_test(
-        self,
-        X: Any,
-        y_score: Any = None,
-        *,
-        sensitive_features: Any = None,
-        y: Any = None,
-        n_boot: int = 200,
-        random_state: Any = 0,
+        self, X: Any, y_score: Any = None, **given: Unpack[ResampleKeywords]
     ) -> CausalRankTest:
         """Test whether a ranking is causally fair: the same positions in any group.
 
         Parameters
         ----------
-        X, sensitive_features, y
+        X
             As in `transform`; all rows are one list.
         y_score : array-like, optional
             The scores of the tested ranking; None: the observed score.
         n_boot : int, default=200
             Number of samples for the p-value.
-        random_state : int, Generator, RandomState or None
-            Seed.
 
         Returns
         -------
@@ -315,14 +318,14 @@ class CausalFairScores(FairTransformer):
             ``p_value`` its probability without effects of groups except through resolving
             mediators. ``groups`` is a table of positions per group, ``pairs`` of moves per pair.
         """
-        check_params("rank_test", {"n_boot": n_boot}, {"n_boot": Integer(1)})
-        people = self._given(X, y, sensitive_features)
+        check_params("rank_test", {"n_boot": given["n_boot"]}, {"n_boot": Integer(1)})
+        people = self._given(X, given["y"], given["sensitive_features"])
         model = self._model()
         score = people.values[model.dag.score]
         if y_score is not None:
             score = np.asarray(inputs.numbers("y_score", y_score), dtype=np.float64)
             inputs.same_length({"X": people.values[model.dag.score], "y_score": score})
-        return rank_test(model, people, score, n_boot, as_seed(random_state))
+        return rank_test(model, people, score, given["n_boot"], as_seed(given["random_state"]))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the name of the output column, which is that of the score."""

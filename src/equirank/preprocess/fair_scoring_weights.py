@@ -9,9 +9,10 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData
 from ..core.environment import progress
 from ..core.errors import DataError, InfeasibleError
+from ..core.given_data import as_ranking_data, refuse_beside
 from ..core.params import Check, Integer, Optional, Vector
 from ..core.persistence import SavedFiles, save
 from ..core.random import generator

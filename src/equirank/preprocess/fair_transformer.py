@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.declared import Declared
 from ..core.errors import DataError, suggest
+from ..core.given_data import as_ranking_data
 from ..core.params import Check
 from ..core.persistence import save
 

@@ -9,6 +9,7 @@ from ..core.errors import DataError
 from ..core.params import AnyOf, Choice, Flag, Integer, Number, Optional
 from ..core.random import generator
 from ..kernels.soft_prototypes import (
+    SoftAssignment,
     add_pair_errors,
     pair_distances,
     representations,
@@ -51,15 +52,15 @@ class IFairLoss:
         """Return the loss and its gradient."""
         n, width = self.X.shape
         weights, prototypes = theta[:width], theta[width:].reshape(self.n_prototypes, width)
-        known = (self.X, prototypes, weights, self.root, self.share, self.distance)
+        soft = SoftAssignment(self.X, prototypes, weights, self.root, self.share, self.distance)
         per_row = self.reconstruction / n
-        loss = per_row * representations(*known, self.made, self.grad_made, 2.0 * per_row)
+        loss = per_row * representations(soft, self.made, self.grad_made, 2.0 * per_row)
         if self.fairness > 0 and self.n_pairs > 0:
             scale = self.fairness / self.n_pairs
             loss += scale * add_pair_errors(
                 self.made, self.target, self.base, self.extra, scale, self.grad_made
             )
-        for_prototypes, for_weights = through_memberships(*known, self.grad_made)
+        for_prototypes, for_weights = through_memberships(soft, self.grad_made)
         return loss, np.concatenate([for_weights, for_prototypes.ravel()])
 
 

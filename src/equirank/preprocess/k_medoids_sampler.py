@@ -124,6 +124,10 @@ class KMedoidsSampler(VectorSampler):
     max_iter: Annotated[int, Integer(1)] = 20
     max_queries: Annotated[int, Integer(1)] = 30_000
 
+    def shares(self, data: RankingData) -> np.ndarray:
+        """Raise: medoids are not drawn at random, so no query has a share in the draws."""
+        raise DataError("KMedoidsSampler must not be asked for shares: it draws nothing at random")
+
     def _draw(self, data: RankingData, size: int) -> tuple[np.ndarray, np.ndarray]:
         n = data.n_queries
         if n > self.max_queries:

@@ -5,8 +5,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import as_ranking_data
 from ..core.errors import DataError, EquirankWarning
+from ..core.given_data import as_ranking_data
 from ..core.params import Choice, Number, check_params
 from ..core.random import as_seed, generator
 

@@ -6,10 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 
 from ..core import inputs
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData
 from ..core.errors import DataError, EquirankWarning
+from ..core.given_data import as_ranking_data, refuse_beside
 from ..core.params import Choice, Number, Optional
-from ..kernels.soft_prototypes import representations, through_memberships
+from ..kernels.soft_prototypes import SoftAssignment, representations, through_memberships
 from .fair_transformer import COLUMNS, check_groups, check_varying, sensitive_labels
 from .prototype_transformer import PrototypeTransformer
 
@@ -52,9 +53,9 @@ class LFRLoss:
         last = width * (1 + self.n_prototypes)
         weights, target = theta[:width], theta[last:]
         prototypes = theta[width:last].reshape(self.n_prototypes, width)
-        known = (self.X, prototypes, weights, self.root, self.share, self.distance)
+        soft = SoftAssignment(self.X, prototypes, weights, self.root, self.share, self.distance)
         per_row = self.reconstruction / n
-        loss = per_row * representations(*known, self.made, self.grad_made, 2.0 * per_row)
+        loss = per_row * representations(soft, self.made, self.grad_made, 2.0 * per_row)
         gap = self.contrast @ self.share.T
         loss += self.parity * float(np.abs(gap).sum()) / len(gap)
         grad_share = (self.parity / len(gap) * np.sign(gap)).T @ self.contrast
@@ -65,7 +66,7 @@ class LFRLoss:
             error *= 2.0 * self.prediction / n
             for_target = self.share @ error
             grad_share += target[:, None] * error
-        for_prototypes, for_weights = through_memberships(*known, self.grad_made, grad_share)
+        for_prototypes, for_weights = through_memberships(soft, self.grad_made, grad_share)
         return loss, np.concatenate([for_weights, for_prototypes.ravel(), for_target])
 
 

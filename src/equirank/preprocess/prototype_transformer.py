@@ -11,7 +11,7 @@ from ..core.errors import DataError
 from ..core.params import Choice, Integer, Number
 from ..core.random import as_seed, generator
 from ..core.table import Table
-from ..kernels.soft_prototypes import memberships
+from ..kernels.soft_prototypes import SoftAssignment, memberships
 from ..metrics.functions import consistency
 from .fair_transformer import FairTransformer, column_indices
 from .leakage import representation_leakage
@@ -78,7 +78,7 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
         """
         matrix = self._matrix(X, fitting=False)
         share = np.empty((len(self.prototypes_), len(matrix)))
-        memberships(
+        soft = SoftAssignment(
             matrix,
             self.prototypes_,
             self.attribute_weights_,
@@ -86,6 +86,7 @@ class PrototypeTransformer(OneToOneFeatureMixin, FairTransformer):  # type: igno
             share,
             np.empty_like(share),
         )
+        memberships(soft)
         return np.ascontiguousarray(share.T)
 
     def changes(

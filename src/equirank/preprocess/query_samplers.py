@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..core import inputs
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData
 from ..core.declared import Declared, OnlyWith
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data, refuse_beside
 from ..core.params import (
     AnyOf,
     Choice,
@@ -35,6 +36,8 @@ __all__ = [
 @dataclass(frozen=True, eq=False)
 class QuerySample:
     """A sample of queries with their weights.
+
+    A query that is drawn several times occurs once, with a larger weight.
 
     Attributes
     ----------
@@ -144,9 +147,7 @@ class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
         return size
 
     def _draw(self, data: RankingData, size: int) -> tuple[np.ndarray, np.ndarray]:
-        shares = self._shares(data)
-        total = float(shares.sum())
-        shares = shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
+        shares = self.shares(data)
         rng = generator(self.random_state)
         if getattr(self, "replace", False):
             counts = rng.multinomial(size, shares)
@@ -155,6 +156,15 @@ class QuerySampler(Declared, BaseEstimator):  # type: ignore[misc]
         chances = inclusion_probabilities(shares, size)
         drawn = systematic(chances, rng)
         return drawn, 1.0 / chances[drawn]
+
+    def shares(self, data: RankingData) -> np.ndarray:
+        """Return the share of each query in the draws, in the order of ``data.qids``; sum 1.
+
+        `equirank.theory.sampling_error_bound` bounds the error of a sample from them.
+        """
+        shares = self._shares(data)
+        total = float(shares.sum())
+        return shares / total if total > 0.0 else np.full(len(shares), 1.0 / len(shares))
 
     def _shares(self, data: RankingData) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define _shares; QuerySampler is abstract")

@@ -113,10 +113,12 @@ class People:
 class Equation:
     """One node as a function of its causes.
 
+    A node without causes has no equation.
+
     Attributes
     ----------
     node : str
-        The effect.
+        Name of the node, which is the effect of its causes.
     by, causes : tuple of str
         Its protected causes, and all others.
     kind : {"linear", "logistic", "plugged"}
@@ -250,7 +252,7 @@ class StructuralModel:
     Attributes
     ----------
     dag : Dag
-        The causes of every node.
+        The nodes, and the causes of each.
     equations : dict of str to Equation
         The equation of every node that has causes.
     groups : tuple of dict of str to int

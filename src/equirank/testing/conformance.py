@@ -9,8 +9,8 @@ from importlib.resources import files
 from typing import Any
 
 from .. import allocation, metrics, preprocess
-from ..core.data import as_ranking_data
 from ..core.errors import DataError, EquirankWarning, suggest
+from ..core.given_data import as_ranking_data
 from ..core.ranking import Ranking
 from ..core.table import Table
 

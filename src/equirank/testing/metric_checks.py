@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric, measure, permuted, resampled
 from ..core.random import generator

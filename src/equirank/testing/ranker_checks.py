@@ -14,8 +14,10 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
+from ..core.given_data import as_ranking_data
 from ..core.persistence import load
 from ..core.ranker import Ranker
 from ..core.ranking import Ranking

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
+from ..core.given_data import as_ranking_data
 from ..core.ranking import Ranking
 
 __all__ = ["policies", "ranked_lists", "rankings"]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError, EquirankWarning
+from ..core.given_data import as_ranking_data
 from ..core.metric import Metric, Values, measure
 from ..core.ranking import Ranking
 

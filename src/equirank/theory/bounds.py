@@ -338,7 +338,7 @@ class KernelFacts:
     Attributes
     ----------
     norm : float
-        The norm of the weights.
+        Norm of the weights in the space of the kernel.
     radius : float
         The largest norm of an item of the data.
 

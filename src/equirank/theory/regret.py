@@ -141,6 +141,8 @@ MOST_TRUTH_ROWS = 16
 class Regret:
     """Loss of preferences and of the order made from them, with the smallest possible losses.
 
+    `ranking_regret` computes it.
+
     Attributes
     ----------
     preference_loss, order_loss : float
@@ -203,7 +205,7 @@ def preference_loss(preference: Any, truth: Any, *, weight: Any = None) -> float
 
     References
     ----------
-    Ailon and Mohri, Preference-based learning to rank, Machine Learning, 2010.
+    Ailon and Mohri, Machine Learning, 2010, as in `weight_axioms`.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.core.registry import parse_metric
-from equirank.metrics import CSDCG, csdcg, dcg
+from equirank.metrics import CSDCG, NDCG, CostNDCG, cost_ndcg, csdcg, dcg
 from equirank.testing import check_metric
 from equirank.testing.strategies import policies
 
@@ -27,19 +27,19 @@ OPTIONS = [{}, {"k": 2}, {"normalized": True}, {"normalized": True, "k": 3}]
 TABLE = np.random.default_rng(0).random((9, 9))
 
 
-def agree(lists, pair_costs, cost_of, options, **call):
+def agree(lists, pair_costs, cost_of, options, kind=CSDCG, function=csdcg, **call):
     def value(case, rows, blocks, hidden):
         def cost(a, b):
             return float(cost_of(rows, case.y, a, b))
 
-        return twins.csdcg(blocks, hidden, case.y, cost, **options)
+        return getattr(twins, function.__name__)(blocks, hidden, case.y, cost, **options)
 
     wanted = lists.twin(value)
-    same(CSDCG(cost=pair_costs, **options).per_query(lists.ranking).value, wanted, tol=1e-8)
+    same(kind(cost=pair_costs, **options).per_query(lists.ranking).value, wanted, tol=1e-8)
     if lists.ties is not None:
         rows = (lists.batch.y, lists.batch.score)
         call = {"qid": lists.batch.qid, "ties": lists.ties, **options, **call}
-        same(csdcg(*rows, per_query=True, **call), wanted, tol=1e-8)
+        same(function(*rows, per_query=True, **call), wanted, tol=1e-8)
 
 
 @pytest.mark.slow
@@ -79,6 +79,27 @@ def test_given_costs_agree_with_twin(options):
             return pairs.get((rows[a], rows[b]), 0)
 
         agree(lists, given, listed, options, cost=given)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"k": 2}], ids=str)
+@pytest.mark.parametrize("word", [None, *COMBINED])
+def test_cost_ndcg_agrees_with_twin(word, options):
+    for lists in all_lists(n=450, most=5):
+        cost = item_costs(len(lists.batch.y))
+
+        def cost_of(rows, y, a, b, cost=cost):
+            return 1 if word is None else COMBINED[word](cost[rows[a]], cost[rows[b]])
+
+        call = {"cost": cost, "combine": word} if word else {"cost": None}
+        agree(lists, word, cost_of, options, CostNDCG, cost_ndcg, **call)
+
+
+@pytest.mark.slow
+def test_cost_ndcg_with_equal_costs_is_ndcg():
+    for lists in all_lists(n=100, most=5):
+        wanted = NDCG(k=3).per_query(lists.ranking).value
+        same(CostNDCG(cost=None, k=3).per_query(lists.ranking).value, wanted, tol=1e-12)
 
 
 def test_by_hand():

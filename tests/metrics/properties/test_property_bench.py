@@ -137,7 +137,7 @@ def test_default_holds_all_that_can_run():
     assert set(CHECKS) <= names
     bare = {name.split("(")[0].split("@")[0] for name in names}
     lacking = set(metric_names()) - bare
-    assert lacking == {"AlphaNDCG", "CSDCG", "Consistency", "LipschitzViolations"}
+    assert lacking == {"AlphaNDCG", "CSDCG", "Consistency", "CostNDCG", "LipschitzViolations"}
 
 
 def test_p_values_are_corrected_over_the_properties():

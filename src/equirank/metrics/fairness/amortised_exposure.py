@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ...core import inputs as door
-from ...core.data import RankingData, as_ranking_data, refuse_beside
+from ...core.data import RankingData
 from ...core.errors import DataError
+from ...core.given_data import as_ranking_data, refuse_beside
 from ...core.metric import DISCOUNT, Metric, Values
 from ...core.params import AnyOf, Choice, Constraint, Number
 from ...core.ranking import Ranking

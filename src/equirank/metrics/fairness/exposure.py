@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Values
+from ...core.metric import DISCOUNT, GroupMetric, Metric, Values
 from ...core.params import Constraint
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
@@ -16,8 +16,8 @@ __all__ = ["ExposureByGroup", "ExposureGap"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class ExposureMetric(GroupMetric):
-    """Base of metrics of the mean exposure of groups.
+class DiscountMetric(Metric):
+    """Base of metrics of exposure, which positions discount.
 
     Parameters
     ----------
@@ -25,16 +25,22 @@ class ExposureMetric(GroupMetric):
         ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
     k : int, optional
         Cutoff: positions beyond k have exposure 0.
-
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
     """
 
     of_expectation: ClassVar[bool] = True
     params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
 
     discount: str | Sequence[float] = "log2"
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class ExposureMetric(DiscountMetric, GroupMetric):
+    """Base of metrics of the exposure of groups.
+
+    References
+    ----------
+    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
+    """
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

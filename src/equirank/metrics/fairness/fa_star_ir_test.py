@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.data import as_scored_data
 from ...core.errors import DataError
+from ...core.given_data import as_scored_data
 from ...core.metric import GroupMetric
 from ...core.params import Choice, Constraint, Flag, Number, Optional
 from ...core.ranking import Ranking

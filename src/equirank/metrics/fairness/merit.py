@@ -1,16 +1,15 @@
 """Exposure per merit, compared between groups and between individuals."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...core.metric import DISCOUNT, GroupMetric, Metric, Values
-from ...core.params import Constraint
+from ...core.metric import Values
 from ...core.slots import Slots
 from ...kernels.discounts import discounts
 from ...kernels.segments import LARGE, SHIFT, divide, sort_within, sum_of_others, summable
+from .exposure import DiscountMetric, ExposureMetric
 
 __all__ = [
     "DisparateImpact",
@@ -23,7 +22,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class IndividualDisparity(Metric):
+class IndividualDisparity(DiscountMetric):
     """Individual disparity: the mean excess in exposure per merit over items of no more merit.
 
     ``1/|H| sum_{(i, j) in H} max(0, e_i/M_i - e_j/M_j)`` over the ordered pairs of a query with
@@ -33,13 +32,6 @@ class IndividualDisparity(Metric):
     over the draws of a policy the expected exposures count: a metric of the expectation. Undefined
     if a query contains fewer than two items with merit. There is no upper bound: the value grows as
     merits shrink. Pairs are not enumerated: O(n log n).
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
-    k : int, optional
-        Cutoff: positions beyond k have exposure 0.
 
     References
     ----------
@@ -59,12 +51,8 @@ class IndividualDisparity(Metric):
     needs: ClassVar[frozenset[str]] = frozenset({"relevance"})
     direction: ClassVar[Literal["higher", "lower"]] = "lower"
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    of_expectation: ClassVar[bool] = True
     individual: ClassVar[bool] = True
     why_undefined: ClassVar[str] = "it contains fewer than two items with merit"
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
 
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
@@ -109,31 +97,16 @@ class Shares:
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class MeritMetric(GroupMetric):
+class MeritMetric(ExposureMetric):
     """Base of metrics that compare the exposure per merit of groups.
 
     The merit of an item is its relevance. Tied items receive the mean exposure of the positions
     they span, and over the draws of a policy the expected exposures count: a metric of the
     expectation.
-
-    Parameters
-    ----------
-    discount : {"log2", "zipf"} or sequence
-        ``1/log2(1 + j)``, ``1/j``, or the exposure of positions 1, 2, ... (0 beyond its end).
-    k : int, optional
-        Cutoff: positions beyond k have exposure 0.
-
-    References
-    ----------
-    Singh and Joachims, Fairness of exposure in rankings, KDD 2018.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"relevance", "sensitive"})
     bounds: ClassVar[tuple[float, float]] = (0.0, float("inf"))
-    of_expectation: ClassVar[bool] = True
-    params: ClassVar[Mapping[str, Constraint]] = {"discount": DISCOUNT}
-
-    discount: str | Sequence[float] = "log2"
 
     def received(self, slots: Slots, exposure: np.ndarray) -> np.ndarray:
         """Return the quantity of each slot that is compared with merit: its exposure."""
@@ -170,7 +143,18 @@ class MeritMetric(GroupMetric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class DisparateImpact(MeritMetric):
+class MeritRatio(MeritMetric):
+    """Base of the ratios of what groups receive per merit."""
+
+    direction: ClassVar[Literal["higher", "lower"]] = "higher"
+
+    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
+        """Return the ratio of what a group receives per merit to that of everyone else."""
+        return divide(group.per_merit(), rest.per_merit())
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class DisparateImpact(MeritRatio):
     """Disparate impact: the ratio of a group's expected clicks per merit to that of everyone else.
 
     ``(impact(G) / merit(G)) / (impact(rest) / merit(rest))``, means over the items, where the
@@ -193,7 +177,6 @@ class DisparateImpact(MeritMetric):
     0.5701
     """
 
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
         "it contains only one group, a group's merit is 0, or everyone else has no impact"
     )
@@ -202,13 +185,9 @@ class DisparateImpact(MeritMetric):
         """Return the expected clicks of each slot."""
         return exposure * slots.y
 
-    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Return the ratio of a group's impact per merit to that of everyone else."""
-        return divide(group.per_merit(), rest.per_merit())
-
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class DisparateTreatment(MeritMetric):
+class DisparateTreatment(MeritRatio):
     """Disparate treatment: the ratio of a group's exposure per merit to that of everyone else.
 
     ``(exposure(G) / merit(G)) / (exposure(rest) / merit(rest))``, means over the items, with
@@ -230,14 +209,9 @@ class DisparateTreatment(MeritMetric):
     2.0
     """
 
-    direction: ClassVar[Literal["higher", "lower"]] = "higher"
     why_undefined: ClassVar[str] = (
         "it contains only one group, a group's merit is 0, or everyone else has no exposure"
     )
-
-    def compare(self, group: Shares, rest: Shares) -> np.ndarray:
-        """Return the ratio of a group's exposure per merit to that of everyone else."""
-        return divide(group.per_merit(), rest.per_merit())
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

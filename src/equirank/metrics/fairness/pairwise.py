@@ -1,17 +1,16 @@
 """Gaps between groups in pairwise accuracy and cross-group AUC."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ...core.metric import GroupMetric, Metric, Values, score_arrays
-from ...core.params import Constraint, Number
 from ...core.slots import Slots
 from ...core.table import Table
 from ...kernels.pair_counts import count_group_pairs
 from ...kernels.segments import divide
+from ..relevance.binary_metric import BinaryMetric
 
 __all__ = [
     "AccuracyGap",
@@ -94,7 +93,7 @@ class AccuracyGap(GroupMetric):
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
-class CrossGroupAUC(AccuracyGap):
+class CrossGroupAUC(BinaryMetric, AccuracyGap):
     """xAUC gap: the difference between the cross-group AUC of two groups; 0 is equal.
 
     ``| xAUC(G, H) - xAUC(H, G) |`` with ``xAUC(G, H) = P(score of a relevant item of G > score of
@@ -103,11 +102,6 @@ class CrossGroupAUC(AccuracyGap):
     each group against everyone else. Values are in [0, 1]. Items that are not shown are tied below
     those shown. A gap is undefined if one direction has no pairs, and the metric if all gaps are.
     Ties are half pairs before the gap is taken; over draws: the expected gap.
-
-    Parameters
-    ----------
-    threshold : float
-        An item is relevant if ``y >= threshold``.
 
     References
     ----------
@@ -124,9 +118,7 @@ class CrossGroupAUC(AccuracyGap):
     1.0
     """
 
-    params: ClassVar[Mapping[str, Constraint]] = {"threshold": Number(low=0.0, open_low=True)}
-
-    threshold: float = 1.0
+    needs: ClassVar[frozenset[str]] = AccuracyGap.needs
 
     def relevance(self, slots: Slots) -> np.ndarray:
         """Return 1 where an item is relevant."""

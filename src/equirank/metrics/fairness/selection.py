@@ -27,6 +27,8 @@ FOUR_FIFTHS = 0.8
 class SelectionRates:
     """Selection rates and ratios: one row per list and one column per group.
 
+    `AdverseImpactRatio.selection` returns them.
+
     Attributes
     ----------
     queries : ndarray

@@ -16,7 +16,6 @@ from ...kernels.prefixes import (
     expected_counts,
     jensen_shannon,
     log_shares,
-    prefix_places,
 )
 from ...kernels.segments import divide, segment_sum
 from .target_shares import ShareMetric, several
@@ -158,15 +157,10 @@ class NDKL(ShareMetric):
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)
-        sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
-        target = self.targets(slots, sizes)
-        limit = self.limit(slots)
-        query, length, offsets = prefix_places(limit)
-        weight = discounts(int(limit.max()), "log2")[length - 1]
+        found = self.prefixes(slots, codes, len(labels))
+        target, limit, offsets, people = found.target, found.limit, found.offsets, found.people
+        weight = discounts(int(limit.max()), "log2")[found.length - 1]
         norm = np.concatenate([[0.0], np.cumsum(discounts(int(limit.max()), "log2"))])[limit]
-        first = slots.offsets[:-1][query]
-        slot = first + length - 1
-        people = self.known_lengths(slots, codes, slot, first)
         if (empty := people == 0).any():  # prefixes without a known label have no shares
             norm = norm - segment_sum(weight * empty, offsets)
             weight, people = np.where(empty, 0.0, weight), np.where(empty, 1, people)
@@ -182,7 +176,7 @@ class NDKL(ShareMetric):
         together = np.zeros(len(limit))
         apart: list[np.ndarray] = []
         for group in wanted:
-            count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
+            count = expected_counts(codes == group, found.slot, found.first, slots.lo, slots.hi)
             own = mean(count, target[:, group])
             if not apart or not single:
                 apart.append(own + mean(people - count, 1.0 - target[:, group]))

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ...core.data import Attribute, RankingData
+from ...core.attribute import Attribute
+from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.metric import GroupMetric, Values
 from ...core.params import Choice, Constraint, Flag, Label, Number, check_params
@@ -116,10 +117,39 @@ class ShareMetric(GroupMetric):
             return None
         return slots.data.attribute(self.by).code(self.protected)
 
+    def prefixes(self, slots: Slots, codes: np.ndarray, n_groups: int) -> "Prefixes":
+        """Return all prefixes up to the limit."""
+        sizes = slots.sum_by_group(np.ones(len(codes)), codes, n_groups)
+        limit = self.limit(slots)
+        query, length, offsets = prefix_places(limit)
+        first = slots.offsets[:-1][query]
+        slot = first + length - 1
+        people = self.known_lengths(slots, codes, slot, first)
+        target = self.targets(slots, sizes)
+        return Prefixes(target, limit, query, length, offsets, first, slot, people)
+
     def limit(self, slots: Slots) -> np.ndarray:
         """Return the length of each query's longest prefix: all items shown, or the cutoff."""
         shown = slots.sizes if slots.shown is None else slots.shown
         return shown if self.k is None else np.minimum(shown, self.k)
+
+
+@dataclass(frozen=True, eq=False)
+class Prefixes:
+    """All prefixes of every list: the query and length of each, and the slots of its ends.
+
+    ``people`` is the number of people with a known label in each, ``target`` the target share of
+    each group (query x group), ``limit`` the length of the longest prefix of each query.
+    """
+
+    target: np.ndarray
+    limit: np.ndarray
+    query: np.ndarray
+    length: np.ndarray
+    offsets: np.ndarray
+    first: np.ndarray
+    slot: np.ndarray
+    people: np.ndarray
 
 
 def several(targets: np.ndarray) -> np.ndarray:
@@ -171,19 +201,14 @@ class InfeasibleIndex(ShareMetric):
     def values(self, slots: Slots) -> Values:
         """Return the value of each query and each group's own number."""
         codes, labels = slots.groups(self.by)
-        sizes = slots.sum_by_group(np.ones(len(codes)), codes, len(labels))
-        target = self.targets(slots, sizes)
-        limit = self.limit(slots)
-        query, length, offsets = prefix_places(limit)
-        first = slots.offsets[:-1][query]
-        slot = first + length - 1
-        people = self.known_lengths(slots, codes, slot, first)
-        mixed = several(target) & (limit > 0)
-        some = np.zeros(len(query), dtype=bool)
+        found = self.prefixes(slots, codes, len(labels))
+        target, offsets = found.target, found.offsets
+        mixed = several(target) & (found.limit > 0)
+        some = np.zeros(len(found.query), dtype=bool)
         columns = []
         for group in range(len(labels)):
-            count = expected_counts(codes == group, slot, first, slots.lo, slots.hi)
-            short = count < np.floor(target[query, group] * people + 1e-9)
+            count = expected_counts(codes == group, found.slot, found.first, slots.lo, slots.hi)
+            short = count < np.floor(target[found.query, group] * found.people + 1e-9)
             some |= short
             columns.append(segment_sum(short.astype(np.float64), offsets))
         groups = np.where(mixed[:, None], np.stack(columns, axis=1), np.nan)

@@ -1,4 +1,4 @@
-"""CSDCG: discounted gain weighted by the costs of items."""
+"""CSDCG and CostNDCG: discounted gain weighted by the costs of items."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from ...kernels.pair_counts import largest_with_others, truth_order
 from ...kernels.segments import divide, segment_sum, sort_values_within
 from .misorder_cost import ITEM_COSTS, MisorderCost, PairCostMetric, blocks, terms
 
-__all__ = ["CSDCG"]
+__all__ = ["CSDCG", "CostNDCG"]
 
 
 #: Costs of this size, or its inverse, are scaled before they are multiplied.
@@ -84,7 +84,7 @@ class CSDCG(PairCostMetric):
         """Return the metric value of each query."""
         shift = gain_shift(slots.y, "exp2", slots.query, slots.n_queries)
         gain = gains(slots.y, "exp2", None if shift is None else shift[slots.query])
-        cost, power = self._mean_costs(slots)
+        cost, power = _mean_costs(self.cost, slots)
         weight = _signs(slots) * gain * cost
         table = discounts(int(slots.sizes.max()), "log2", self.k)
         value = segment_sum(weight * slots.expect(table), slots.offsets)
@@ -103,32 +103,96 @@ class CSDCG(PairCostMetric):
         share = divide(value - worst, best - worst, defined)
         return Values(np.clip(share, 0.0, 1.0))
 
-    def _mean_costs(self, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
-        """Return the mean cost of each item's pairs with the other items of its query.
 
-        Very large and very small costs are divided by a power of two per query, which is returned.
-        """
-        from ...kernels.metric_loops import exclusive_sums
+@dataclass(frozen=True, repr=False, kw_only=True)
+class CostNDCG(PairCostMetric):
+    """NDCG in which the gain of an item is weighted by what its pairs cost.
 
-        others = np.repeat(np.maximum(slots.sizes - 1, 1), slots.sizes)
-        item_cost, power = None, np.zeros(slots.n_queries, dtype=np.int64)
-        if self.cost in ITEM_COSTS:
-            item_cost = slots.cost.astype(np.float64)
-            if item_cost.max() >= WIDE or item_cost.min() <= 1.0 / WIDE:
-                largest = np.maximum.reduceat(item_cost, slots.offsets[:-1])
-                power = np.frexp(largest)[1].astype(np.int64)
-                item_cost = np.ldexp(item_cost, -power[slots.query])
-        products = terms(self.cost, slots, item_cost)
-        total = np.zeros(len(slots.order))
-        if products is not None:
-            for u, v in products:
-                total += u * exclusive_sums(v, slots.offsets)
-        elif item_cost is not None:
-            total = largest_with_others(item_cost, slots.offsets)
-        else:
-            for a, _, cost in blocks(self.cost, slots, None):
-                total += np.bincount(a, weights=cost, minlength=len(total))
-        return total / others, power * (2 if self.cost == "product" else 1)
+    ``sum_i c*_i (2**y_i - 1) / log2(1 + pos(i))`` over positions up to k, divided by its largest
+    value over all orders of the query's items. ``c*_i`` is the mean cost of the pairs (i, other)
+    over the other items of the query, as in `CSDCG`. With equal costs it is NDCG; it is in [0, 1]
+    and the scale of the costs cancels. Of two equally relevant items the more costly one counts
+    more. If no cost changes by more than a factor e^d, the value changes by at most e^(2d) - 1. The
+    best order is by cost times gain, so a costly item may come before a slightly more relevant one.
+    Tied items receive the mean discount of the positions they span. Undefined if no item has both
+    relevance and cost; the cost of a single item is 1.
+
+    Parameters
+    ----------
+    cost : optional
+        As in `CSDCG`: ``"product"``, ``"mean"``, ``"sum"`` or ``"max"`` of the costs of the two
+        items, None, a table, pairs, or a callable.
+
+    References
+    ----------
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 2002 (the gain,
+    the discount and the normalisation).
+
+    Examples
+    --------
+    >>> from equirank.metrics import CostNDCG, cost_ndcg, ndcg
+    >>> CostNDCG()@10
+    CostNDCG@10
+    >>> round(cost_ndcg([1, 1], [0.5, 0.9], cost=[3, 1]), 4)  # the mean costs are 3 and 3
+    1.0
+    >>> round(cost_ndcg([1, 1, 0], [0.5, 0.9, 0.1], cost=[3, 1, 1]), 4)  # (2 + 3 d) / (3 + 2 d)
+    0.9134
+    >>> cost_ndcg([2, 0, 1], [1, 2, 3], cost=[4, 4, 4]) == ndcg([2, 0, 1], [1, 2, 3])
+    True
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"relevance", "cost"})
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    why_undefined: ClassVar[str] = "no item has both relevance and cost"
+    params: ClassVar[Mapping[str, Constraint]] = {"cost": MisorderCost()}
+
+    cost: Any = "product"
+
+    def __post_init__(self) -> None:
+        """Check the options; costs that are given as such need none in the data."""
+        super().__post_init__()
+        if not isinstance(self.cost, str):
+            object.__setattr__(self, "needs", frozenset({"relevance"}))
+
+    def values(self, slots: Slots) -> Values:
+        """Return the metric value of each query."""
+        shift = gain_shift(slots.y, "exp2", slots.query, slots.n_queries)
+        gain = gains(slots.y, "exp2", None if shift is None else shift[slots.query])
+        cost, _ = _mean_costs(self.cost, slots)
+        weight = gain * np.where(np.repeat(slots.sizes, slots.sizes) > 1, cost, 1.0)
+        table = discounts(int(slots.sizes.max()), "log2", self.k)
+        value = segment_sum(weight * slots.expect(table), slots.offsets)
+        ideal = sort_values_within(weight, slots.offsets) * table[slots.position - 1]
+        best = segment_sum(ideal, slots.offsets)
+        return Values(np.minimum(divide(value, best, best > 0.0), 1.0))
+
+
+def _mean_costs(kind: Any, slots: Slots) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean cost of each item's pairs with the other items of its query.
+
+    Very large and very small costs are divided by a power of two per query, which is returned.
+    """
+    from ...kernels.metric_loops import exclusive_sums
+
+    others = np.repeat(np.maximum(slots.sizes - 1, 1), slots.sizes)
+    item_cost, power = None, np.zeros(slots.n_queries, dtype=np.int64)
+    if kind in ITEM_COSTS:
+        item_cost = slots.cost.astype(np.float64)
+        if item_cost.max() >= WIDE or item_cost.min() <= 1.0 / WIDE:
+            largest = np.maximum.reduceat(item_cost, slots.offsets[:-1])
+            power = np.frexp(largest)[1].astype(np.int64)
+            item_cost = np.ldexp(item_cost, -power[slots.query])
+    products = terms(kind, slots, item_cost)
+    total = np.zeros(len(slots.order))
+    if products is not None:
+        for u, v in products:
+            total += u * exclusive_sums(v, slots.offsets)
+    elif item_cost is not None:
+        total = largest_with_others(item_cost, slots.offsets)
+    else:
+        for a, _, cost in blocks(kind, slots, None):
+            total += np.bincount(a, weights=cost, minlength=len(total))
+    return total / others, power * (2 if kind == "product" else 1)
 
 
 def _signs(slots: Slots) -> np.ndarray:

@@ -33,6 +33,10 @@ class PairLoss(PairCostMetric):
       the order, so draws and rows that are not shown do not change it. It is summed in logarithms:
       only a value over 1.8e308 becomes infinite, without a warning.
 
+    E2, the loss of RankBoost+, is no function of the scores: a pair that a weak ranker leaves tied
+    has a loss of its own. `equirank.rankers.RankBoostPlus.e2` returns it for any data, without and
+    with costs.
+
     R1 and R2 are in [0, 1], E1 in [0, inf). In R1 and R2, items that are not shown are tied below
     those shown; over draws they are the expected loss. The cost is O(n log n) for equal, product,
     sum, mean and by-grade costs, and linear in the number of pairs for others. Undefined if no two

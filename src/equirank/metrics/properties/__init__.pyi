@@ -1,5 +1,6 @@
 """The public list of distributional checks, and the bench that says which metric sees what."""
 
+from .cost_checks import cost_properties as cost_properties
 from .merit_checks import arbitrary_treatment as arbitrary_treatment
 from .merit_checks import conditional_independence as conditional_independence
 from .merit_checks import noisy_ranking as noisy_ranking

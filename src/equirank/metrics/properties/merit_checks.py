@@ -1,7 +1,7 @@
 """Checks of a group's positions against its true positions by merit."""
 
 from dataclasses import dataclass
-from math import inf, nan, sqrt
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from ...core.params import Integer, Number, check_params
 from ...core.random import generator
 from ...kernels.resampling import stratified_counts
 from ...kernels.segments import divide
-from .position_checks import as_displacement
+from .position_checks import Arrangements, as_arrangement
 
 __all__ = [
     "ArbitraryTreatment",
@@ -19,9 +19,13 @@ __all__ = [
     "NoisyRanking",
     "TokenisationIndex",
     "arbitrary_treatment",
+    "bin_differences",
     "conditional_independence",
+    "displacement_ratios",
     "noisy_ranking",
+    "tau_differences",
     "tokenisation_index",
+    "tokenisation_parts",
 ]
 
 
@@ -69,23 +73,31 @@ def arbitrary_treatment(position: Any, true_position: Any, protected: Any) -> Ar
     >>> arbitrary_treatment([4, 2, 1, 3], [1, 2, 3, 4], [1, 0, 1, 0])
     ArbitraryTreatment(difference=2.0, protected=-1.0, others=1.0)
     """
-    displacement, truth, mask = as_displacement(position, true_position, protected)
-    given = displacement + truth
-    inside, outside = (_tau(given[part], truth[part]) for part in (mask, ~mask))
-    return ArbitraryTreatment(outside - inside, inside, outside)
+    found = tau_differences(as_arrangement(position, true_position, protected))
+    return ArbitraryTreatment(*(float(part[0]) for part in found))
 
 
-def _tau(a: np.ndarray, b: np.ndarray) -> float:
-    """Return Kendall's tau-b over all pairs, computed in blocks of rows."""
-    agree = pairs_a = pairs_b = 0.0
+def tau_differences(lists: Arrangements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return tau of the others minus that of the members, and both, for each group."""
+    masks = np.concatenate([lists.masks, ~lists.masks])
+    inside, outside = np.split(_taus(lists.displacement + lists.truth, lists.truth, masks), 2)
+    return outside - inside, inside, outside
+
+
+def _taus(a: np.ndarray, b: np.ndarray, masks: np.ndarray) -> np.ndarray:
+    """Return Kendall's tau-b over all pairs within each row of masks, in blocks of items."""
+    weights = masks.astype(float)
+    agree, pairs_a, pairs_b = np.zeros((3, len(masks)))
     rows = max(1, BLOCK // max(len(a), 1))
     for at in range(0, len(a), rows):
+        some = weights[:, at : at + rows]
         sign_a = np.sign(a[at : at + rows, None] - a)
         sign_b = np.sign(b[at : at + rows, None] - b)
-        agree += float((sign_a * sign_b).sum())
-        pairs_a += float(np.abs(sign_a).sum())
-        pairs_b += float(np.abs(sign_b).sum())
-    return agree / sqrt(pairs_a * pairs_b) if pairs_a * pairs_b > 0 else nan
+        # Sums of whole numbers: exact in any order.
+        agree += ((some @ (sign_a * sign_b)) * weights).sum(axis=1)
+        pairs_a += ((some @ np.abs(sign_a)) * weights).sum(axis=1)
+        pairs_b += ((some @ np.abs(sign_b)) * weights).sum(axis=1)
+    return divide(agree, np.sqrt(pairs_a * pairs_b))
 
 
 @dataclass(frozen=True)
@@ -138,23 +150,29 @@ def conditional_independence(
     ConditionalIndependence(difference=0.0, absolute=2.0, by_bin=(-2.0, 2.0))
     """
     check_params("conditional_independence", {"bins": bins}, {"bins": Integer(1)})
-    displacement, truth, mask = as_displacement(position, true_position, protected)
+    lists = as_arrangement(position, true_position, protected)
+    signed, absolute, gap = bin_differences(lists, bins)
+    return ConditionalIndependence(float(signed[0]), float(absolute[0]), tuple(gap[0].tolist()))
+
+
+def bin_differences(lists: Arrangements, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return signed and absolute mean difference in displacement, and those of each bin."""
+    truth, n = lists.truth, len(lists.masks)
     low, width = truth.min(), (truth.max() - truth.min()) / bins
     at = np.zeros(len(truth), dtype=np.int64)
     if width > 0:
         at = np.minimum(((truth - low) / width).astype(np.int64), bins - 1)
-    means = []
-    counts = np.bincount(at[mask], minlength=bins)
-    for part in (mask, ~mask):
-        total = np.bincount(at[part], displacement[part], minlength=bins)
-        means.append(divide(total, np.bincount(at[part], minlength=bins)))
+    means, counts = [], []
+    for items in (lists.members, lists.others):
+        cell = (at[items] + bins * np.arange(n)[:, None]).ravel()
+        counts.append(np.bincount(cell, minlength=bins * n).reshape(n, bins))
+        total = np.bincount(cell, lists.displacement[items].ravel(), minlength=bins * n)
+        means.append(divide(total.reshape(n, bins), counts[-1]))
     gap = means[0] - means[1]
-    weight = np.where(np.isnan(gap), 0, counts)
-    known = np.nan_to_num(gap)
-    signed = float(divide(weight @ known, weight.sum()))
-    return ConditionalIndependence(
-        signed, float(divide(weight @ np.abs(known), weight.sum())), tuple(gap.tolist())
-    )
+    weight = np.where(np.isnan(gap), 0, counts[0])
+    known, whole = np.nan_to_num(gap), weight.sum(axis=1)
+    signed, absolute = (divide((weight * x).sum(axis=1), whole) for x in (known, np.abs(known)))
+    return signed, absolute, gap
 
 
 @dataclass(frozen=True)
@@ -214,19 +232,24 @@ def noisy_ranking(
         {"n_boot": n_boot, "level": level},
         {"n_boot": Integer(0), "level": Number(0.0, 1.0, open_low=True, open_high=True)},
     )
-    displacement, _, mask = as_displacement(position, true_position, protected)
-    size = np.abs(displacement)
-    inside, outside = float(size[mask].mean()), float(size[~mask].mean())
-    ratio = inf if inside > 0 else 1.0
-    if outside > 0:
-        ratio = inside / outside
+    lists = as_arrangement(position, true_position, protected)
+    ratio = float(displacement_ratios(lists)[0])
     if n_boot == 0:
         return NoisyRanking(ratio, nan, nan)
+    size, mask = np.abs(lists.displacement), lists.masks[0]
     counts = stratified_counts(generator(random_state), n_boot, mask.astype(np.int64))
     resampled = counts[:, mask] @ size[mask] / mask.sum()
     replicates = divide(resampled, counts[:, ~mask] @ size[~mask] / (~mask).sum())
     low, high = interval(replicates[:, None], level, int(min(mask.sum(), (~mask).sum())))
     return NoisyRanking(ratio, float(low[0]), float(high[0]))
+
+
+def displacement_ratios(lists: Arrangements) -> np.ndarray:
+    """Return the mean absolute displacement of each group divided by that of the others."""
+    size = np.abs(lists.displacement)
+    inside, outside = size[lists.members].mean(axis=1), size[lists.others].mean(axis=1)
+    alone = np.where(inside > 0, inf, 1.0)
+    return np.where(outside > 0, divide(inside, outside), alone)
 
 
 @dataclass(frozen=True)
@@ -276,13 +299,20 @@ def tokenisation_index(position: Any, true_position: Any, protected: Any) -> Tok
     >>> tokenisation_index([1, 6, 2, 3, 4, 5], [3, 4, 1, 2, 5, 6], [1, 1, 0, 0, 0, 0])
     TokenisationIndex(index=0.5, upper=-2.0, lower=2.0, size=2.0, others=1.0)
     """
-    displacement, truth, mask = as_displacement(position, true_position, protected)
-    others = float(np.abs(displacement[~mask]).mean())
-    moved = displacement[mask][np.argsort(truth[mask], kind="stable")]
-    size = float(np.abs(moved).mean())
-    half = len(moved) // 2
+    found = tokenisation_parts(as_arrangement(position, true_position, protected))
+    return TokenisationIndex(*(float(part[0]) for part in found))
+
+
+def tokenisation_parts(lists: Arrangements) -> tuple[np.ndarray, ...]:
+    """Return index, displacement of the upper and lower half, and sizes, for each group."""
+    others = np.abs(lists.displacement[lists.others]).mean(axis=1)
+    best_first = np.argsort(lists.truth[lists.members], axis=1, kind="stable")
+    moved = np.take_along_axis(lists.displacement[lists.members], best_first, axis=1)
+    size = np.abs(moved).mean(axis=1)
+    half = moved.shape[1] // 2
     if half == 0:
-        return TokenisationIndex(nan, nan, nan, size, others)
-    upper, lower = float(moved[:half].mean()), float(moved[-half:].mean())
-    index = max(0.0, min(-upper, lower) - others) / size if size > 0 else 0.0
-    return TokenisationIndex(index, upper, lower, size, others)
+        undefined = np.full(len(moved), nan)
+        return undefined, undefined, undefined, size, others
+    upper, lower = moved[:, :half].mean(axis=1), moved[:, -half:].mean(axis=1)
+    excess = np.maximum(0.0, np.minimum(-upper, lower) - others)
+    return np.where(size > 0, divide(excess, size), 0.0), upper, lower, size, others

@@ -1,6 +1,7 @@
 """Checks of the distribution of a group's positions: spread, modes, runs and mean."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb, erfc, nan, sqrt
 from typing import Any
 
@@ -10,20 +11,60 @@ from ...core.errors import DataError
 from ...core.params import Integer, check_params
 
 __all__ = [
+    "Arrangements",
     "Bimodality",
     "Clustering",
     "Smoothness",
     "StatisticalIndependence",
-    "as_displacement",
+    "as_arrangement",
     "as_mask",
     "as_numbers",
     "as_positions",
     "bimodality",
     "check_both",
     "clustering",
+    "mean_differences",
+    "runs_z",
+    "sarle_coefficients",
     "smoothness",
+    "spread_distances",
     "statistical_independence",
 ]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangements:
+    """One list of n items and several sets of members, all of one size: what a check reads.
+
+    The checks below compute one number per row of ``masks``, so that the permuted groups of a list
+    are computed together with the observed one.
+
+    Attributes
+    ----------
+    position, truth : ndarray of shape (n,)
+        The position of each item, and its position by merit.
+    masks : ndarray of bool, of shape (n_masks, n)
+        The members; every row has the same number of them, from 1 to n - 1.
+    """
+
+    position: np.ndarray
+    truth: np.ndarray
+    masks: np.ndarray
+
+    @cached_property
+    def members(self) -> np.ndarray:
+        """The items of each group, ascending, of shape (n_masks, size)."""
+        return np.nonzero(self.masks)[1].reshape(len(self.masks), -1)
+
+    @cached_property
+    def others(self) -> np.ndarray:
+        """The items outside each group, ascending, of shape (n_masks, n - size)."""
+        return np.nonzero(~self.masks)[1].reshape(len(self.masks), -1)
+
+    @cached_property
+    def displacement(self) -> np.ndarray:
+        """Position minus true position of each item."""
+        return np.asarray(self.position - self.truth, dtype=float)
 
 
 def as_positions(owner: str, positions: Any, n: int) -> np.ndarray:
@@ -59,10 +100,8 @@ def as_mask(protected: Any) -> np.ndarray:
     return mask.astype(bool)
 
 
-def as_displacement(
-    position: Any, true_position: Any, protected: Any
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return displacements (position - true position), true positions and the mask."""
+def as_arrangement(position: Any, true_position: Any, protected: Any) -> Arrangements:
+    """Return the arrangement of one validated group."""
     given, truth = as_numbers("position", position), as_numbers("true_position", true_position)
     mask = as_mask(protected)
     if not len(given) == len(truth) == len(mask):
@@ -71,7 +110,7 @@ def as_displacement(
             f"got {len(given)}, {len(truth)} and {len(mask)}"
         )
     check_both(mask)
-    return given - truth, truth, mask
+    return Arrangements(given, truth, mask[None])
 
 
 def check_both(mask: np.ndarray) -> None:
@@ -134,13 +173,22 @@ def bimodality(positions: Any, n: int) -> Bimodality:
     m = len(values)
     if m < 4:
         return Bimodality(nan, nan)
-    centred = values - values.mean()
-    second, third, fourth = ((centred**power).mean() for power in (2, 3, 4))
-    coefficient = _sarle(float(third / second**1.5), float(fourth / second**2) - 3.0, m)
-    return Bimodality(coefficient, _sarle(0.0, -1.2 * (m * m + 1.0) / (m * m - 1.0), m))
+    coefficient = float(sarle_coefficients(values[None])[0])
+    even = _sarle(np.zeros(1), np.full(1, -1.2 * (m * m + 1.0) / (m * m - 1.0)), m)
+    return Bimodality(coefficient, float(even[0]))
 
 
-def _sarle(skewness: float, excess: float, m: int) -> float:
+def sarle_coefficients(positions: np.ndarray) -> np.ndarray:
+    """Return Sarle's coefficient of each row of positions; NaN for fewer than four columns."""
+    m = positions.shape[1]
+    if m < 4:
+        return np.full(len(positions), nan)
+    centred = positions - positions.mean(axis=1, keepdims=True)
+    second, third, fourth = ((centred**power).mean(axis=1) for power in (2, 3, 4))
+    return _sarle(third / second**1.5, fourth / second**2 - 3.0, m)
+
+
+def _sarle(skewness: np.ndarray, excess: np.ndarray, m: int) -> np.ndarray:
     """Correct skewness and excess kurtosis of m values for small m, and put them together."""
     both = (m - 2.0) * (m - 3.0)
     g = skewness * sqrt(m * (m - 1.0)) / (m - 2.0)
@@ -204,15 +252,23 @@ def clustering(protected_mask: Any, *, exact: bool = True) -> Clustering:
     mask = as_mask(protected_mask)
     check_both(mask)
     n, a = len(mask), int(mask.sum())
+    counted, mean, found = runs_z(mask[None])
+    runs, z = int(counted[0]), float(found[0])
+    if z != z:
+        return Clustering(runs, mean, nan, 1.0, 1.0)
+    p_exact = _exact(runs, a, n - a) if exact and n <= LONGEST else nan
+    return Clustering(runs, mean, z, erfc(abs(z) / sqrt(2.0)), p_exact)
+
+
+def runs_z(masks: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Return the runs of each row, their expectation, and z (NaN if the runs cannot vary)."""
+    n, a = masks.shape[1], int(masks[0].sum())
     b = n - a
-    runs = 1 + int(np.count_nonzero(mask[1:] != mask[:-1]))
+    runs = 1 + np.count_nonzero(masks[:, 1:] != masks[:, :-1], axis=1)
     mean = 2 * a * b / n + 1
     variance = 2 * a * b * (2 * a * b - n) / (n * n * (n - 1))
-    if variance == 0:
-        return Clustering(runs, mean, nan, 1.0, 1.0)
-    z = (runs - mean) / sqrt(variance)
-    p_exact = _exact(runs, a, b) if exact and n <= LONGEST else nan
-    return Clustering(runs, mean, z, erfc(abs(z) / sqrt(2.0)), p_exact)
+    z = np.full(len(masks), nan) if variance == 0 else (runs - mean) / sqrt(variance)
+    return runs, mean, z
 
 
 def _exact(runs: int, a: int, b: int) -> float:
@@ -280,10 +336,18 @@ def smoothness(positions: Any, n: int) -> Smoothness:
     Smoothness(ks=0.0, wasserstein=0.0)
     """
     values = as_positions("smoothness", positions, n)
-    along = np.arange(1, n + 1)
-    share = np.searchsorted(values, along, side="right") / len(values)
-    distance = np.abs(share - along / n)
-    return Smoothness(float(distance.max()), float(distance.mean()))
+    mask = np.zeros((1, n), dtype=bool)
+    mask[0, values - 1] = True
+    ks, wasserstein = spread_distances(mask)
+    return Smoothness(float(ks[0]), float(wasserstein[0]))
+
+
+def spread_distances(masks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest and the mean difference of each row from an even spread."""
+    n = masks.shape[1]
+    share = np.cumsum(masks, axis=1) / masks.sum(axis=1, keepdims=True)
+    distance = np.abs(share - np.arange(1, n + 1) / n)
+    return distance.max(axis=1), distance.mean(axis=1)
 
 
 @dataclass(frozen=True)
@@ -332,6 +396,12 @@ def statistical_independence(position: Any, protected: Any) -> StatisticalIndepe
             f"position and protected must have one length, got {len(given)} and {len(mask)}"
         )
     check_both(mask)
-    normal = (given - 0.5) / len(given)
-    inside, outside = float(np.mean(normal[mask])), float(np.mean(normal[~mask]))
-    return StatisticalIndependence(inside - outside, inside, outside)
+    difference, inside, outside = mean_differences(Arrangements(given, given, mask[None]))
+    return StatisticalIndependence(float(difference[0]), float(inside[0]), float(outside[0]))
+
+
+def mean_differences(lists: Arrangements) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the difference of the mean normalised positions, and those of both sides."""
+    normal = (lists.position - 0.5) / len(lists.position)
+    inside, outside = normal[lists.members].mean(axis=1), normal[lists.others].mean(axis=1)
+    return inside - outside, inside, outside

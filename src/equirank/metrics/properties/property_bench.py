@@ -17,37 +17,38 @@ from ...core.slots import Slots
 from ...core.table import Table
 from ..fairness.prefix_divergence import RRD
 from .merit_checks import (
-    arbitrary_treatment,
-    conditional_independence,
-    noisy_ranking,
-    tokenisation_index,
+    bin_differences,
+    displacement_ratios,
+    tau_differences,
+    tokenisation_parts,
 )
-from .position_checks import bimodality, clustering, smoothness, statistical_independence
+from .position_checks import (
+    Arrangements,
+    check_both,
+    mean_differences,
+    runs_z,
+    sarle_coefficients,
+    spread_distances,
+)
 from .scenarios import PROTECTED, scenario_names, scenario_pair
 
 __all__ = ["CHECKS", "LEVEL", "LISTS", "CheckMetric", "bench", "default_metrics", "true_positions"]
 
 
-Check = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
+Check = Callable[[Arrangements], np.ndarray]
 
-#: One number of each check, larger is worse, from positions, true positions and the group mask.
+#: One number of each check, larger is worse, for every group arranged in one list.
 CHECKS: dict[str, Check] = {
-    "smoothness.ks": lambda p, t, g: smoothness(p[g], len(p)).ks,
-    "smoothness.wasserstein": lambda p, t, g: smoothness(p[g], len(p)).wasserstein,
-    "bimodality.coefficient": lambda p, t, g: bimodality(p[g], len(p)).coefficient,
-    "clustering.z": lambda p, t, g: -clustering(g, exact=False).z,
-    "tokenisation_index.index": lambda p, t, g: tokenisation_index(p, t, g).index,
-    "noisy_ranking.ratio": lambda p, t, g: noisy_ranking(p, t, g, n_boot=0).ratio,
-    "arbitrary_treatment.difference": lambda p, t, g: arbitrary_treatment(p, t, g).difference,
-    "statistical_independence.difference": lambda p, t, g: abs(
-        statistical_independence(p, g).difference
-    ),
-    "conditional_independence.difference": lambda p, t, g: abs(
-        conditional_independence(p, t, g).difference
-    ),
-    "conditional_independence(bins=2).absolute": lambda p, t, g: (
-        conditional_independence(p, t, g, bins=2).absolute
-    ),
+    "smoothness.ks": lambda lists: spread_distances(lists.masks)[0],
+    "smoothness.wasserstein": lambda lists: spread_distances(lists.masks)[1],
+    "bimodality.coefficient": lambda lists: sarle_coefficients(lists.position[lists.members]),
+    "clustering.z": lambda lists: -runs_z(lists.masks)[2],
+    "tokenisation_index.index": lambda lists: tokenisation_parts(lists)[0],
+    "noisy_ranking.ratio": lambda lists: displacement_ratios(lists),
+    "arbitrary_treatment.difference": lambda lists: tau_differences(lists)[0],
+    "statistical_independence.difference": lambda lists: np.abs(mean_differences(lists)[0]),
+    "conditional_independence.difference": lambda lists: np.abs(bin_differences(lists, 1)[0]),
+    "conditional_independence(bins=2).absolute": lambda lists: bin_differences(lists, 2)[1],
 }
 
 
@@ -88,7 +89,8 @@ class CheckMetric(Metric):
         for begin, end in zip(slots.offsets[:-1], slots.offsets[1:], strict=True):
             some = slice(int(begin), int(end))
             position, truth = np.arange(1, end - begin + 1), true_positions(slots.y[some])
-            found.append(measured(position, truth, group[some]))
+            check_both(group[some])
+            found.append(measured(Arrangements(position, truth, group[None, some]))[0])
         return Values(np.array(found))
 
 

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...core.data import RankingData, as_ranking_data
+from ...core.data import RankingData
 from ...core.errors import DataError, suggest
+from ...core.given_data import as_ranking_data
 from ...core.params import Integer, check_params
 from ...core.random import as_seed, generator
 

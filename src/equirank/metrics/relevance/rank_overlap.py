@@ -6,15 +6,18 @@ from typing import Any, Literal
 import numpy as np
 
 from ...core import inputs
-from ...core.data import as_ranking_data, refuse_beside
+from ...core.docstrings import describe_as
 from ...core.errors import DataError, EquirankWarning
+from ...core.given_data import as_ranking_data, refuse_beside
+from ...core.metric_function import SHARED
 from ...core.params import Integer, Number, Optional, check_params
 from ...core.ranking import Ranking
 from ...kernels.segments import segment_sum
 
-__all__ = ["rbo"]
+__all__ = ["paired_rankings", "rbo"]
 
 
+@describe_as(SHARED)
 def rbo(
     first: Any,
     second: Any,
@@ -36,18 +39,12 @@ def rbo(
     Parameters
     ----------
     first, second : array-like or Ranking
-        Scores, higher scores rank first, or rankings. With a `Ranking`, the scores of the other are
-        in its input order.
+        Scores, higher scores rank first, a column per draw if there are several; or rankings. With
+        a `Ranking`, the scores of the other are in its input order.
     p : float
         Weight of a position relative to the one before it, above 0 and below 1.
     k : int, optional
         Depth of the comparison; None compares the whole lists.
-    qid : array-like, optional
-        The query of each row; None makes all rows one list.
-    ties : {"average", "stable"}
-        Treat equal scores as ties, or keep their input order.
-    per_query : bool
-        Return one value per query, in order of first appearance, NaN where undefined.
 
     Returns
     -------
@@ -68,7 +65,7 @@ def rbo(
     """
     share = Number(0, 1, open_low=True, open_high=True)
     check_params("rbo", {"p": p, "k": k}, {"p": share, "k": Optional(Integer(1))})
-    one, other = _rankings(first, second, qid, ties)
+    one, other = paired_rankings(first, second, qid, ties)
     values = np.zeros(one.data.n_queries)
     for weight, draw in one.draws():
         for other_weight, against in other.draws():
@@ -86,7 +83,7 @@ def rbo(
     return float(known.mean())
 
 
-def _rankings(first: Any, second: Any, qid: Any, ties: Any) -> tuple[Ranking, Ranking]:
+def paired_rankings(first: Any, second: Any, qid: Any, ties: Any) -> tuple[Ranking, Ranking]:
     """Return both rankings over the same lists."""
     inputs.choose("ties", ties, ("average", "stable"))
     given = [each for each in (first, second) if isinstance(each, Ranking)]
@@ -94,23 +91,33 @@ def _rankings(first: Any, second: Any, qid: Any, ties: Any) -> tuple[Ranking, Ra
         refuse_beside({"qid": qid}, "Ranking")
         data = given[0].data
     else:
-        scores = {"first": inputs.numbers("first", first)}
-        scores["second"] = inputs.numbers("second", second)
+        scores = {"first": _scores("first", first), "second": _scores("second", second)}
         inputs.same_length(scores)
-        data = as_ranking_data(qid=qid, score=scores["first"])
-    both = []
-    for name, each in (("first", first), ("second", second)):
-        if isinstance(each, Ranking):
-            both.append(each)
-        else:
-            both.append(Ranking.from_scores(data, inputs.numbers(name, each), ties=ties))
-    one, other = both
+        data = as_ranking_data(
+            qid=qid, score=scores["first"].reshape(len(scores["first"]), -1)[:, 0]
+        )
+    one, other = (
+        each
+        if isinstance(each, Ranking)
+        else Ranking.from_scores(data, _scores(name, each), ties=ties)
+        for name, each in (("first", first), ("second", second))
+    )
     same = np.array_equal(one.data.offsets, other.data.offsets)
     if not same or one.data.qids.tolist() != other.data.qids.tolist():
         raise DataError("first and second must rank the same lists, and their lists differ")
     if (one.data.caller_rank != other.data.caller_rank).any():
         raise DataError("first and second must rank the same rows, and their rows differ")
     return one, other
+
+
+def _scores(name: str, values: Any) -> np.ndarray:
+    """Return scores, one column per draw if there are several."""
+    if np.ndim(values) != 2:
+        return np.asarray(inputs.numbers(name, values))
+    columns = [np.asarray(inputs.numbers(name, column)) for column in np.asarray(values).T]
+    if not columns:
+        raise DataError(f"{name} must have a column per draw, got none")
+    return np.stack(columns, axis=1)
 
 
 def _overlaps(first: Ranking, second: Ranking, p: float, k: int | None) -> np.ndarray:
